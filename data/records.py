@@ -1,0 +1,140 @@
+"""The records that travel through the pipeline.
+
+Glossary. A *prompt* is one thing to ask, with the verifier that judges it and what that verifier needs
+(`spec`). A *completion* is the text a policy answered. A *rollout* is one sampled completion with its
+tokens, finish reason and seed. A *group* is every rollout of one prompt by one policy under one sampling.
+A *score* is what a verifier says of a completion. A *verdict* says whether that score is honest:
+
+- `scored`: the verifier judged a finished completion;
+- `truncated`: it judged a completion that ran out of tokens, so the text may be cut short;
+- `verifier_error`: the verifier failed; there is no reward, and that is not a zero;
+- `engine_error`: no completion was produced; there is no reward either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
+FinishReason = Literal["stop", "length", "error"]
+Split = Literal["train", "test"]
+Spec = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat prompt."""
+
+    role: str
+    content: str
+
+
+PromptText = str | tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One thing to ask. Two prompts with the same text, verifier and spec are the same prompt.
+
+    `family` groups forms ("arithmetic", "poetry"); `form` is the finest named kind ("Addition", "Haiku").
+    The form travels as data: no verifier guesses it from the text. `difficulty` is the source's own
+    scale, 1 (easiest) to 10, or None where it has none.
+    """
+
+    prompt: PromptText
+    verifier: str
+    spec: Spec
+    family: str
+    form: str
+    difficulty: float | None = None
+    source: str = "builtin"
+    split: Split = "train"
+    prompt_id: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prompt_id", content_id(message_list(self.prompt), self.verifier, self.spec))
+
+    @property
+    def spec_json(self) -> str:
+        """The spec as canonical JSON: sorted keys, no spaces."""
+        return canonical_json(self.spec)
+
+    @property
+    def text(self) -> str:
+        """The words a verifier may look at: the text itself, or the last message of a chat."""
+        return self.prompt if isinstance(self.prompt, str) else self.prompt[-1].content
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How completions are drawn. `max_tokens` caps each completion, in tokens."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    max_tokens: int = 256
+
+    @property
+    def sampling_id(self) -> str:
+        """Content id of these settings."""
+        return content_id(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One completion of one prompt. `seed` is None where the engine could not take one."""
+
+    prompt_id: str
+    policy_id: str
+    sampling_id: str
+    rollout_index: int
+    completion: str
+    finish_reason: FinishReason
+    num_tokens: int
+    seed: int | None = None
+    cumulative_logprob: float | None = None
+    round: int = 0
+
+    @property
+    def rollout_id(self) -> str:
+        """Content id of the question and the draw, not of the answer: the key of the ledger."""
+        return content_id(self.prompt_id, self.policy_id, self.sampling_id, self.rollout_index)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a verifier says of one completion.
+
+    `reward` is in [0, 1], or None when nothing honest can be said; `passed` is the verifier's own yes or
+    no, and need not be a threshold of the reward; `components` are named parts of the reward in [0, 1].
+    """
+
+    reward: float | None
+    passed: bool | None
+    components: Mapping[str, float] = field(default_factory=dict)
+    verdict: Verdict = "scored"
+    reason: str = ""
+
+    @classmethod
+    def unscored(cls, reason: str, verdict: Verdict = "verifier_error") -> Score:
+        """A verdict without a reward: a failure of ours, never a zero of the policy's."""
+        return cls(reward=None, passed=None, verdict=verdict, reason=reason)
+
+
+def canonical_json(value: object) -> str:
+    """Serialise `value` so that equal contents give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def content_id(*parts: object) -> str:
+    """Return 20 hex digits (80 bits) of the SHA-256 of the parts' canonical JSON."""
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:20]
+
+
+def message_list(prompt: PromptText) -> str | list[dict[str, str]]:
+    """Return the prompt as JSON-ready text or chat messages, the shape that TRL reads."""
+    return prompt if isinstance(prompt, str) else [asdict(message) for message in prompt]

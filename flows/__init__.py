@@ -1,0 +1,1 @@
+"""What runs, in which order and when. Only this folder knows Prefect."""

@@ -1,0 +1,1 @@
+"""Engines: each turns prompts into groups of completions by one policy."""

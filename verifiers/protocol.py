@@ -1,0 +1,36 @@
+"""What a verifier is: a name, a version, a check of its spec, and a judgement of one completion."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Score, Spec
+
+
+class SpecError(LearnableError):
+    """A spec the verifier cannot use; the message names the key, the value and the fix."""
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """Judges completions.
+
+    A verifier holds no state between calls, may be called from several processes, and raises only for
+    its own faults: a wrong answer is `Score(reward=0.0, passed=False)`, never an exception. `version`
+    changes whenever the same completion could get another score.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name users type, e.g. `poetry`."""
+
+    @property
+    def version(self) -> str:
+        """Part of a score's key: scores of another version are not reused."""
+
+    def check_spec(self, spec: Spec) -> None:
+        """Raise `SpecError` if `spec` lacks a key or holds a value that `score` could not use."""
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Judge one completion of `prompt`."""
