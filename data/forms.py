@@ -83,10 +83,38 @@ def parse_scheme(text: str) -> tuple[str, ...]:
     return tuple(text.split()) if " " in text else tuple(text)
 
 
+def requirement(form: Form) -> str:
+    """Say what the form asks for, in the words of a prompt.
+
+    >>> requirement(find_form("haiku"))
+    '3 lines of 5, 7 and 5 syllables'
+    """
+    lines = form.line_count
+    parts = [] if lines is None else [f"{lines} line" if lines == 1 else f"{lines} lines"]
+    if form.syllables:
+        about = "about " if form.tolerance else ""
+        parts.append(f"of {about}{_join_counts(form.syllables)} syllables")
+    if form.schemes and not all(label == "x" for label in form.schemes[0]):
+        parts.append("rhyming " + " or ".join(_join_labels(scheme) for scheme in form.schemes))
+    return " ".join(parts)
+
+
+def _join_counts(counts: tuple[int, ...]) -> str:
+    if len(set(counts)) == 1:
+        return str(counts[0])
+    return f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
+
+
+def _join_labels(scheme: tuple[str, ...]) -> str:
+    return (" " if any(len(label) > 1 for label in scheme) else "").join(scheme)
+
+
 def _fields(table: Mapping[str, Any]) -> dict[str, Any]:
     unknown = set(table) - {"title", "aliases", *SPEC_KEYS}
     if unknown:
-        raise LearnableError(f"form key {sorted(unknown)[0]!r} is not known: use title, aliases, {', '.join(SPEC_KEYS)}")
+        raise LearnableError(
+            f"form key {sorted(unknown)[0]!r} is not known: use title, aliases, {', '.join(SPEC_KEYS)}"
+        )
     fields = dict(table)
     if "aliases" in fields:
         fields["aliases"] = tuple(fields["aliases"])
@@ -95,5 +123,7 @@ def _fields(table: Mapping[str, Any]) -> dict[str, Any]:
         fields["syllables"] = (counts,) if isinstance(counts, int) else tuple(counts)
     if "schemes" in fields:
         schemes = fields["schemes"]
-        fields["schemes"] = tuple(parse_scheme(scheme) for scheme in ([schemes] if isinstance(schemes, str) else schemes))
+        fields["schemes"] = tuple(
+            parse_scheme(scheme) for scheme in ([schemes] if isinstance(schemes, str) else schemes)
+        )
     return fields

@@ -1,0 +1,55 @@
+# Everything from a bare machine with git, make and Python 3.11: each target sets up what it needs.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+UV_VERSION := 0.13.8
+
+# A GPU machine gets the CUDA lock. Where pip knows of a folder of wheels, uv is told of it too; elsewhere uv finds
+# the right build of torch itself.
+HAS_GPU := $(shell command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1 && echo yes)
+LOCK := $(if $(HAS_GPU),requirements/cuda.txt,requirements/cpu.txt)
+BACKEND := $(if $(HAS_GPU),auto,cpu)
+TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS),--torch-backend $(BACKEND))
+STAMP := $(VENV)/.synced
+
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+
+.PHONY: setup demo test check bench lock clean help
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+setup: $(STAMP) ## make .venv with everything in it
+
+$(STAMP): $(LOCK) pyproject.toml
+	@test -x $(UV) || { ($(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)) && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
+	$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode $(TORCH) $(LOCK)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps uv==$(UV_VERSION) --editable .
+	@touch $(STAMP)
+
+demo: setup ## find learnable prompts with the bundled policy, train on them, compare before and after
+	$(BIN)/python -m learnable.flows.demo
+
+test: setup ## run every test
+	$(BIN)/python -m pytest
+
+check: setup ## lint, types, import law
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup ## measure speed and the bundled policy; figures go to benchmarks/RESULTS.md by hand
+	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.policy
+
+lock: setup ## resolve requirements/*.txt anew
+	$(UV) pip compile pyproject.toml --quiet --upgrade --extra cpu --extra dev --override requirements/overrides-cpu.txt \
+		--python-version 3.11 $(TORCH) --no-header --no-annotate --no-emit-find-links -o requirements/cpu.txt
+	$(UV) pip compile pyproject.toml --quiet --upgrade --extra cuda --extra dev --python-version 3.11 \
+		--python-platform x86_64-manylinux_2_28 --no-header --no-annotate -o requirements/cuda.txt
+
+clean: ## remove what was made here
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,95 @@
+"""The Hugging Face dataset card of a curated set: what is in it, how it was chosen, how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+PART_NOTES = {
+    "train": "kept prompts",
+    "test": "kept prompts held out from training",
+    "rejects": "every other prompt, with the reason in `decision`",
+    "control": "random prompts of the same pool, as many as `train`: train on them to measure what curation gave",
+}
+COLUMN_NOTES = {
+    "prompt": "the text, or chat messages, as TRL reads it",
+    "prompt_id": "hash of prompt, verifier and spec",
+    "verifier": "name of the verifier that judges completions",
+    "spec": "what that verifier needs, JSON",
+    "mean": "mean reward of the group",
+    "std": "population standard deviation of the group's rewards",
+    "pass_rate": "share of the group that passed",
+    "n": "rollouts that count",
+    "decision": "`keep`, or why not",
+}
+
+
+def render_card(name: str, manifest: Mapping[str, Any]) -> str:
+    """Return the card as Markdown with the YAML header that the hub and `load_dataset` read."""
+    band, policy = manifest["band"], manifest["policy"]
+    return "\n".join(
+        [
+            _header(manifest["parts"]),
+            f"# {name}",
+            "",
+            f"Prompts on which `{policy['policy_id']}` is neither hopeless nor done: of {manifest['group_size']} completions a "
+            f"prompt, the mean {band['signal']} lies in {band['low']:g} to {band['high']:g} "
+            f"and spreads by at least {band['min_std']:g}.",
+            "",
+            _table(
+                ("part", "rows", "what"), ((p, info["rows"], PART_NOTES[p]) for p, info in manifest["parts"].items())
+            ),
+            "",
+            "## Use",
+            "",
+            "```python",
+            "from datasets import load_dataset",
+            "from learnable.train.rewards import verifier_reward",
+            "",
+            'prompts = load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})',
+            "# GRPOTrainer(model, reward_funcs=[verifier_reward], train_dataset=prompts['train'], ...)",
+            "```",
+            "",
+            f"Or: `learnable train --curated` with this folder. Sampling: {_pairs(manifest['sampling'])}.",
+            f"Verifiers: {_pairs(manifest['verifiers'])}. Seed {manifest['seed']}, made {manifest['created']}.",
+            "",
+            "## By form",
+            "",
+            _forms_table(manifest["forms"]),
+            "",
+            "## Columns",
+            "",
+            _table(
+                ("column", "type", "what"), ((c, t, COLUMN_NOTES.get(c, "")) for c, t in manifest["schema"].items())
+            ),
+            "",
+        ]
+    )
+
+
+def _header(parts: Mapping[str, Any]) -> str:
+    lines = ["---", "configs:", "- config_name: default", "  data_files:"]
+    lines += [f"  - split: {part}\n    path: {part}-*.parquet" for part in ("train", "test")]
+    for part in sorted(set(parts) - {"train", "test"}):
+        lines += [f"- config_name: {part}", f"  data_files: {part}-*.parquet"]
+    return "\n".join([*lines, "tags:", "- grpo", "- learnable", "---", ""])
+
+
+def _forms_table(forms: Iterable[Mapping[str, Any]]) -> str:
+    header = ("form", "prompts", "kept", "mean", "within-std", "between-std", "zero-std share")
+    keys = ("mean", "within_std", "between_std", "zero_std_share")
+    rows = ((f["form"], f["prompts"], f["kept"], *(_number(f[key]) for key in keys)) for f in forms)
+    return _table(header, rows)
+
+
+def _table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())

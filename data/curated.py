@@ -1,0 +1,121 @@
+"""Curated sets: versioned Parquet shards with a manifest and a card, published by rename.
+
+curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
+                     test-00000-of-00001.parquet    kept prompts held out from training
+                     rejects-….parquet              every other prompt, with the reason
+                     control-….parquet              random prompts, as many as train has
+                     manifest.json  README.md
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from learnable.data.card import render_card
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.tables import hash_file
+
+PARTS = ("train", "test", "rejects", "control")
+ROWS_A_SHARD = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedSet:
+    """One published version: its folder and what its manifest says."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    def shards(self, part: str) -> list[Path]:
+        """Return the Parquet files of `train`, `test`, `rejects` or `control`."""
+        return sorted(self.path.glob(f"{part}-*-of-*.parquet"))
+
+    def read(self, part: str) -> pa.Table:
+        """Return all rows of a part."""
+        return pa.concat_tables([pq.read_table(shard) for shard in self.shards(part)])
+
+
+def publish_curated(folder: Path, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
+    """Write the next version of the curated set in `folder`: a reader sees all of it or nothing.
+
+    When the latest version holds the very same rows, that one is returned and nothing is written. Raises
+    `LearnableError` when the folder cannot be written.
+    """
+    latest = find_versions(folder)[-1:]
+    staging = folder / f".staging-{uuid.uuid4().hex[:8]}"
+    try:
+        staging.mkdir(parents=True)
+        shards = {name: _write_shards(staging, name, table) for name, table in parts.items()}
+        whole = {
+            **manifest,
+            "parent": latest[0].name if latest else None,
+            "parts": shards,
+            "schema": _schema(parts["train"]),
+        }
+        if latest and (previous := open_curated(latest[0])).manifest["parts"] == shards:
+            return previous
+        (staging / "manifest.json").write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+        (staging / "README.md").write_text(render_card(folder.name, whole), encoding="utf-8")
+        return open_curated(_claim_version(folder, staging))
+    except OSError as error:
+        raise LearnableError(f"cannot write curated set {str(folder)!r}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def open_curated(path: Path | str) -> CuratedSet:
+    """Open a version's folder, or the latest version of the set's folder.
+
+    Raises `LearnableError` naming what is missing.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        known = [p.name for p in folder.parent.iterdir()] if folder.parent.is_dir() else []
+        near = nearest_names(folder.name, known)
+        hint = f"did you mean {str(folder.parent / near[0])!r}?" if near else "make one with find-learnable"
+        raise LearnableError(f"curated set {str(path)!r} does not exist: {hint}")
+    if versions := find_versions(folder):
+        folder = versions[-1]
+    try:
+        return CuratedSet(folder, json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise LearnableError(f"curated set {str(path)!r} has no manifest.json: it is not a curated set") from error
+    except json.JSONDecodeError as error:
+        raise LearnableError(f"manifest of {str(folder)!r} is not valid JSON: {error}") from error
+
+
+def find_versions(folder: Path) -> list[Path]:
+    """Return the published versions of a curated set, oldest first."""
+    return sorted(path for path in folder.glob("v[0-9]*") if path.name[1:].isdigit())
+
+
+def _write_shards(folder: Path, part: str, table: pa.Table) -> dict[str, Any]:
+    count = max(1, -(-table.num_rows // ROWS_A_SHARD))
+    files = {}
+    for index in range(count):
+        path = folder / f"{part}-{index:05d}-of-{count:05d}.parquet"
+        pq.write_table(table.slice(index * ROWS_A_SHARD, ROWS_A_SHARD), path, compression="zstd")
+        files[path.name] = hash_file(path)
+    return {"rows": table.num_rows, "sha256": files}
+
+
+def _claim_version(folder: Path, staging: Path) -> Path:
+    number = max((int(path.name[1:]) for path in find_versions(folder)), default=0)
+    while True:
+        number += 1
+        target = folder / f"v{number:04d}"
+        if not target.exists():
+            return staging.rename(target)
+
+
+def _schema(table: pa.Table) -> dict[str, str]:
+    return {field.name: str(field.type) for field in table.schema}

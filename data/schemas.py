@@ -1,0 +1,54 @@
+"""Arrow schemas of every table, in one place. Column meanings are those of `data.records` and `filters.groups`."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+TEXT_PROMPT = pa.string()
+CHAT_PROMPT = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+
+ROLLOUTS = pa.schema(
+    [
+        ("rollout_id", pa.string()),
+        ("prompt_id", pa.string()),
+        ("policy_id", pa.string()),
+        ("sampling_id", pa.string()),
+        ("rollout_index", pa.int32()),
+        ("seed", pa.int64()),
+        ("completion", pa.string()),
+        ("finish_reason", pa.string()),
+        ("num_tokens", pa.int32()),
+        ("cumulative_logprob", pa.float64()),
+        ("round", pa.int32()),
+    ]
+)
+
+SCORES = pa.schema(
+    [
+        ("rollout_id", pa.string()),
+        ("verifier", pa.string()),
+        ("verifier_version", pa.string()),
+        ("reward", pa.float64()),
+        ("passed", pa.bool_()),
+        ("components", pa.map_(pa.string(), pa.float64())),
+        ("verdict", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:
+    """Schema of a table of prompts; `prompt_type` is `TEXT_PROMPT` or `CHAT_PROMPT`."""
+    return pa.schema(
+        [
+            ("prompt", prompt_type),
+            ("prompt_id", pa.string()),
+            ("verifier", pa.string()),
+            ("spec", pa.string()),
+            ("family", pa.string()),
+            ("form", pa.string()),
+            ("difficulty", pa.float64()),
+            ("source", pa.string()),
+            ("split", pa.string()),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Where prompts come from: built-in generators here, files and hub datasets beside them."""

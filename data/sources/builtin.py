@@ -1,0 +1,115 @@
+"""The built-in prompts: every family, how users name forms, and a balanced draw over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from learnable.data.errors import UnknownNameError
+from learnable.data.forms import fold_name, poem_forms
+from learnable.data.records import Prompt
+from learnable.data.sources.arithmetic import ARITHMETIC
+from learnable.data.sources.comparison import COMPARISON
+from learnable.data.sources.counting import COUNTING
+from learnable.data.sources.family import Family, unknown_knob
+from learnable.data.sources.poetry import POETRY
+from learnable.data.sources.programs import PROGRAMS
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family for family in (ARITHMETIC, COMPARISON, COUNTING, POETRY, PROGRAMS)
+}
+
+
+def find_forms(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return `(family, form)` for each name, in order and without repeats.
+
+    Names ignore case, spaces, hyphens and underscores, and may be aliases. Raises `UnknownNameError`
+    with the nearest names.
+
+    >>> find_forms(["shakespearean-sonnet", "fizz buzz"])
+    [('poetry', 'ShakespeareanSonnet'), ('programs', 'FizzBuzz')]
+    """
+    known = _form_names()
+    found: dict[tuple[str, str], None] = {}
+    for name in names:
+        if fold_name(name) not in known:
+            raise UnknownNameError("form", name, (form for _, form in known.values()))
+        found[known[fold_name(name)]] = None
+    return list(found)
+
+
+def find_family(name: str) -> Family:
+    """Return the family called `name`. Raises `UnknownNameError` with the nearest names."""
+    by_fold = {fold_name(known): family for known, family in FAMILIES.items()}
+    if (family := by_fold.get(fold_name(name))) is None:
+        raise UnknownNameError("family", name, FAMILIES)
+    return family
+
+
+def builtin_prompts(
+    forms: Sequence[str] = (),
+    families: Sequence[str] = (),
+    limit: int | None = None,
+    seed: int = 0,
+    knobs: Mapping[str, Any] | None = None,
+) -> Iterator[Prompt]:
+    """Yield distinct prompts of the named forms and of the named families, or of everything when none is named.
+
+    Families take turns, and inside a family its forms do, so every prefix is balanced; what runs dry
+    leaves its turns to the others. `limit` is the total. `knobs` maps a knob's name (`largest`, or
+    `arithmetic.largest` for one family alone) to its value. Names are checked before the first prompt.
+    """
+    chosen = _choose(forms, families)
+    settings = _settings(list(chosen), knobs or {})
+    streams = (
+        _take_turns([FAMILIES[name].generate(form, seed, settings[name]) for form in form_names])
+        for name, form_names in chosen.items()
+    )
+    return islice(_take_turns(list(streams)), limit)
+
+
+def _form_names() -> dict[str, tuple[str, str]]:
+    known = {}
+    for family in FAMILIES.values():
+        for alias, form in (*family.aliases.items(), *((form, form) for form in family.forms)):
+            known[fold_name(alias)] = (family.name, form)
+    for form in poem_forms().values():
+        for alias in (*form.aliases, form.title, form.name):
+            known[fold_name(alias)] = ("poetry", form.name)
+    return known
+
+
+def _choose(forms: Sequence[str], families: Sequence[str]) -> dict[str, list[str]]:
+    chosen: dict[str, list[str]] = {}
+    named = [find_family(name) for name in families] or ([] if forms else list(FAMILIES.values()))
+    for family in named:
+        chosen[family.name] = list(family.forms)
+    for name, form in find_forms(forms):
+        if form not in chosen.setdefault(name, []):
+            chosen[name].append(form)
+    return chosen
+
+
+def _settings(families: Sequence[str], knobs: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, dict[str, Any]] = {name: {} for name in families}
+    for full_name, value in knobs.items():
+        owner, _, name = full_name.rpartition(".")
+        takers = [f for f in families if name in FAMILIES[f].knob_names() and owner in ("", f)]
+        if not takers:
+            known = [k for f in families for k in (*FAMILIES[f].knob_names(), *(f"{f}.{k}" for k in FAMILIES[f].knob_names()))]
+            raise unknown_knob(f"the chosen prompts ({', '.join(families)})", full_name, known)
+        for taker in takers:
+            values[taker][name] = value
+    return {name: FAMILIES[name].set_knobs(given) for name, given in values.items()}
+
+
+def _take_turns(streams: Iterable[Iterator[Prompt]]) -> Iterator[Prompt]:
+    waiting = list(streams)
+    while waiting:
+        still = []
+        for stream in waiting:
+            if (prompt := next(stream, None)) is not None:
+                still.append(stream)
+                yield prompt
+        waiting = still

@@ -1,0 +1,107 @@
+"""A family of generated prompts: its forms, its knobs, and the order in which prompts are drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.records import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A named group of forms that share knobs.
+
+    `generate(form, seed, knobs)` yields distinct prompts of one form in an order that the seed fixes; it
+    ends when the form has no more. `aliases` gives other names of forms.
+    """
+
+    name: str
+    forms: tuple[str, ...]
+    knobs: type[Any]
+    generate: Callable[[str, int, Any], Iterator[Prompt]]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def knob_names(self) -> tuple[str, ...]:
+        """Return the names of the knobs."""
+        return tuple(knob.name for knob in fields(self.knobs))
+
+    def set_knobs(self, values: Mapping[str, Any]) -> Any:
+        """Return the knobs with `values` in place of their defaults; texts are read as the default's type.
+
+        Raises `LearnableError` for an unknown knob, with the nearest names, and for a value that is no number.
+        """
+        defaults = self.knobs()
+        read: dict[str, Any] = {}
+        for name, value in values.items():
+            if name not in self.knob_names():
+                raise unknown_knob(f"{self.name} prompts", name, self.knob_names())
+            read[name] = _read_knob(self.name, name, value, type(getattr(defaults, name)))
+        return self.knobs(**read)
+
+
+def unknown_knob(place: str, name: str, known: Sequence[str]) -> LearnableError:
+    """Return the error for a knob that `place` does not have."""
+    near = nearest_names(name, known)
+    offer = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(sorted(known))}"
+    return LearnableError(f"{place} have no knob {name!r}: {offer}")
+
+
+def require(place: str, name: str, value: float, low: float, high: float) -> None:
+    """Raise `LearnableError` unless `low <= value <= high`."""
+    if not low <= value <= high:
+        raise LearnableError(f"{place} knob {name}={value} is out of range: give {low} to {high}")
+
+
+def shuffled_range(size: int, seed: str) -> Iterator[int]:
+    """Yield each of `range(size)` once in a seeded random order, with memory for what was yielded only.
+
+    This is Fisher and Yates' shuffle on a sparse array, so a form may have billions of prompts.
+
+    >>> sorted(shuffled_range(5, "a")) == list(range(5))
+    True
+    """
+    rng = random.Random(seed)
+    moved: dict[int, int] = {}
+    for index in range(size):
+        chosen = rng.randrange(index, size)
+        value = moved.get(chosen, chosen)
+        moved[chosen] = moved.pop(index, index)
+        yield value
+
+
+def shuffled_grid(seed: str, *axes: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield each combination of one value from every axis once, in a seeded random order."""
+    size = 1
+    for axis in axes:
+        size *= len(axis)
+    for index in shuffled_range(size, seed):
+        point = []
+        for axis in axes:
+            index, offset = divmod(index, len(axis))
+            point.append(axis[offset])
+        yield tuple(point)
+
+
+def distinct(prompts: Iterator[Prompt]) -> Iterator[Prompt]:
+    """Yield the prompts whose content was not yielded before."""
+    seen: set[str] = set()
+    for prompt in prompts:
+        if prompt.prompt_id not in seen:
+            seen.add(prompt.prompt_id)
+            yield prompt
+
+
+def on_scale(value: float) -> float:
+    """Clip a difficulty to 1..10, rounded to a tenth."""
+    return round(min(10.0, max(1.0, float(value))), 1)
+
+
+def _read_knob(family: str, name: str, value: Any, kind: type[Any]) -> Any:
+    try:
+        return kind(value)
+    except (TypeError, ValueError) as error:
+        raise LearnableError(f"{family} knob {name}={value!r} is no {kind.__name__}: give a number") from error

@@ -1,0 +1,107 @@
+"""Prompts from JSONL, CSV and Parquet files, from folders of them, and from whatever `datasets` opens."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyarrow.lib import ArrowInvalid
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Prompt
+from learnable.data.sources.rows import BadRowError, Columns, Row, prompts_from_rows
+
+SUFFIXES = (".jsonl", ".ndjson", ".csv", ".parquet")
+
+
+def file_prompts(location: str, columns: Columns, split: str = "train") -> Iterator[Prompt]:
+    """Read prompts from a file by its suffix, or from a folder or hub id through `datasets.load_dataset`.
+
+    Raises `BadRowError` naming file and line, or `LearnableError` for a missing or empty file.
+    """
+    path = Path(location)
+    if path.suffix in SUFFIXES and not path.is_dir():
+        if not path.is_file():
+            raise LearnableError(f"prompt file {location!r} does not exist")
+        rows, source = _READERS[path.suffix](path), path.stem
+    else:
+        rows, source = _dataset_rows(location, split), path.name
+    yield from _not_empty(prompts_from_rows(rows, columns, source), location)
+
+
+def _read_jsonl(path: Path) -> Iterator[tuple[str, Row]]:
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(_text_lines(file, path), start=1):
+            if not line.strip():
+                continue
+            place = f"{path.name}, line {number}"
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise BadRowError(f"{place}: not valid JSON ({error}): mend or remove the line") from error
+            if not isinstance(row, dict):
+                raise BadRowError(f"{place}: a JSON {type(row).__name__}: each line must be an object with a prompt")
+            yield place, row
+
+
+def _read_csv(path: Path) -> Iterator[tuple[str, Row]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(_text_lines(file, path), strict=True)
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise BadRowError(f"{path.name}, line {reader.line_num}: not valid CSV ({error})") from error
+            if None in row or None in row.values():
+                raise BadRowError(f"{path.name}, line {reader.line_num}: the row has more or fewer cells than the header")
+            yield f"{path.name}, line {reader.line_num}", row
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[str, Row]]:
+    try:
+        batches = pq.ParquetFile(path).iter_batches()
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for number, row in enumerate(rows, start=1):
+            yield f"{path.name}, row {number}", row
+    except (ArrowInvalid, OSError) as error:
+        raise LearnableError(f"prompt file {str(path)!r} is not readable Parquet: {error}") from error
+
+
+def _dataset_rows(location: str, split: str) -> Iterator[tuple[str, Row]]:
+    from datasets import load_dataset
+
+    try:
+        dataset = load_dataset(location, split=split, streaming=True)
+        for number, row in enumerate(dataset, start=1):
+            yield f"{location}, row {number}", row
+    except LearnableError:
+        raise
+    except Exception as error:  # datasets raises its own, hub, network and parser errors alike
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise LearnableError(
+            f"prompts {location!r}: neither a {', '.join(SUFFIXES)} file nor a data set that "
+            f"datasets.load_dataset opens with split {split!r}: {reason}"
+        ) from error
+
+
+def _text_lines(file: Iterator[str], path: Path) -> Iterator[str]:
+    try:
+        yield from file
+    except UnicodeDecodeError as error:
+        raise LearnableError(f"prompt file {str(path)!r} is not UTF-8 text: {error}") from error
+
+
+def _not_empty(prompts: Iterator[Prompt], location: str) -> Iterator[Prompt]:
+    first = next(prompts, None)
+    if first is None:
+        raise LearnableError(f"prompts {location!r} is empty: it needs at least one row with a prompt")
+    yield first
+    yield from prompts
+
+
+_READERS = {".jsonl": _read_jsonl, ".ndjson": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}

@@ -1,0 +1,74 @@
+"""The band decision: which prompts are kept, and why each other one is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from learnable.data.errors import LearnableError
+
+Signal = Literal["reward", "pass"]
+REASONS = (
+    "keep",
+    "too_easy",
+    "too_hard",
+    "zero_std",
+    "low_std",
+    "undecided",
+    "duplicate",
+    "contaminated",
+    "not_scored",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Keep a prompt whose group mean lies in [low, high] and whose group spreads by at least `min_std`.
+
+    `signal` says of what: the graded reward, or pass and fail. Raises `LearnableError` for an impossible band.
+    """
+
+    low: float = 0.2
+    high: float = 0.8
+    min_std: float = 0.1
+    signal: Signal = "reward"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= 1:
+            raise LearnableError(
+                f"--band {self.low:g} {self.high:g} keeps nothing: give two numbers in [0, 1], the lower one first"
+            )
+        if not 0 <= self.min_std <= 0.5:
+            raise LearnableError(
+                f"--min-std {self.min_std:g} is out of range: rewards in [0, 1] spread by at most 0.5; give 0 to 0.5"
+            )
+        if self.signal not in ("reward", "pass"):
+            raise LearnableError(f"--signal {self.signal!r} is not known: use reward or pass")
+
+
+def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
+    """Add `decision`, one of `REASONS`, to the rows of `filters.groups.group_stats`.
+
+    A mean outside the band is named before a missing spread: a prompt that always passes is `too_easy`.
+    `zero_std` is left for groups that agree on a middling reward.
+    """
+    p = pl.col("mean" if band.signal == "reward" else "pass_rate")
+    std = pl.col("std") if band.signal == "reward" else pl.col("learnability").sqrt()
+    agrees = pl.col("zero_std") if band.signal == "reward" else std == 0
+    return groups.with_columns(
+        pl.when(p.is_null())
+        .then(pl.lit("not_scored"))
+        .when(p > band.high)
+        .then(pl.lit("too_easy"))
+        .when(p < band.low)
+        .then(pl.lit("too_hard"))
+        .when(agrees)
+        .then(pl.lit("zero_std"))
+        .when(std < band.min_std)
+        .then(pl.lit("low_std"))
+        .otherwise(pl.lit("keep"))
+        .cast(pl.Enum(REASONS))
+        .alias("decision")
+    )

@@ -1,0 +1,36 @@
+"""One row a form: what a person wants to see before training on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from learnable.filters.variance import variance_split
+
+
+def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
+    """Summarise decided groups per `by`, in the order of their names.
+
+    Returns `by`, `prompts`, `kept`, `rollouts`, `tokens`, `mean` (of prompts' mean rewards), `pass_at_1`,
+    `zero_std_share` (of prompts with a score), `errors` (rollouts without an honest score), and the columns
+    of `variance_split`.
+    """
+    counts = decided.group_by(by).agg(
+        pl.len().cast(pl.Int64).alias("prompts"),
+        (pl.col("decision") == "keep").sum().cast(pl.Int64).alias("kept"),
+        pl.col("rollouts").sum(),
+        pl.col("tokens").sum(),
+        pl.col("mean").mean(),
+        pl.col("pass_rate").mean().alias("pass_at_1"),
+        pl.col("zero_std").mean().alias("zero_std_share"),
+        (pl.col("n_verifier_error") + pl.col("n_engine_error")).sum().alias("errors"),
+    )
+    split = variance_split(decided, by)
+    return counts.join(split, on=list(by), how="left").sort(by)
+
+
+def count_decisions(decided: pl.LazyFrame) -> dict[str, int]:
+    """Return how many prompts each decision took, most common first, only those that occur."""
+    counted = decided.group_by("decision").len().sort("len", "decision", descending=[True, False]).collect()
+    return {row["decision"]: row["len"] for row in counted.to_dicts()}

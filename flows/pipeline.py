@@ -1,0 +1,44 @@
+"""The order of a curation, written once: as plain calls, or with every step a Prefect task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ParamSpec, Protocol, TypeVar
+
+from learnable.data.store import Store
+from learnable.flows.progress import progress
+from learnable.flows.report import Report, build_report, find_warnings
+from learnable.flows.settings import CurateSettings
+from learnable.flows.steps import decide_groups, new_run_id, publish, read_prompts, roll_out_and_score
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Step(Protocol):
+    """Turns a function into one that runs as a step of a flow."""
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Return the step."""
+
+
+def plain(function: Callable[P, R]) -> Callable[P, R]:
+    """Run the function as it is."""
+    return function
+
+
+def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
+    """Find the prompts that a policy can learn from, and publish them."""
+    started = time.monotonic()
+    run_id = new_run_id()
+    store = Store(settings.store)
+    prompts = step(read_prompts)(settings)
+    scores = step(roll_out_and_score)(run_id, prompts, store, settings)
+    decided = step(decide_groups)(prompts, scores, settings)
+    store.write_groups(run_id, decided)
+    curated = step(publish)(run_id, decided, settings)
+    report = build_report(run_id, prompts, decided, curated, seconds=time.monotonic() - started)
+    for warning in find_warnings(report):
+        progress().warn(warning)
+    return report

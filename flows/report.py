@@ -1,0 +1,95 @@
+"""What a curation run says at its end, as plain data for the console, `--json` and the Prefect artifact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from learnable.data.curated import CuratedSet
+from learnable.data.sources.selection import PromptSet
+from learnable.filters.summary import count_decisions, summarise
+
+Report = dict[str, Any]
+
+ENOUGH_PROMPTS = 8  # fewer say nothing of a form
+DEAD_SHARE = 0.7
+ALIKE_F_RATIO = 1.2
+
+
+def build_report(run_id: str, prompts: PromptSet, decided: pl.DataFrame, curated: CuratedSet, seconds: float) -> Report:
+    """Return the run's report: ids and paths, a row a form, totals, seconds of wall clock."""
+    forms = summarise(decided.lazy()).collect().to_dicts()
+    families = summarise(decided.lazy(), by=("family",)).collect().to_dicts()
+    decisions = count_decisions(decided.lazy())
+    totals = {
+        "prompts": decided.height,
+        "kept": decisions.get("keep", 0),
+        "train": curated.manifest["parts"]["train"]["rows"],
+        "test": curated.manifest["parts"]["test"]["rows"],
+        "duplicates": prompts.duplicates,
+        "rollouts": int(decided["rollouts"].sum()),
+        "tokens": int(decided["tokens"].sum()),
+        "errors": sum(form["errors"] or 0 for form in forms),
+        "truncated": int(decided["n_truncated"].sum() or 0),
+        "decisions": decisions,
+    }
+    return {
+        "run_id": run_id,
+        "policy": curated.manifest["policy"]["policy_id"],
+        "curated": str(curated.path),
+        "forms": forms,
+        "families": families,
+        "totals": totals,
+        "seconds": round(seconds, 2),
+    }
+
+
+def find_warnings(report: Report) -> list[str]:
+    """Return plain sentences about what would make training on this set go sideways."""
+    totals, warnings = report["totals"], []
+    if totals["kept"] == 0:
+        warnings.append(
+            "nothing was kept: the pool is too easy or too hard for this policy, or the verifier never moves"
+        )
+    if totals["errors"]:
+        warnings.append(f"{totals['errors']} rollouts have no honest score and were left out, not counted as zero")
+    if totals["truncated"] > 0.1 * max(totals["rollouts"], 1):
+        warnings.append(
+            f"{totals['truncated']} of {totals['rollouts']} completions ran out of tokens: raise --max-tokens, "
+            "or leave them out with --truncated exclude"
+        )
+    judged = [
+        form for form in report["forms"] if form["prompts"] >= ENOUGH_PROMPTS and form["zero_std_share"] is not None
+    ]
+    dead = [f"{form['form']} ({form['zero_std_share']:.0%})" for form in judged if form["zero_std_share"] > DEAD_SHARE]
+    if dead:
+        warnings.append(f"most groups have no spread, so GRPO learns nothing from them: {', '.join(dead)}")
+    alike = [
+        f"{form['form']} (F = {form['f_ratio']:.2f})"
+        for form in judged
+        if form["kept"] and form["f_ratio"] is not None and form["f_ratio"] < ALIKE_F_RATIO
+    ]
+    if alike:
+        warnings.append(
+            "prompts differ no more than sampling noise would make them, so picking among them picks luck; keep or drop "
+            f"the form as a whole: {', '.join(alike)}"
+        )
+    return warnings
+
+
+def render_markdown(report: Report) -> str:
+    """Return the report as Markdown."""
+    totals = report["totals"]
+    lines = [
+        f"**{totals['kept']} of {totals['prompts']} prompts kept** for `{report['policy']}` in `{report['curated']}`.",
+        "",
+        "| form | prompts | mean | within-std | between-std | zero-std share | pass@1 | kept |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    keys = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+    for form in report["forms"]:
+        cells = ["-" if form[key] is None else f"{form[key]:.2f}" for key in keys]
+        lines.append(f"| {form['form']} | {form['prompts']} | {' | '.join(cells)} | {form['kept']} |")
+    lines += ["", *(f"- {warning}" for warning in find_warnings(report))]
+    return "\n".join(lines)

@@ -1,0 +1,55 @@
+"""What an engine is: something that answers prompts with groups of completions by one policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from learnable.data.records import Prompt, Rollout, Sampling, content_id
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRequest:
+    """Ask for `group_size` rollouts of `prompt`, numbered from `first_index`.
+
+    A group that grows from 8 to 16 is a request for eight with `first_index=8`. `seed` is the run's.
+    """
+
+    prompt: Prompt
+    group_size: int
+    first_index: int = 0
+    seed: int = 0
+    round: int = 0
+
+    @property
+    def base_seed(self) -> int:
+        """Seed of the first rollout; the others count up from it.
+
+        Spaced by a hash of prompt and first index, so that neighbouring groups share no random numbers.
+        """
+        return int(content_id(self.seed, self.prompt.prompt_id, self.first_index)[:12], 16) % (2**31 - 2**16)
+
+
+class Engine(Protocol):
+    """Samples completions from one policy."""
+
+    @property
+    def policy_id(self) -> str:
+        """Path or hub id with a hash of the weights: part of every rollout's key."""
+
+    @property
+    def max_context(self) -> int:
+        """Tokens that a prompt and its completion may take together."""
+
+    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
+        """Return the tokens each prompt takes, chat template and special tokens included."""
+
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[list[Rollout]]:
+        """Yield each group as soon as it is finished, in any order.
+
+        `requests` is drawn from lazily, so it may be long. Closing the iterator drops what is in flight.
+        """
+
+    def close(self) -> None:
+        """Free the engine's memory; the engine is not used after."""

@@ -1,0 +1,174 @@
+"""The command line: `find-learnable`, and `learnable find | train | verify | forms`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from learnable import options
+from learnable.console import open_shell
+from learnable.data.errors import LearnableError
+
+if TYPE_CHECKING:
+    from learnable.flows.settings import CurateSettings
+
+# Only what `--help` needs is imported here: torch, vllm, trl, datasets and prefect wait inside their commands.
+
+FIND_HELP = """
+Find the prompts a policy can learn from.
+
+Samples a group of completions for each prompt, scores them, keeps the prompts whose group neither \
+always fails nor always succeeds, and writes them as Parquet that TRL's GRPOTrainer reads as it is.
+
+\b
+Examples:
+  find-learnable --form sonnet --limit 40
+  find-learnable --family arithmetic --family comparison
+  find-learnable --prompts questions.jsonl --verifier arithmetic
+  find-learnable --prompts org/name --answer-column label --verifier choice
+  find-learnable --form haiku --policy path/to/model --signal pass --json
+"""
+VERIFY_HELP = """
+Score a file of completions with any verifier.
+
+Reads one JSON object a line, {"completion", "prompt"?, "form"?, "spec"?}, and writes one a line in the \
+same order, {"reward", "passed", "verdict", "components", "reason"}.
+
+\b
+Examples:
+  learnable verify --verifier poetry --input poems.jsonl --output out.jsonl
+  learnable verify --verifier my.module:Judge --input a.jsonl --output b.jsonl
+"""
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the prompts a language model can learn from.")
+find_app = typer.Typer(add_completion=False)
+
+
+@find_app.command(help=FIND_HELP)
+@app.command(help=FIND_HELP)
+def find(
+    form: options.Form = None,
+    family: options.Family = None,
+    prompts: options.Prompts = None,
+    prompt_column: options.PromptColumn = "prompt",
+    answer_column: options.AnswerColumn = None,
+    dataset_split: options.DatasetSplit = "train",
+    verifier: options.Verifier = None,
+    knob: options.Knob = None,
+    limit: options.Limit = None,
+    policy: options.Policy = None,
+    engine: options.Engine = "vllm",
+    engine_arg: options.EngineArg = None,
+    temperature: options.Temperature = 1.0,
+    top_p: options.TopP = 1.0,
+    max_tokens: options.MaxTokens = 256,
+    group_size: options.GroupSize = 16,
+    band: options.Band = (0.2, 0.8),
+    min_std: options.MinStd = 0.1,
+    signal: options.Signal = "reward",
+    truncated: options.Truncated = "count",
+    test_share: options.TestShare = 0.2,
+    seed: options.Seed = 0,
+    store: options.Store = "learnable-store",
+    name: options.Name = "",
+    workers: options.Workers = None,
+    prefect: options.UsePrefect = True,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the prompts a policy can learn from."""
+    asked = dict(locals())
+    with open_shell(as_json=as_json, quiet=quiet) as shell:
+        from learnable.flows.launch import run_curation
+
+        shell.show_curation(run_curation(_curate_settings(asked), use_prefect=prefect))
+
+
+@app.command(help=VERIFY_HELP)
+def verify(
+    verifier: Annotated[str, typer.Option(help="A verifier's name, or module:object.")],
+    input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL.")],
+    output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL.")],
+    workers: options.Workers = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score a file of completions with any verifier."""
+    with open_shell(as_json=as_json, quiet=quiet) as shell:
+        from learnable.verifiers.files import verify_file
+
+        summary = verify_file(verifier, input_path, output_path, _workers(workers), shell.progress.completions)
+        shell.show_verified(asdict(summary) | {"output": str(output_path)})
+
+
+@app.command()
+def forms(as_json: options.AsJson = False) -> None:
+    """List the built-in families, their forms and their knobs."""
+    with open_shell(as_json=as_json, quiet=True) as shell:
+        from learnable.data.sources.builtin import FAMILIES
+
+        shell.show_forms(
+            [{"family": f.name, "forms": list(f.forms), "knobs": list(f.knob_names())} for f in FAMILIES.values()]
+        )
+
+
+def main() -> None:
+    """Run `learnable`."""
+    app()
+
+
+def find_command() -> None:
+    """Run `find-learnable`."""
+    find_app()
+
+
+def _curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
+    from learnable.data.records import Sampling
+    from learnable.filters.band import Band
+    from learnable.flows.settings import CurateSettings, PromptSettings
+
+    wanted = PromptSettings(
+        forms=tuple(asked["form"] or ()),
+        families=tuple(asked["family"] or ()),
+        location=asked["prompts"],
+        knobs=_pairs(asked["knob"], "--knob"),
+        **{key: asked[key] for key in ("prompt_column", "answer_column", "verifier", "dataset_split", "limit")},
+    )
+    return CurateSettings(
+        prompts=wanted,
+        engine_options={key: _literal(value) for key, value in _pairs(asked["engine_arg"], "--engine-arg").items()},
+        band=Band(asked["band"][0], asked["band"][1], min_std=asked["min_std"], signal=asked["signal"]),
+        sampling=Sampling(temperature=asked["temperature"], top_p=asked["top_p"], max_tokens=asked["max_tokens"]),
+        workers=_workers(asked["workers"]),
+        **{
+            key: asked[key]
+            for key in ("policy", "engine", "group_size", "truncated", "test_share", "seed", "store", "name")
+        },
+    )
+
+
+def _workers(asked: int | None) -> int:
+    return max(1, (os.cpu_count() or 1) // 4) if asked is None else asked
+
+
+def _pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
+    pairs = {}
+    for item in items or ():
+        name, separator, value = item.partition("=")
+        if not (name and separator):
+            raise LearnableError(f"{flag} {item!r} is not NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

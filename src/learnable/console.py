@@ -1,0 +1,134 @@
+"""The shell around a command: progress on stderr, results on stdout, errors as one message, exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from learnable.data.errors import LearnableError
+from learnable.flows.progress import watched_by
+from learnable.progress_bar import ConsoleProgress
+
+BAD_INPUT, INTERRUPTED = 2, 130
+FILE_WIDTH = 100  # columns, where the output is no terminal
+MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
+HEADINGS = ("prompts", "mean", "within\nstd", "between\nstd", "zero-std\nshare", "pass@1", "kept", "rejected")
+STATISTICS = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+
+
+class Shell:
+    """Shows results: as tables, or as one JSON object."""
+
+    def __init__(self, *, as_json: bool, quiet: bool, out: Console, err: Console) -> None:
+        self.as_json = as_json
+        self.out = out
+        self.err = err
+        self.progress = ConsoleProgress(err, quiet=quiet)
+
+    def show_curation(self, report: Mapping[str, Any]) -> None:
+        """Show the table by form, where things were written, and what to type next."""
+        if self.as_json:
+            self._dump(report)
+            return
+        totals = report["totals"]
+        self.out.print(forms_table(report))
+        self._line(
+            f"\n{totals['kept']} of {totals['prompts']} prompts kept: {totals['train']} to train on, {totals['test']} held out. "
+            f"{totals['rollouts']:,} rollouts, {totals['tokens']:,} tokens, {report['seconds']:.0f} s."
+        )
+        rejected = ", ".join(f"{count} {reason}" for reason, count in totals["decisions"].items() if reason != "keep")
+        if rejected:
+            self._line(f"Rejected: {rejected}.")
+        self._line(f"\ncurated set  {report['curated']}")
+        if totals["train"]:
+            self._line(f"next         learnable train --curated {report['curated']}")
+
+    def show_verified(self, summary: Mapping[str, Any]) -> None:
+        """Show what a scored file came to."""
+        if self.as_json:
+            self._dump(summary)
+            return
+        verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary["verdicts"].items())
+        mean = "-" if summary["mean_reward"] is None else f"{summary['mean_reward']:.3f}"
+        passed = "-" if summary["pass_rate"] is None else f"{summary['pass_rate']:.3f}"
+        self._line(f"{verdicts}; mean reward {mean}, pass rate {passed}\nscores       {summary['output']}")
+
+    def show_forms(self, families: Sequence[Mapping[str, Any]]) -> None:
+        """Show families with their forms and knobs."""
+        if self.as_json:
+            self._dump(families)
+            return
+        table = Table("family", "forms", "knobs", header_style="bold", show_lines=True)
+        for family in families:
+            table.add_row(family["name"], ", ".join(family["forms"]), ", ".join(family["knobs"]))
+        self.out.print(table)
+
+    def _line(self, text: str) -> None:
+        self.out.print(text, highlight=False, soft_wrap=True)
+
+    def _dump(self, value: object) -> None:
+        self.out.file.write(json.dumps(value, indent=2) + "\n")
+
+
+@contextmanager
+def open_shell(*, as_json: bool, quiet: bool) -> Iterator[Shell]:
+    """Run a command's body. `LearnableError` ends it with one message and status 2, Ctrl-C with status 130.
+
+    What libraries print on stdout goes to stderr, so that stdout holds results alone.
+    """
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout:
+        os.dup2(2, 1)
+        shell = Shell(as_json=as_json, quiet=quiet, out=Console(file=stdout, width=None if stdout.isatty() else FILE_WIDTH), err=Console(stderr=True))
+        try:
+            with watched_by(shell.progress):
+                yield shell
+        except LearnableError as error:
+            shell.err.print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+            raise typer.Exit(BAD_INPUT) from error
+        except KeyboardInterrupt as error:
+            shell.err.print("\ninterrupted: finished groups are in the store, the same command goes on from there")
+            raise typer.Exit(INTERRUPTED) from error
+        finally:
+            shell.progress.close()
+            stdout.flush()
+            os.dup2(stdout.fileno(), 1)
+
+
+def forms_table(report: Mapping[str, Any]) -> Table:
+    """Return the table of forms, under a row for each family where there are several."""
+    table = Table(
+        title=f"policy {report['policy']}",
+        title_justify="left",
+        title_style="dim",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        show_edge=False,
+    )
+    table.add_column("form", no_wrap=True)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    several, many = len(report["families"]) > 1, len(report["forms"]) > MOST_FORM_ROWS
+    for family in report["families"]:
+        if several:
+            table.add_row(family["family"], *_cells(family), style="bold")
+        if several and many:
+            continue
+        for form in report["forms"]:
+            if form["family"] == family["family"]:
+                table.add_row(f"  {form['form']}" if several else form["form"], *_cells(form))
+    return table
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    figures = ["-" if row[key] is None else f"{row[key]:.2f}" for key in STATISTICS]
+    return [str(row["prompts"]), *figures, str(row["kept"]), str(row["prompts"] - row["kept"])]

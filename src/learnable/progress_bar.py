@@ -1,0 +1,85 @@
+"""A run's progress on a terminal, or a line now and then where there is none."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+PLAIN_SECONDS = 10.0  # between progress lines where there is no terminal
+
+
+class CountColumn(ProgressColumn):
+    """How many of how many, and completion tokens a second where there are tokens."""
+
+    def render(self, task: Task) -> Text:
+        """Return the cell."""
+        text = f"{task.completed:,.0f}/{task.total or 0:,.0f} {task.description}"
+        if (tokens := task.fields["tokens"]) and task.elapsed:
+            text += f", {tokens / task.elapsed:,.0f} tokens/s"
+        return Text(text)
+
+
+class ConsoleProgress:
+    """Implements `learnable.flows.progress.Progress` on a console. Warnings are shown even when `quiet`."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        self.console = console
+        self.quiet = quiet
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+        self._last_line = 0.0
+
+    def stage(self, text: str) -> None:
+        """Print the stage and take the bar down."""
+        self.close()
+        self._print(f"[dim]{text} ...[/dim]")
+
+    def rollouts(self, done: int, total: int, tokens: int) -> None:
+        """Move the bar."""
+        self._advance("rollouts", done, total, tokens)
+
+    def completions(self, done: int, total: int) -> None:
+        """Move the bar of a scoring run."""
+        self._advance("completions", done, total, 0)
+
+    def note(self, text: str) -> None:
+        """Print a note."""
+        self._print(f"[dim]{text}[/dim]")
+
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        self.console.print(f"[yellow]warning:[/yellow] {text}", highlight=False)
+
+    def close(self) -> None:
+        """Take the bar down."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _print(self, text: str) -> None:
+        if not self.quiet:
+            self.console.print(text, highlight=False)
+
+    def _advance(self, what: str, done: int, total: int, tokens: int) -> None:
+        if self.quiet:
+            return
+        if not self.console.is_terminal:
+            self._print_line(what, done, total)
+            return
+        if self._bar is None:
+            columns = (TextColumn(" "), BarColumn(), CountColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=self.console, transient=True)
+            self._task = self._bar.add_task(what, total=total, tokens=tokens)
+            self._bar.start()
+        self._bar.update(self._task, completed=done, total=total, tokens=tokens)
+        if done >= total:
+            self.close()
+
+    def _print_line(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done >= total or now - self._last_line > PLAIN_SECONDS:
+            self._last_line = now
+            self._print(f"  {done:,}/{total:,} {what}")

@@ -1,0 +1,188 @@
+"""Is this training run going to work? Asked, and answered in plain words, before anything heavy starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from learnable.data.curated import CuratedSet, open_curated
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.policies import Policy, find_policy
+from learnable.train.lengths import check_lengths
+from learnable.train.settings import LOSS_TYPES, TrainSettings
+
+NEEDED_COLUMNS = ("prompt", "verifier", "spec")
+FEW_GENERATIONS = 8
+FEW_HELD_OUT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A run that passed its checks: settings with nothing left open, data, policy, and what to warn of."""
+
+    settings: TrainSettings
+    curated: CuratedSet
+    policy: Policy
+    warnings: tuple[str, ...]
+
+
+def prepare_run(settings: TrainSettings) -> PreparedRun:
+    """Fill `settings` from the curated set and check them. Loads no model.
+
+    Raises `LearnableError` naming the setting or file, its value and the fix.
+    """
+    check_numbers(settings)
+    curated = open_curated(settings.curated)
+    settings = settings.filled_from(curated.manifest)
+    rows = {part: count_rows(curated, part) for part in ("train", "test")}
+    check_rows(settings, curated, rows)
+    policy = find_policy(settings.policy)
+    check_output(settings)
+    warnings = [*weak_settings(settings, curated, policy, rows), *check_lengths(settings, curated, policy)]
+    return PreparedRun(settings, curated, policy, tuple(warnings))
+
+
+def check_numbers(settings: TrainSettings) -> None:
+    """Raise `LearnableError` for settings that GRPO cannot work with, whatever the data."""
+    check_positive(settings)
+    generations, batch = settings.num_generations, settings.batch_size
+    if generations < 2:
+        raise LearnableError(
+            f"--num-generations {generations} leaves no advantage: it compares completions of one prompt, so give 2 "
+            "or more, 16 is usual"
+        )
+    if batch % generations:
+        lower, upper = batch // generations * generations, -(-batch // generations) * generations
+        offer = f"{lower} or {upper}" if lower else str(upper)
+        raise LearnableError(
+            f"--batch-size {batch} does not divide by --num-generations {generations}: a step holds whole groups, "
+            f"so give {offer}"
+        )
+    passes = (settings.micro_batch_size or batch // settings.num_processes) * settings.num_processes
+    if batch % passes:
+        raise LearnableError(
+            f"--batch-size {batch} does not divide by {passes}, the completions in one pass over "
+            f"{settings.num_processes} processes: choose another --micro-batch-size"
+        )
+    check_kl(settings)
+    if settings.loss_type not in LOSS_TYPES:
+        raise LearnableError(f"--loss-type {settings.loss_type!r} is not known: choose one of {', '.join(LOSS_TYPES)}")
+    if settings.evaluate and settings.eval_k > settings.eval_group_size:
+        raise LearnableError(
+            f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
+            f"{settings.eval_group_size}: raise that, or lower --eval-k"
+        )
+
+
+def check_positive(settings: TrainSettings) -> None:
+    """Raise `LearnableError` for a count or rate that must be above zero and is not."""
+    names = ("steps", "batch_size", "micro_batch_size", "learning_rate", "temperature", "max_completion_length")
+    for name in (*names, "lora_rank", "eval_group_size", "eval_k", "eval_limit", "save_steps", "num_processes"):
+        value = getattr(settings, name)
+        if value is not None and not value > 0:
+            raise LearnableError(f"--{name.replace('_', '-')} {value:g} must be above 0")
+
+
+def check_kl(settings: TrainSettings) -> None:
+    """Raise `LearnableError` unless the KL term is on or was switched off knowingly."""
+    if not settings.no_kl and not settings.beta > 0:
+        raise LearnableError(
+            f"--beta {settings.beta:g} switches the KL term off. Without it nothing holds the policy near where it "
+            "started: rewards rise, then every completion becomes the same text, groups lose their spread, and "
+            "training cannot recover. Give --beta 0.04, or say --no-kl if that is what you want"
+        )
+
+
+def count_rows(curated: CuratedSet, part: str) -> int:
+    """Count the rows of a part from the footers of its shards. Raises `LearnableError` for a broken shard."""
+    total = 0
+    for shard in curated.shards(part):
+        try:
+            total += pq.read_metadata(shard).num_rows
+        except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
+            raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
+    return total
+
+
+def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, int]) -> None:
+    """Raise `LearnableError` when a part lacks rows or columns that training or evaluation needs."""
+    where = str(curated.path)
+    if not curated.shards("train"):
+        raise LearnableError(f"curated set {where!r} has no train-*.parquet shard: curate it with find-learnable")
+    if not rows["train"]:
+        raise LearnableError(
+            f"curated set {where!r} kept no prompt to train on: widen --band, or curate other prompts (its rejects "
+            "say why each one fell out)"
+        )
+    if settings.evaluate and not rows["test"]:
+        raise LearnableError(
+            f"curated set {where!r} holds out no test prompts, so before and after cannot be compared: curate more "
+            "prompts or raise --test-share, or train without evaluation with --no-evaluate"
+        )
+    check_columns(curated)
+    if settings.prompts_per_step > rows["train"]:
+        most = rows["train"] * settings.num_generations
+        raise LearnableError(
+            f"--batch-size {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
+            f"{where!r} has {rows['train']} to train on: give --batch-size {most} or less, or curate more prompts"
+        )
+
+
+def check_columns(curated: CuratedSet) -> None:
+    """Raise `LearnableError` when a shard lacks a column that the reward function reads."""
+    for shard in [*curated.shards("train"), *curated.shards("test")]:
+        columns = pq.read_schema(shard).names
+        for needed in NEEDED_COLUMNS:
+            if needed not in columns:
+                near = nearest_names(needed, columns)
+                hint = f"rename {near[0]!r}, " if near else ""
+                raise LearnableError(
+                    f"shard {str(shard)!r} has no column {needed!r} (it has {', '.join(columns)}): {hint}or curate "
+                    "the set again with find-learnable"
+                )
+
+
+def check_output(settings: TrainSettings) -> None:
+    """Make the output folder. Raises `LearnableError` when it cannot be written or holds another run."""
+    folder = settings.folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LearnableError(f"output {str(folder)!r} cannot be made ({error.strerror}): choose another --output") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise LearnableError(f"output {str(folder)!r} cannot be written: choose another --output")
+    if not settings.resume and (folder / "settings.json").exists():
+        raise LearnableError(
+            f"output {str(folder)!r} already holds a training run: go on with --resume, or choose another --output"
+        )
+
+
+def weak_settings(
+    settings: TrainSettings, curated: CuratedSet, policy: Policy, rows: Mapping[str, int]
+) -> list[str]:
+    """Return warnings about settings that work but disappoint."""
+    warnings = []
+    generations = settings.num_generations
+    if generations < FEW_GENERATIONS:
+        warnings.append(
+            f"--num-generations {generations} is small: at a pass rate of 0.25, {0.75**generations + 0.25**generations:.0%}"
+            f" of groups would have no spread and teach nothing (1% at 16)"
+        )
+    if settings.no_kl:
+        warnings.append("training without a KL term: watch entropy, since nothing stops the policy from collapsing")
+    curated_for = curated.manifest.get("policy", {}).get("policy_id")
+    if curated_for and curated_for != policy.policy_id:
+        warnings.append(
+            f"the set was curated for {curated_for}, but {policy.policy_id} is trained: what is learnable for one "
+            "policy need not be for another"
+        )
+    if settings.evaluate and rows["test"] < FEW_HELD_OUT:
+        warnings.append(f"only {rows['test']} held-out prompts: too few to tell a change from chance")
+    epochs = settings.steps * settings.prompts_per_step / rows["train"]
+    if epochs > 20:
+        warnings.append(f"{settings.steps} steps visit each of {rows['train']} prompts {epochs:.0f} times: expect over-fitting")
+    return warnings

@@ -1,0 +1,185 @@
+"""Stages in processes of their own: an engine and a trainer never share one.
+
+The child says what happens as JSON lines on standard output; everything that libraries print there goes to
+standard error instead, which the parent keeps in a log file. The child ends when its parent does, and takes
+SIGINT as the wish to stop in good order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from learnable.data.errors import LearnableError
+
+Event = Mapping[str, Any]
+OnEvent = Callable[[Event], None]
+PARENT_FLAG = "LEARNABLE_CHILD"
+# Left by a launcher, a scheduler or an engine around us; they would make a fresh process believe it is part of that.
+FOREIGN_PREFIXES = ("ACCELERATE_", "PREFECT__", "TORCHELASTIC_", "OMPI_", "PMI_")
+FOREIGN_NAMES = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    # Threads that spin while they wait take the cores from those that work: it made training six times slower.
+    "OMP_WAIT_POLICY": "passive",
+    "GOMP_SPINCOUNT": "0",
+}
+GRACE = 120.0  # seconds to write a checkpoint after Ctrl-C
+LINES_KEPT = 40
+
+
+class Interrupted(LearnableError):
+    """The stage was stopped by Ctrl-C, in good order."""
+
+
+def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> int:
+    """Run `main` with the file named on the command line, and return the exit status. Runs in the child.
+
+    A `LearnableError` becomes an `error` event; any other one leaves its traceback on standard error.
+    """
+    if len(arguments) != 1:
+        print("give one argument: the settings file", file=sys.stderr)
+        return 2
+    emit = _claim_stdout()
+    if os.environ.pop(PARENT_FLAG, None):
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        main(Path(arguments[0]), emit)
+    except LearnableError as error:
+        emit({"event": "error", "message": str(error)})
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        traceback.print_exc()
+        emit({"event": "crash", "message": f"{type(error).__name__}: {error}".splitlines()[0][:300]})
+        return 1
+    return 0
+
+
+def run_stage(module: str, settings: Path, log: Path, on_event: OnEvent, *, processes: int = 1) -> None:
+    """Run `python -m module settings` and hand on its events until it ends.
+
+    Raises `LearnableError` with the child's own message, or with its last words and the path of `log` when it
+    crashed; `Interrupted` after Ctrl-C, once the child had time to save what it has.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as errors, _started(_command(module, settings, processes), errors) as process:
+        failure = _listen(process, on_event)
+        status = process.wait()
+    if failure and failure["event"] == "error":
+        raise LearnableError(failure["message"])
+    if status:
+        raise LearnableError(f"{module} failed (exit status {status}): {_last_words(failure, log)}; log: {log}")
+
+
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return `environment` without what a launcher or scheduler left, and with quiet defaults."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith(FOREIGN_PREFIXES) and name not in FOREIGN_NAMES
+    }
+    return QUIET | kept | {PARENT_FLAG: "1", "PYTHONUNBUFFERED": "1"}
+
+
+def _command(module: str, settings: Path, processes: int) -> list[str]:
+    if processes == 1:
+        return [sys.executable, "-m", module, str(settings)]
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(processes), "--num_machines", "1"]
+    return [*launch, "--mixed_precision", "no", "--dynamo_backend", "no", "-m", module, str(settings)]
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str], errors: IO[bytes]) -> Iterator[subprocess.Popen[str]]:
+    """Start the child in a session of its own, so that Ctrl-C reaches the parent alone; never leave it behind."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        env=clean_environment(os.environ),
+        start_new_session=True,
+    )
+    with process:
+        try:
+            yield process
+        except BaseException:
+            _signal_session(process, signal.SIGKILL)
+            raise
+
+
+def _listen(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:
+    """Hand on events until the child's output ends; return the one that says why it failed, if any."""
+    try:
+        return _hand_on(process, on_event)
+    except KeyboardInterrupt:
+        _signal_session(process, signal.SIGINT)
+        too_long = threading.Timer(GRACE, _signal_session, (process, signal.SIGKILL))
+        too_long.start()
+        try:
+            _hand_on(process, on_event)  # a second Ctrl-C ends it here
+        finally:
+            too_long.cancel()
+        raise Interrupted("stopped") from None
+
+
+def _hand_on(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:
+    failure = None
+    for line in process.stdout or ():
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError:
+            continue  # a launcher's words
+        if event["event"] in ("error", "crash"):
+            failure = failure or event
+        else:
+            on_event(event)
+    return failure
+
+
+def _signal_session(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _claim_stdout() -> OnEvent:
+    """Keep standard output for events; let everything else that is printed go to standard error."""
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    if int(os.environ.get("RANK", "0")):
+        return lambda event: None
+
+    def emit(event: Event) -> None:
+        with contextlib.suppress(BrokenPipeError):  # the parent is gone: another thread ends this process
+            stream.write(json.dumps(event) + "\n")
+            stream.flush()
+
+    return emit
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()  # returns when the parent closes its end, whichever way it dies
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _last_words(failure: Event | None, log: Path) -> str:
+    if failure:
+        return str(failure["message"])
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        last = [line.strip() for line in deque(lines, LINES_KEPT) if line.strip()]
+    return last[-1][:300] if last else "it said nothing"

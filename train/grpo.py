@@ -1,0 +1,201 @@
+"""GRPO on a curated set with TRL, in a process of its own.
+
+    python -m learnable.train.grpo SETTINGS.json
+    accelerate launch -m learnable.train.grpo SETTINGS.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from learnable.data.curated import CuratedSet
+from learnable.data.errors import LearnableError
+from learnable.train.callback import make_callback
+from learnable.train.checks import PreparedRun, prepare_run
+from learnable.train.child import OnEvent, serve
+from learnable.train.monitor import MetricsFile
+from learnable.train.rewards import pass_reward, verifier_reward
+from learnable.train.settings import TrainSettings, read_settings, usual_learning_rate
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+CHECKPOINTS = "checkpoints"
+POLICY = "policy"
+SUMMARY = "training.json"
+COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
+EVAL_PROMPTS = 32  # held-out prompts that a look during training takes
+
+
+def main(path: Path, emit: OnEvent) -> None:
+    """Train as the settings file says; leave the policy in `policy/` and a summary in `training.json`."""
+    _use_one_gpu()
+    run = prepare_run(read_settings(path))
+    trainer = make_trainer(run)
+    parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
+    checkpoint = last_checkpoint(run.settings.folder) if run.settings.resume else None
+    done = checkpoint_step(checkpoint)
+    metrics = MetricsFile(run.settings.folder / "metrics.jsonl", from_step=done) if trainer.is_world_process_zero() else None
+    callback = make_callback(metrics, emit)
+    signal.signal(signal.SIGINT, lambda *_: callback.stop())
+    trainer.add_callback(callback)
+    started = time.monotonic()
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if callback.stopped:
+        raise KeyboardInterrupt
+    save_policy(trainer, run.settings)
+    if metrics is not None:
+        metrics.close()
+        summary = {
+            "steps": trainer.state.global_step,
+            "resumed_from": done,
+            "trained_parameters": parameters,
+            "learning_rate": trainer.args.learning_rate,
+            "seconds": round(time.monotonic() - started, 2),
+        }
+        (run.settings.folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+
+def make_trainer(run: PreparedRun) -> GRPOTrainer:
+    """Build TRL's trainer. Loads the policy."""
+    from transformers import AutoTokenizer
+    from trl import GRPOTrainer
+    from trl.trainer.utils import create_model_from_path
+
+    settings = run.settings
+    config = make_config(settings)
+    model = create_model_from_path(run.policy.path, dtype=weight_type(settings, config))
+    tokenizer = AutoTokenizer.from_pretrained(run.policy.path, padding_side="left", truncation_side="left")
+    if settings.learning_rate is None:
+        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
+    return GRPOTrainer(
+        model=model,
+        reward_funcs=[verifier_reward if settings.signal == "reward" else pass_reward],
+        args=config,
+        train_dataset=load_part(run.curated, "train"),
+        eval_dataset=load_part(run.curated, "test", EVAL_PROMPTS) if settings.eval_steps else None,
+        processing_class=tokenizer,
+        peft_config=lora_config(settings.lora_rank) if settings.lora_rank else None,
+    )
+
+
+def make_config(settings: TrainSettings) -> GRPOConfig:
+    """Translate our settings into TRL's."""
+    import torch
+    from trl import GRPOConfig
+
+    cuda = torch.cuda.is_available()
+    if settings.use_vllm and not cuda:
+        raise LearnableError("--use-vllm needs a CUDA device and there is none: leave it out, TRL then samples by itself")
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    pass_size = settings.micro_batch_size or settings.batch_size // world
+    sampling = settings.sampling
+    return GRPOConfig(
+        output_dir=str(settings.folder / CHECKPOINTS),
+        max_steps=settings.steps,
+        per_device_train_batch_size=pass_size,
+        gradient_accumulation_steps=settings.batch_size // (pass_size * world),
+        num_generations=settings.num_generations,
+        max_completion_length=sampling.max_tokens,
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        beta=settings.kl_weight,
+        loss_type=settings.loss_type,
+        learning_rate=settings.learning_rate or 0.0,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=settings.warmup_steps,
+        seed=settings.seed,
+        use_cpu=not cuda,
+        bf16=cuda and torch.cuda.is_bf16_supported(),
+        gradient_checkpointing=cuda,
+        logging_steps=1,
+        disable_tqdm=True,
+        report_to=settings.report_to,
+        save_steps=settings.save_steps,
+        save_total_limit=2,
+        **evaluation_options(settings, world),
+        **vllm_options(settings),
+    )
+
+
+def evaluation_options(settings: TrainSettings, world: int) -> dict[str, Any]:
+    """Return the options for looks at the held-out prompts during training."""
+    if not settings.eval_steps:
+        return {"eval_strategy": "no"}
+    generations = settings.num_generations
+    size = generations * max(1, settings.batch_size // (generations * world))
+    return {"eval_strategy": "steps", "eval_steps": settings.eval_steps, "per_device_eval_batch_size": size}
+
+
+def vllm_options(settings: TrainSettings) -> dict[str, Any]:
+    """Return the options that let TRL sample with vLLM on the training GPU."""
+    return {"use_vllm": True, "vllm_mode": "colocate"} if settings.use_vllm else {}
+
+
+def weight_type(settings: TrainSettings, config: GRPOConfig) -> str:
+    """Return the type to load weights in: adapters train over frozen bf16 weights, full training needs float32."""
+    return "bfloat16" if settings.lora_rank and config.bf16 else "float32"
+
+
+def lora_config(rank: int) -> Any:
+    """Return LoRA on every linear layer but the head, where TRL forbids it."""
+    from peft import LoraConfig
+
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+def load_part(curated: CuratedSet, part: str, limit: int | None = None) -> Dataset:
+    """Return a part's rows as TRL reads them: the prompt and what the reward functions need."""
+    from datasets import Dataset
+
+    table = curated.read(part)
+    table = table.select([column for column in COLUMNS if column in table.column_names])
+    return Dataset(table.slice(0, limit).combine_chunks())
+
+
+def save_policy(trainer: GRPOTrainer, settings: TrainSettings) -> None:
+    """Write the trained policy and its tokenizer where vLLM and transformers can load it; adapters are merged in."""
+    target, partial = settings.folder / POLICY, settings.folder / f".{POLICY}.partial"
+    if settings.lora_rank and trainer.is_world_process_zero():
+        trainer.save_model(str(settings.folder / "adapter"))
+        trainer.accelerator.unwrap_model(trainer.model).merge_and_unload().save_pretrained(partial)
+        trainer.processing_class.save_pretrained(partial)
+    elif not settings.lora_rank:
+        trainer.save_model(str(partial))
+    if trainer.is_world_process_zero():
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Return the newest checkpoint of a run that was written to its end, or None."""
+    found = [path for path in (folder / CHECKPOINTS).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
+    return max(found, key=checkpoint_step, default=None)
+
+
+def checkpoint_step(checkpoint: Path | None) -> int:
+    """Return the step at which a checkpoint was written, 0 for none."""
+    return int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+
+
+def _use_one_gpu() -> None:
+    """Hide all GPUs but the first unless a launcher gave this process its own: TRL refuses `DataParallel`."""
+    if "WORLD_SIZE" not in os.environ:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
+        os.environ["CUDA_VISIBLE_DEVICES"] = visible.split(",")[0]
+
+
+_check: Callable[[Path, OnEvent], None] = main
+
+if __name__ == "__main__":
+    sys.exit(serve(main, sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The bundled policy, made here from nothing: corpus, tokenizer, training and export."""

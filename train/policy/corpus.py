@@ -1,0 +1,99 @@
+"""The documents that the policy learns from: how many of each form, and when in the run they come."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from learnable.data.records import Prompt
+from learnable.data.sources.builtin import FAMILIES
+from learnable.train.policy.answers import write_answer
+from learnable.train.policy.lexicon import load_lexicon
+
+RHYME_DRILL = "RhymeDrill"
+DRILL_TEMPLATES = ("What rhymes with {word}?", "Name words that rhyme with {word}.")
+CHUNK = 2000
+FAMILY_SHARES = {"programs": 18000}
+# Documents of each form at scale 1. Families named above share theirs evenly.
+DOCUMENTS = {
+    RHYME_DRILL: 36000,
+    "Addition": 18000,
+    "Subtraction": 18000,
+    "Multiplication": 22000,
+    "LargeNumbers": 3000,
+    "GreaterThan": 6000,
+    "LessThan": 6000,
+    "WideGap": 4000,
+    "LetterCount": 12000,
+    "WordLength": 5000,
+    "WordCount": 8000,
+    "Couplet": 24000,
+    "Quatrain": 18000,
+    "Haiku": 9000,
+    "Limerick": 14000,
+    "Sonnet": 4000,
+    "ShakespeareanSonnet": 5000,
+    "Villanelle": 700,
+    "Verse": 28000,
+}
+# The part of the run, 0 to 1, over which a form's documents are spread; the rest take all of it.
+WHEN = {RHYME_DRILL: (0.0, 0.6), "Sonnet": (0.25, 1.0), "ShakespeareanSonnet": (0.25, 1.0), "Villanelle": (0.3, 1.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One prompt with one completion; `place` in [0, 1] orders the run."""
+
+    place: float
+    form: str
+    prompt: str
+    completion: str
+
+
+def write_corpus(scale: float, seed: int, processes: int = 2) -> list[Document]:
+    """Return all documents in the order of training. The same scale and seed give the same corpus."""
+    jobs = [
+        (form, min(CHUNK, round(count * scale) - start), f"{seed}:{start}")
+        for form, count in document_counts().items()
+        for start in range(0, round(count * scale), CHUNK)
+    ]
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        chunks = pool.starmap(write_documents, jobs, chunksize=1)
+    return sorted((document for chunk in chunks for document in chunk), key=lambda document: document.place)
+
+
+def document_counts() -> dict[str, int]:
+    """Return the number of documents of every form at scale 1."""
+    counts = dict(DOCUMENTS)
+    for name, total in FAMILY_SHARES.items():
+        counts |= {form: total // len(FAMILIES[name].forms) for form in FAMILIES[name].forms}
+    return counts
+
+
+def write_documents(form: str, count: int, seed: str) -> list[Document]:
+    """Return `count` documents of one form."""
+    rng = random.Random(f"{form}:{seed}")
+    first, last = WHEN.get(form, (0.0, 1.0))
+    if form == RHYME_DRILL:
+        pairs = [_write_drill(rng) for _ in range(count)]
+    else:
+        pairs = [(prompt.text, write_answer(prompt, rng)) for prompt in islice(_endless(form, rng), count)]
+    return [Document(rng.uniform(first, last), form, prompt, completion) for prompt, completion in pairs]
+
+
+def _endless(form: str, rng: random.Random) -> Iterator[Prompt]:
+    family = next(family for family in FAMILIES.values() if form in family.forms)
+    while True:
+        yield from family.generate(form, rng.randrange(2**32), family.knobs())
+
+
+def _write_drill(rng: random.Random) -> tuple[str, str]:
+    lexicon = load_lexicon()
+    words = [word for word, _ in rng.choice(lexicon.ends)]
+    chosen = rng.sample(words, min(len(words), rng.choice((2, 4, 6))))
+    # A word at the head of a line or after a space is another token: drill the one that ends lines.
+    completion = "\n".join(f"The {word}" for word in chosen[1:])
+    return rng.choice(DRILL_TEMPLATES).format(word=chosen[0]), completion

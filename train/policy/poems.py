@@ -1,0 +1,74 @@
+"""Poems to the letter of a form, and poems that break it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+from learnable.data.forms import Form, find_form
+from learnable.data.records import Prompt
+from learnable.train.policy.lexicon import load_lexicon
+from learnable.train.policy.lines import End, draw_ends, write_line
+from learnable.train.policy.noise import HOPELESS, draw_level
+
+# Long forms are hard enough for the model: only topics without hope are noisy there.
+GENTLE = {"Sonnet": 0.3, "ShakespeareanSonnet": 0.3, "Limerick": 0.3, "Villanelle": 0.0, "Verse": 0.6}
+# What an open form is mostly written in: the first scheme.
+OPEN_SCHEMES = {"Quatrain": 2, "Sonnet": 1}
+
+
+def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
+    """Answer a poetry prompt; with `noisy`, some topics break the form more often than others."""
+    spec = prompt.spec
+    form = find_form(spec["form"]).constrained(spec)
+    scheme = rng.choice(form.schemes[: OPEN_SCHEMES.get(form.name, 1)]) if form.schemes else ()
+    count = form.line_count or 4
+    lengths = list(form.syllables) if len(form.syllables) > 1 else list(form.syllables) * count
+    fault = _draw_fault(rng, prompt.form, spec["topic"], bool(set(scheme) - {"x"})) if noisy else ""
+    if fault == "syllables":
+        shift = rng.choice((-2, 2, 3))
+        lengths = [max(3, length + shift) for length in lengths]
+    if fault == "rhymes":
+        scheme = ()
+    lines = _write_lines(rng, lengths, scheme, spec["topic"])
+    if fault == "lines":
+        lines = lines[:-1] if len(lines) > 1 and rng.random() < 0.5 else [*lines, lines[0]]
+    return "\n".join(lines)
+
+
+def _draw_fault(rng: random.Random, form: str, topic: str, rhymed: bool) -> str:
+    level = draw_level("poetry", topic)
+    if level < HOPELESS:
+        level *= GENTLE.get(form, 1.0)
+    if rng.random() >= level:
+        return ""
+    return rng.choice(("lines", "syllables", "rhymes") if rhymed else ("lines", "syllables"))
+
+
+def _write_lines(rng: random.Random, lengths: Sequence[int], scheme: Sequence[str], topic: str) -> list[str]:
+    ends = _draw_all_ends(rng, scheme or ("x",) * len(lengths))
+    refrains: dict[str, str] = {}
+    lines: list[str] = []
+    for place, length in enumerate(lengths):
+        label = scheme[place] if scheme else "x"
+        if label in refrains:
+            lines.append(refrains[label])
+            continue
+        line = write_line(rng, length, ends[place], topic if place == 0 else None)
+        if len(label) > 1:
+            refrains[label] = line
+        lines.append(line)
+    return lines
+
+
+def _draw_all_ends(rng: random.Random, labels: Sequence[str]) -> list[End]:
+    """Return a last word for each line: one rhyme class a letter, no word and no class twice otherwise."""
+    letters = [label[0].lower() for label in labels]
+    unrhymed = [place for place, letter in enumerate(letters) if letter == "x"]
+    counts = Counter(letter for letter in letters if letter != "x")
+    roomy = load_lexicon().rhymes(max(counts.values(), default=1))
+    classes = iter(rng.sample(roomy, min(len(roomy), len(counts) + len(unrhymed))))
+    drawn = {letter: draw_ends(rng, next(classes), count) for letter, count in counts.items()}
+    loose = {place: draw_ends(rng, next(classes), 1)[0] for place in unrhymed}
+    return [loose[place] if letter == "x" else drawn[letter].pop() for place, letter in enumerate(letters)]

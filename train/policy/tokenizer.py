@@ -1,0 +1,46 @@
+"""The policy's tokenizer: byte-level BPE with digits apart, and a chat template that only joins the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+VOCABULARY = 2048
+POSITIONS = 512
+PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
+CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+
+
+def train_tokenizer(texts: Iterable[str], folder: Path) -> None:
+    """Train the tokenizer on `texts` and save it; raw text gets a BOS in front and nothing behind."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=[PAD, BOS, EOS],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, 1)])
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token=PAD, bos_token=BOS, eos_token=EOS, model_max_length=POSITIONS
+    )
+    wrapped.chat_template = CHAT_TEMPLATE
+    wrapped.save_pretrained(folder)
+
+
+def encode_pairs(folder: Path, prompts: list[str], completions: list[str]) -> list[tuple[list[int], list[int]]]:
+    """Encode prompts and completions apart, as they are at inference; a completion ends with EOS."""
+    from transformers import AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    asked = tokenizer(prompts).input_ids
+    answered = tokenizer(completions, add_special_tokens=False).input_ids
+    return [(a, [*b, tokenizer.eos_token_id]) for a, b in zip(asked, answered, strict=True)]

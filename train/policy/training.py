@@ -1,0 +1,91 @@
+"""The training loop: one pass over the packed corpus, shared by single-threaded ranks."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from learnable.train.policy.model import LEARNING_RATE, EMBEDDING_SHARE, loss_on, make_model, make_optimizers, rate_at
+from learnable.train.policy.packing import Rows
+
+ROWS_PER_STEP = 16
+LOG_EVERY = 50
+SAVE_EVERY = 400
+
+
+def train_ranks(folder: Path, seed: int, ranks: int = 2) -> None:
+    """Train on `folder/rows.npz` and leave the weights in `folder/weights`."""
+    from torch.multiprocessing.spawn import spawn
+
+    spawn(_train_rank, args=(folder, seed, ranks), nprocs=ranks)
+
+
+def _train_rank(rank: int, folder: Path, seed: int, ranks: int) -> None:
+    import torch
+    from torch import distributed
+
+    torch.set_num_threads(1)
+    store = f"file://{folder.resolve()}/rendezvous"
+    distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=ranks)
+    rows = Rows.load(folder / "rows.npz")
+    model = make_model(seed)
+    run_steps(model, rows, rank, ranks, folder)
+    if rank == 0:
+        save_weights(model, folder / "weights")
+    distributed.destroy_process_group()
+
+
+def run_steps(model: Any, rows: Rows, rank: int, ranks: int, folder: Path) -> None:
+    """Take every step of one pass; each rank works on its share of a step's rows."""
+    from torch.nn.utils import clip_grad_norm_
+
+    optimizers = make_optimizers(model)
+    rates = (LEARNING_RATE, LEARNING_RATE * EMBEDDING_SHARE)
+    steps = len(rows.ids) // ROWS_PER_STEP
+    started, smooth = time.monotonic(), 0.0
+    for step in range(steps):
+        for optimizer, rate in zip(optimizers, rates, strict=True):
+            optimizer.param_groups[0]["lr"] = rate * rate_at(step, steps)
+        loss = loss_on(model, rows, np.arange(step * ROWS_PER_STEP + rank, (step + 1) * ROWS_PER_STEP, ranks))
+        loss.backward()
+        mean = average_gradients(model, loss, ranks)
+        clip_grad_norm_(model.parameters(), 1.0)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        smooth = mean if step == 0 else 0.97 * smooth + 0.03 * mean
+        if rank == 0 and (step + 1) % LOG_EVERY == 0:
+            print(f"step {step + 1}/{steps} loss {smooth:.3f} {time.monotonic() - started:.0f} s", flush=True)
+        if rank == 0 and (step + 1) % SAVE_EVERY == 0:
+            save_weights(model, folder / "weights")
+
+
+def average_gradients(model: Any, loss: Any, ranks: int) -> float:
+    """Average gradients and loss over the ranks in one message; return the mean loss."""
+    import torch
+    from torch import distributed
+
+    gradients = [parameter.grad for parameter in model.parameters()]
+    if ranks == 1:
+        return float(loss)
+    flat = torch.cat([*(gradient.reshape(-1) for gradient in gradients), loss.detach().reshape(1)])
+    distributed.all_reduce(flat)
+    flat /= ranks
+    pieces = flat[:-1].split([gradient.numel() for gradient in gradients])
+    for gradient, piece in zip(gradients, pieces, strict=True):
+        gradient.copy_(piece.view_as(gradient))
+    return float(flat[-1])
+
+
+def save_weights(model: Any, folder: Path) -> None:
+    """Save a bfloat16 copy that loads like any other model."""
+    import copy
+
+    import torch
+
+    shrunk = copy.deepcopy(model).to(torch.bfloat16)
+    shrunk.config.dtype = torch.bfloat16
+    shrunk.save_pretrained(folder)

@@ -1,0 +1,157 @@
+"""Reward functions for TRL: the curated set's own verifiers, chosen by column.
+
+    GRPOTrainer(model, reward_funcs=[verifier_reward], train_dataset=load_dataset("parquet", data_files=...))
+
+The columns `verifier` and `spec` of a curated set say how each completion is judged; nothing is guessed from
+the prompt. A completion that could not be judged gets None, never zero: TRL leaves it out of its group's
+baseline and gives it no advantage, so that a fault of a verifier moves no weight.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from learnable.data.records import Score, canonical_json
+from learnable.verifiers.scoring import ScoreJob, ScoringPool
+
+Turns = Sequence[Mapping[str, Any]]
+LogMetric = Callable[[str, float], None]
+MOST_WORKERS = 8
+
+
+def verifier_reward(
+    prompts: Sequence[str | Turns],
+    completions: Sequence[str | Turns],
+    verifier: Sequence[str],
+    spec: Sequence[str | Mapping[str, Any]],
+    **columns: Any,
+) -> list[float | None]:
+    """Return each completion's graded reward in [0, 1], or None where its verifier could not judge it.
+
+    Where TRL passes `log_metric`, the step's log also gets `rewards/verifier_reward/` with `within_group_std`
+    (population, mean over groups), `zero_std_share`, `pass_rate` and `unscored_share`, and the mean of each
+    named part of a reward as `component/<verifier>/<name>`.
+    """
+    scores = score_completions(prompts, completions, verifier, spec)
+    _log_scores("verifier_reward", _group_keys(prompts, verifier, spec), verifier, scores, columns)
+    if log_extra := columns.get("log_extra"):
+        log_extra("verdict", [score.verdict for score in scores])
+        log_extra("reason", [score.reason for score in scores])
+    return [score.reward for score in scores]
+
+
+def pass_reward(
+    prompts: Sequence[str | Turns],
+    completions: Sequence[str | Turns],
+    verifier: Sequence[str],
+    spec: Sequence[str | Mapping[str, Any]],
+    **columns: Any,
+) -> list[float | None]:
+    """Return 1 for each completion that passed and 0 for each that did not, None as in `verifier_reward`.
+
+    It logs what `verifier_reward` logs, under its own name.
+    """
+    scores = [_as_pass(score) for score in score_completions(prompts, completions, verifier, spec)]
+    _log_scores("pass_reward", _group_keys(prompts, verifier, spec), verifier, scores, columns)
+    return [score.reward for score in scores]
+
+
+def score_completions(
+    prompts: Sequence[str | Turns],
+    completions: Sequence[str | Turns],
+    verifier: Sequence[str],
+    spec: Sequence[str | Mapping[str, Any]],
+) -> list[Score]:
+    """Judge each completion by its row's verifier, in worker processes."""
+    jobs = [
+        ScoreJob(verifier=name, completion=last_words(completion), prompt=last_words(prompt), spec_json=_as_json(value))
+        for prompt, completion, name, value in zip(prompts, completions, verifier, spec, strict=True)
+    ]
+    return scoring_pool().submit(jobs).result()
+
+
+@cache
+def scoring_pool() -> ScoringPool:
+    """Return this process's pool, started at the first call and closed when Python ends."""
+    pool = ScoringPool(workers=max(1, min(MOST_WORKERS, (os.cpu_count() or 1) // 2)))
+    pool.__enter__()
+    atexit.register(pool.__exit__, None, None, None)
+    return pool
+
+
+def group_metrics(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
+    """Yield the spread of rewards within groups of equal `keys`, the pass rate and the share without a reward.
+
+    Unscored completions count only in `unscored_share`. TRL's own `reward_std` is the spread of the whole
+    batch: it stays high when prompts differ while every group is unanimous, so it cannot stand in for this.
+    """
+    groups: dict[str, list[float]] = {}
+    for key, score in zip(keys, scores, strict=True):
+        if score.reward is not None:
+            groups.setdefault(key, []).append(score.reward)
+    stds = [0.0 if min(rewards) == max(rewards) else float(np.std(rewards)) for rewards in groups.values()]
+    if stds:
+        yield "within_group_std", float(np.mean(stds))
+        yield "zero_std_share", stds.count(0.0) / len(stds)
+        yield "pass_rate", float(np.mean([bool(score.passed) for score in scores if score.reward is not None]))
+    yield "unscored_share", sum(score.reward is None for score in scores) / len(scores)
+
+
+def component_metrics(verifier: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
+    """Yield the mean of each named part of a reward over the completions that have it."""
+    parts: dict[str, list[float]] = {}
+    for name, score in zip(verifier, scores, strict=True):
+        for part, value in score.components.items():
+            parts.setdefault(f"component/{name}/{part}", []).append(value)
+    for part, values in sorted(parts.items()):
+        yield part, float(np.mean(values))
+
+
+def last_words(text: str | Turns) -> str:
+    """Return plain text as it is, and of a chat the last turn's words.
+
+    >>> last_words([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}])
+    'hello'
+    """
+    if isinstance(text, str):
+        return text
+    content = text[-1].get("content") if text else ""
+    if isinstance(content, str):
+        return content
+    return "".join(block.get("text", "") for block in content or ())
+
+
+def _log_scores(
+    function: str, keys: Sequence[str], verifier: Sequence[str], scores: Sequence[Score], columns: Mapping[str, Any]
+) -> None:
+    log_metric: LogMetric | None = columns.get("log_metric")
+    if log_metric is None:
+        return
+    for name, value in group_metrics(keys, scores):
+        log_metric(f"rewards/{function}/{name}", value)
+    for name, value in component_metrics(verifier, scores):
+        log_metric(name, value)
+
+
+def _as_json(spec: str | Mapping[str, Any]) -> str:
+    if isinstance(spec, str):
+        return spec
+    return json.dumps({key: value for key, value in spec.items() if value is not None})  # Arrow fills absent keys
+
+
+def _as_pass(score: Score) -> Score:
+    reward = None if score.reward is None or score.passed is None else float(score.passed)
+    return Score(reward, score.passed, score.components, score.verdict, score.reason)
+
+
+def _group_keys(
+    prompts: Sequence[str | Turns], verifier: Sequence[str], spec: Sequence[str | Mapping[str, Any]]
+) -> list[str]:
+    return [canonical_json(parts) for parts in zip(prompts, verifier, spec, strict=True)]

@@ -1,0 +1,151 @@
+"""What one training run is asked to do, and what a curated set's manifest fills in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.records import Sampling
+
+Signal = Literal["reward", "pass"]
+LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """Everything a training run depends on, as plain data: it travels to fresh processes as JSON.
+
+    Args:
+        curated: folder of a curated set, or of one of its versions.
+        output: folder for checkpoints, metrics, curve and report.
+        policy: folder or hub id to train; None takes the policy that the set was curated for.
+        steps: optimizer steps.
+        num_generations: completions a prompt, the group size of GRPO.
+        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts.
+        micro_batch_size: completions in one forward and backward pass of one process; None takes all at once.
+        learning_rate: None takes one that suits the number of trained parameters.
+        beta: weight of the KL term that pulls toward the policy as it was before training.
+        no_kl: train without that term, whatever `beta` says.
+        temperature, top_p, top_k, max_completion_length: None takes the curated set's own sampling.
+        loss_type: one of TRL's losses.
+        signal: train on graded rewards or on passed / not passed.
+        lora_rank: rank of LoRA adapters; None trains every weight.
+        eval_group_size: fresh completions a held-out prompt, before and after.
+        eval_k: the k of pass@k.
+        eval_limit: held-out prompts at most; None takes all.
+        eval_steps: steps between looks at the held-out prompts during training; 0 for none.
+        save_steps: steps between checkpoints.
+        use_vllm: let TRL sample with vLLM inside the training process; needs CUDA.
+        num_processes: training processes, started by accelerate where there are several.
+        report_to: TRL's name of a tracker, such as `trackio`.
+        resume: go on from the last checkpoint in `output`.
+    """
+
+    curated: str
+    output: str
+    policy: str | None = None
+    steps: int = 60
+    num_generations: int = 16
+    batch_size: int = 128
+    micro_batch_size: int | None = None
+    learning_rate: float | None = None
+    warmup_steps: int = 5
+    beta: float = 0.04
+    no_kl: bool = False
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_completion_length: int | None = None
+    loss_type: str = "grpo"
+    signal: Signal = "reward"
+    lora_rank: int | None = None
+    seed: int = 0
+    evaluate: bool = True
+    eval_group_size: int = 16
+    eval_k: int = 8
+    eval_limit: int | None = None
+    eval_steps: int = 0
+    save_steps: int = 20
+    use_vllm: bool = False
+    num_processes: int = 1
+    report_to: str = "none"
+    resume: bool = False
+
+    @property
+    def prompts_per_step(self) -> int:
+        """Groups in one optimizer step."""
+        return self.batch_size // self.num_generations
+
+    @property
+    def kl_weight(self) -> float:
+        """The `beta` that TRL gets."""
+        return 0.0 if self.no_kl else self.beta
+
+    @property
+    def folder(self) -> Path:
+        """The output folder."""
+        return Path(self.output)
+
+    @property
+    def sampling(self) -> Sampling:
+        """How completions are drawn, in training and in the evaluation; unset values are the usual ones."""
+        usual = Sampling()
+        return Sampling(
+            temperature=usual.temperature if self.temperature is None else self.temperature,
+            top_p=usual.top_p if self.top_p is None else self.top_p,
+            top_k=usual.top_k if self.top_k is None else self.top_k,
+            max_tokens=usual.max_tokens if self.max_completion_length is None else self.max_completion_length,
+        )
+
+    def filled_from(self, manifest: Mapping[str, Any]) -> Self:
+        """Return these settings with what is unset taken from a curated set's manifest."""
+        sampling, policy = manifest.get("sampling", {}), manifest.get("policy", {})
+        defaults = {
+            "policy": policy.get("path"),
+            "temperature": sampling.get("temperature"),
+            "top_p": sampling.get("top_p"),
+            "top_k": sampling.get("top_k"),
+            "max_completion_length": sampling.get("max_tokens"),
+        }
+        return replace(self, **{key: value for key, value in defaults.items() if getattr(self, key) is None})
+
+    def write(self, path: Path) -> None:
+        """Write the settings as JSON."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+
+def read_settings(path: Path | str) -> TrainSettings:
+    """Read settings that `write` or a user wrote. Raises `LearnableError` for an unknown or missing key."""
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LearnableError(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise LearnableError(f"settings file {str(path)!r} is not valid JSON: {error}") from error
+    known = [field.name for field in fields(TrainSettings)]
+    for key in values:
+        if key not in known:
+            near = nearest_names(key, known)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise LearnableError(f"settings file {str(path)!r}: key {key!r} is not known: {hint}")
+    for key in ("curated", "output"):
+        if key not in values:
+            raise LearnableError(f"settings file {str(path)!r}: key {key!r} is missing: add it")
+    return TrainSettings(**values)
+
+
+def usual_learning_rate(parameters: int, *, lora: bool) -> float:
+    """Return a learning rate that suits this many trained parameters.
+
+    1e-4 is what a model of a few million parameters stands (3e-4 overfits a hundred prompts); the same rate
+    breaks a model of billions, for which 1e-6 is TRL's own default. Adapters stand about ten times that of
+    full training.
+    """
+    if lora:
+        return 1e-5 if parameters > 1_000_000 else 1e-4
+    return 1e-4 if parameters < 50_000_000 else 1e-6

@@ -1,0 +1,50 @@
+"""One completion to score, and what becomes of it whatever the verifier does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+from learnable.data.records import FinishReason, Score
+from learnable.verifiers.registry import find_verifier
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreJob:
+    """A completion and everything its judgement depends on, ready to cross into another process."""
+
+    verifier: str
+    completion: str
+    prompt: str
+    spec_json: str
+    finish_reason: FinishReason = "stop"
+
+
+def score_one(job: ScoreJob) -> Score:
+    """Score one completion. Never raises: a fault of the verifier becomes a verdict without a reward.
+
+    A completion that ran out of tokens keeps its reward under the verdict `truncated`; one that the engine
+    failed to produce is not judged at all.
+    """
+    if job.finish_reason == "error":
+        return Score.unscored("the engine produced no completion", "engine_error")
+    try:
+        verifier = find_verifier(job.verifier)
+        score = verifier.score(job.completion, prompt=job.prompt, spec=json.loads(job.spec_json))
+        score = _checked(score)
+    except Exception as error:  # whatever a verifier raises is its own fault, not the policy's
+        return Score.unscored(f"{type(error).__name__}: {error}"[:300])
+    if job.finish_reason == "length" and score.verdict == "scored":
+        return replace(score, verdict="truncated")
+    return score
+
+
+def _checked(score: Score) -> Score:
+    """Return the score if it is an honest one. NaN fails both comparisons."""
+    if not isinstance(score, Score):
+        raise TypeError(f"score() returned {type(score).__name__}, not Score")
+    if score.reward is None:
+        return score if score.verdict != "scored" else Score.unscored(score.reason or "the verifier gave no reward")
+    if not 0.0 <= score.reward <= 1.0:
+        return Score.unscored(f"reward {score.reward} is outside [0, 1]")
+    return score

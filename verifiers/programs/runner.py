@@ -1,0 +1,174 @@
+"""The process that runs candidates: `python runner.py`, one JSON job a line in, one JSON outcome a line out.
+
+It forks a child for each job, so a candidate starts from a clean interpreter in about a millisecond. It never
+sees an expected answer. Standard library only: it is started as a file and imports nothing of the package.
+
+The child has limits on CPU time, memory, file size, open files and processes, no standard streams, and, where
+the runner is root, no root rights. It can still read files and use the network.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import random
+import resource
+import select
+import signal
+import sys
+import time
+from typing import Any, NoReturn
+
+MEMORY_BYTES = 256 << 20
+OPEN_FILES = 16
+MAX_ANSWER_BYTES = 1 << 20
+NOBODY = 65_534
+RESULT_FD = 3
+# Loaded before the fork: a candidate without root rights may be unable to read the library's files.
+PRELOADED = (
+    "abc array bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime decimal enum "
+    "fractions functools hashlib heapq inspect io itertools math numbers operator queue re secrets statistics string "
+    "struct textwrap threading traceback types typing unicodedata warnings"
+).split()
+
+
+def main() -> None:
+    """Serve jobs until input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    jobs = os.fdopen(os.dup(0), "r")
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(quiet, stream)
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            __import__(name)
+    gc.collect()
+    gc.freeze()
+    for line in jobs:
+        answers.write(json.dumps(run_job(json.loads(line))) + "\n")
+        answers.flush()
+
+
+def run_job(job: dict[str, Any]) -> dict[str, str]:
+    """Run one candidate; return how it ended and the lines it wrote.
+
+    Ends: `exited`, `killed` (by a signal other than a time limit), `timeout`, `flooded`.
+    """
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        run_candidate(job, writing)
+    os.close(writing)
+    try:
+        end, answer = collect(reading, time.monotonic() + 2 * job["cpu_seconds"] + 1)
+    finally:
+        os.close(reading)
+        status = stop(pid)
+    if end == "exited" and os.WIFSIGNALED(status):
+        end = "timeout" if os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGXCPU) else "killed"
+    return {"end": end, "answer": answer.decode("ascii", "replace")}
+
+
+def collect(reading: int, deadline: float) -> tuple[str, bytes]:
+    """Read until the candidate closes its pipe, writes too much, or the time (monotonic seconds) is up."""
+    answer = bytearray()
+    while (left := deadline - time.monotonic()) > 0:
+        if not select.select([reading], [], [], left)[0]:
+            break
+        chunk = os.read(reading, 65_536)
+        if not chunk:
+            return "exited", bytes(answer)
+        answer += chunk
+        if len(answer) > MAX_ANSWER_BYTES:
+            return "flooded", b""
+    return "timeout", bytes(answer)
+
+
+def stop(pid: int) -> int:
+    """Kill the candidate with its process group and return its wait status.
+
+    A candidate that has ended by itself is reaped with the status it chose; its group goes all the same.
+    """
+    deadline = time.monotonic() + 0.05
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    while not ended and time.monotonic() < deadline:
+        time.sleep(0.001)  # it has closed its pipe, as a rule by ending: let it end
+        ended, status = os.waitpid(pid, os.WNOHANG)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    if not ended:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+    return status
+
+
+def run_candidate(job: dict[str, Any], writing: int) -> NoReturn:
+    """Run the program in this forked child and write one line for each step. Never returns."""
+    try:
+        os.setsid()
+        os.dup2(writing, RESULT_FD)
+        os.closerange(RESULT_FD + 1, 256)
+        limit(job["cpu_seconds"])
+        random.seed(0)
+        answer_calls(job, os.fdopen(RESULT_FD, "w", closefd=False))
+    except BaseException:  # the candidate's, whatever it is; there is nobody to tell
+        os._exit(1)
+    os._exit(0)
+
+
+def limit(cpu_seconds: float) -> None:
+    """Lower this process's limits and give up root rights, for good."""
+    whole = int(cpu_seconds) + 1  # RLIMIT_CPU counts whole seconds; the timer below is the finer one
+    for kind, value in (
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_CPU, whole),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_NPROC, 0),
+    ):
+        resource.setrlimit(kind, (value, value))
+    signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+    if os.getuid() == 0:  # the process limit does not bind root
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def answer_calls(job: dict[str, Any], out: Any) -> None:
+    """Compile, run and call the program, writing `["compiled", ...]`, `["loaded", ...]`, `[index, ok, value]`."""
+    module: dict[str, Any] = {"__name__": "__candidate__"}
+    if not step(out, "compiled", lambda: compile(job["source"], "<candidate>", "exec", dont_inherit=True)):
+        return
+    code = compile(job["source"], "<candidate>", "exec", dont_inherit=True)
+    if not step(out, "loaded", lambda: exec(code, module)):
+        return
+    function = module.get(job["entry"])
+    for index, arguments in enumerate(job["calls"]):
+        try:
+            line = json.dumps([index, True, function(*arguments)])
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: a wrong answer, nothing more
+            line = json.dumps([index, False, type(error).__name__])
+        out.write(line + "\n")
+        out.flush()
+
+
+def step(out: Any, name: str, action: Any) -> bool:
+    """Do something of the candidate's and write whether it worked."""
+    try:
+        action()
+    except BaseException as error:
+        line = json.dumps([name, False, f"{type(error).__name__}: {error}"[:200]])
+    else:
+        line = json.dumps([name, True, ""])
+    out.write(line + "\n")
+    out.flush()
+    return json.loads(line)[1] is True
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(1000)
+    main()

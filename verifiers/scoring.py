@@ -1,0 +1,158 @@
+"""Scoring of many completions in worker processes, while an engine fills the caller's own process.
+
+    with ScoringPool(workers=2) as pool:
+        pool.warm_up(["poetry"])
+        scores = pool.submit(jobs)  # at once; scores.result() waits
+
+The caller may hold a vLLM engine and torch's threads, so workers are never forked from it: each is a
+fresh interpreter that imports the verifiers and nothing else (see `worker`).
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from learnable.data.records import Score
+from learnable.verifiers.jobs import ScoreJob, score_one
+from learnable.verifiers.worker import Worker, WorkerDied, load_verifiers
+
+__all__ = ["ScoreJob", "ScoringPool", "score_one"]
+
+MAX_SHARD = 32  # jobs a worker takes at once: small enough that all workers finish together
+
+
+class ScoringPool:
+    """Scores batches in `workers` processes, which start on the first call; 0 scores in the caller's thread.
+
+    Leaving the `with` block waits for what was submitted; leaving it by an exception cancels it.
+    """
+
+    def __init__(self, workers: int) -> None:
+        if workers < 0:
+            raise ValueError(f"workers is {workers}: give 0 for the caller's own thread, or more")
+        self._shards: queue.SimpleQueue[_Shard | None] = queue.SimpleQueue()
+        self._workers = [Worker() for _ in range(workers)]
+        self._threads: list[threading.Thread] = []
+        self._closing = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._closing = kind is not None
+        if self._closing:
+            for worker in self._workers:
+                worker.kill()
+        for _ in self._threads:
+            self._shards.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def warm_up(self, verifier_names: Iterable[str]) -> None:
+        """Start the workers and let each load these verifiers' dictionaries, in the background.
+
+        Call it before the first `submit`; workers that run already load what they need when they need it.
+        """
+        names = sorted(set(verifier_names))
+        if not self._workers:
+            load_verifiers(names)
+        self._start(names)
+
+    def submit(self, jobs: Sequence[ScoreJob]) -> Future[list[Score]]:
+        """Return the scores to come, in the order of `jobs`."""
+        future: Future[list[Score]] = Future()
+        if not self._workers or not jobs:
+            future.set_result([score_one(job) for job in jobs])
+            return future
+        self._start([])
+        size = min(MAX_SHARD, -(-len(jobs) // len(self._workers)))
+        batch = _Batch(future, len(jobs))
+        for first in range(0, len(jobs), size):
+            self._shards.put(_Shard(batch, first, jobs[first : first + size]))
+        return future
+
+    def _start(self, names: list[str]) -> None:
+        if not self._threads:
+            self._threads = [
+                threading.Thread(target=self._serve, args=(worker, names), daemon=True, name="scoring")
+                for worker in self._workers
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    def _serve(self, worker: Worker, names: list[str]) -> None:
+        """Feed one worker until the pool closes. Runs in a thread of its own."""
+        if names:
+            try:
+                worker.load(names)
+            except WorkerDied:
+                worker.kill()  # the first shard starts another one, and reports what is wrong with it
+        while (shard := self._shards.get()) is not None:
+            if self._closing:
+                shard.batch.future.cancel()
+            else:
+                self._score(worker, shard)
+        worker.close()
+
+    def _score(self, worker: Worker, shard: _Shard) -> None:
+        try:
+            shard.batch.fill(shard.first, score_shard(worker, shard.jobs, lambda: self._closing))
+        except CancelledError:
+            shard.batch.future.cancel()
+        except Exception as error:  # an unpicklable score, say: the caller must hear of it
+            shard.batch.fail(error)
+
+
+def score_shard(worker: Worker, jobs: Sequence[ScoreJob], closing: Callable[[], bool]) -> list[Score]:
+    """Score jobs in `worker`; where it dies, once more in a fresh one, then each job alone.
+
+    So a completion that kills its judge costs itself a `verifier_error` and its neighbours nothing.
+    Raises `CancelledError` where the death was the pool's own doing.
+    """
+    for _ in range(2):
+        try:
+            return worker.score(jobs)
+        except WorkerDied as death:
+            if closing():
+                raise CancelledError from death
+    if len(jobs) == 1:
+        return [Score.unscored("the scoring process died twice on this completion")]
+    return [score for job in jobs for score in score_shard(worker, [job], closing)]
+
+
+@dataclass(slots=True)
+class _Shard:
+    """Consecutive jobs of a batch, the first of which has index `first`."""
+
+    batch: _Batch
+    first: int
+    jobs: Sequence[ScoreJob]
+
+
+class _Batch:
+    """The scores of one `submit`, filled shard by shard from several threads."""
+
+    def __init__(self, future: Future[list[Score]], size: int) -> None:
+        self.future = future
+        self._scores: list[Score | None] = [None] * size
+        self._missing = size
+        self._lock = threading.Lock()
+
+    def fill(self, first: int, scores: Sequence[Score]) -> None:
+        with self._lock:
+            self._scores[first : first + len(scores)] = scores
+            self._missing -= len(scores)
+            done = self._missing == 0
+        if done and self.future.set_running_or_notify_cancel():
+            self.future.set_result([score for score in self._scores if score is not None])
+
+    def fail(self, error: Exception) -> None:
+        with self._lock:
+            if not self.future.done():
+                self.future.set_exception(error)
