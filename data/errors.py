@@ -10,6 +10,10 @@ class LearnableError(Exception):
     """Bad input or a bad environment. The command line prints the message alone and exits with status 2."""
 
 
+class InterruptedRunError(LearnableError):
+    """A run stopped by Ctrl-C, in good order; the message says what is kept and how to go on."""
+
+
 class UnknownNameError(LearnableError):
     """A name that is not in a closed set; the message offers the nearest ones."""
 

@@ -7,11 +7,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from learnable.data.errors import UnknownNameError
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Engine
 
-ENGINES = ("vllm",)
 _running: dict[str, Engine] = {}
 
 
@@ -45,8 +43,6 @@ def use_engine(engine: Engine, settings: CurateSettings) -> Iterator[None]:
 
 
 def _start(settings: CurateSettings) -> Engine:
-    if settings.engine != "vllm":
-        raise UnknownNameError("engine", settings.engine, ENGINES)
     from learnable.rollouts.vllm_engine import VLLMEngine
 
     return VLLMEngine(settings.policy, **settings.engine_options)

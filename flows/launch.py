@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 
 from learnable.data.store import Store
-from learnable.flows.engines import engine_for
+from learnable.flows.engines import engine_for, stop_engines
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.progress import Silence, progress, watched_by
 from learnable.flows.report import Report
 from learnable.flows.settings import CurateSettings
 from learnable.flows.steps import find_stored, read_prompts
+from learnable.train.checks import prepare_run
+from learnable.train.settings import TrainSettings
+from learnable.train.stage import train_curated
 
 PREFECT_DEFAULTS = {
     "DO_NOT_TRACK": "1",
@@ -21,25 +27,54 @@ PREFECT_DEFAULTS = {
 }
 
 
-def run_curation(settings: CurateSettings, *, use_prefect: bool = True) -> Report:
-    """Curate, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
+def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = True) -> Report:
+    """Curate, train on the result if asked to, and return the report.
+
+    Bad input raises `LearnableError` before anything heavy starts.
+    """
     with watched_by(Silence()):
         prompts = read_prompts(settings)
         _, owed = find_stored(prompts, Store(settings.store), settings)
     if not use_prefect:
-        return run_pipeline(settings)
-    for name, value in PREFECT_DEFAULTS.items():
-        os.environ.setdefault(name, value)
-    # The temporary server is another process: its start and the engine's go side by side.
-    progress().stage("starting the Prefect server and the engine" if owed else "starting the Prefect server")
-    with ThreadPoolExecutor(1, thread_name_prefix="prefect-server") as background:
-        server = background.submit(_start_server)
+        return _curate_plainly(settings, train)
+    progress().stage("Starting the Prefect server and the engine" if owed else "Starting the Prefect server")
+    with prefect_server():  # another process: its start and the engine's go side by side
         if owed:
             engine_for(settings)
-        server.result()
     from learnable.flows.curate import curate
 
-    return curate(settings)
+    return curate(settings, train)
+
+
+def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Report:
+    """Train on a curated set, and return the report."""
+    if not use_prefect:
+        return train_curated(settings, progress()).as_json()
+    prepare_run(settings)
+    progress().stage("Starting the Prefect server")
+    with prefect_server():
+        from learnable.flows.finetune import finetune
+
+    return finetune(settings)
+
+
+@contextmanager
+def prefect_server() -> Iterator[None]:
+    """Start a temporary Prefect server, unless one is configured, while the block runs; wait for it at the end."""
+    for name, value in PREFECT_DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    with ThreadPoolExecutor(1, thread_name_prefix="prefect-server") as background:
+        started = background.submit(_start_server)
+        yield
+        started.result()
+
+
+def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Report:
+    report = run_pipeline(settings)
+    if train is not None:
+        stop_engines()
+        report["training"] = train_curated(replace(train, curated=report["curated"]), progress()).as_json()
+    return report
 
 
 def _start_server() -> None:

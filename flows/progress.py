@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Progress(Protocol):
@@ -16,6 +16,9 @@ class Progress(Protocol):
 
     def rollouts(self, done: int, total: int, tokens: int) -> None:
         """`done` of `total` rollouts are generated."""
+
+    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
+        """`done` of `total` training steps are taken; `metrics` is the trainer's latest line."""
 
     def note(self, text: str) -> None:
         """Something worth knowing."""
@@ -31,6 +34,9 @@ class Silence:
         """Say nothing."""
 
     def rollouts(self, done: int, total: int, tokens: int) -> None:
+        """Say nothing."""
+
+    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
         """Say nothing."""
 
     def note(self, text: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Sampling
 from learnable.filters.band import Band
 from learnable.filters.groups import Truncated
 
+ENGINES = ("vllm",)
 BUILTIN_LIMIT = 512  # the built-in generators never end
 
 
@@ -48,7 +49,7 @@ class CurateSettings:
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
     policy: str | None = None
-    engine: Literal["vllm"] = "vllm"
+    engine: str = "vllm"
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     group_size: int = 16
     band: Band = field(default_factory=Band)
@@ -61,6 +62,10 @@ class CurateSettings:
     workers: int = 1
 
     def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise UnknownNameError("engine", self.engine, ENGINES)
+        if self.truncated not in ("count", "exclude"):
+            raise LearnableError(f"--truncated {self.truncated!r} is not known: use count or exclude")
         if self.group_size < 2:
             raise LearnableError(
                 f"--group-size {self.group_size} has no spread: a group needs 2 completions or more, 16 is usual"

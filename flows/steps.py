@@ -91,12 +91,12 @@ def roll_out_and_score(run_id: str, prompts: PromptSet, store: Store, settings: 
         collection = Collection(run_id, prompts.prompts, store, pool)
         collection.score_stored(stored)
         if owed:
-            progress().stage("starting the engine")
+            progress().stage("Starting the engine")
             engine = engine_for(settings)
             owed, _ = drop_long_prompts(owed, engine)
-            progress().stage("rolling out")
+            progress().stage("Rolling out")
             collection.roll_out(engine, owed, settings.sampling, settings.seed)
-        progress().stage("scoring the last rollouts")
+        progress().stage("Scoring the last rollouts")
         return collection.finish()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,9 +13,12 @@ from learnable.data.curated import CuratedSet, open_curated
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.policies import Policy, find_policy
 from learnable.train.lengths import check_lengths
-from learnable.train.settings import LOSS_TYPES, TrainSettings
+from learnable.train.settings import LOSS_TYPES, TrainSettings, read_settings
 
 NEEDED_COLUMNS = ("prompt", "verifier", "spec")
+# What a resumed run may do otherwise than it began.
+MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
+MAY_CHANGE |= {"eval_steps", "num_processes", "micro_batch_size", "report_to"}
 FEW_GENERATIONS = 8
 FEW_HELD_OUT = 8
 
@@ -35,6 +38,8 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
 
     Raises `LearnableError` naming the setting or file, its value and the fix.
     """
+    if settings.resume:
+        settings = resumed_settings(settings)
     check_numbers(settings)
     curated = open_curated(settings.curated)
     settings = settings.filled_from(curated.manifest)
@@ -104,7 +109,9 @@ def count_rows(curated: CuratedSet, part: str) -> int:
         try:
             total += pq.read_metadata(shard).num_rows
         except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
-            raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
+            raise LearnableError(
+                f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again"
+            ) from error
     return total
 
 
@@ -152,18 +159,43 @@ def check_output(settings: TrainSettings) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LearnableError(f"output {str(folder)!r} cannot be made ({error.strerror}): choose another --output") from error
+        raise LearnableError(
+            f"output {str(folder)!r} cannot be made ({error.strerror}): choose another --output"
+        ) from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise LearnableError(f"output {str(folder)!r} cannot be written: choose another --output")
-    if not settings.resume and (folder / "settings.json").exists():
+    if not settings.resume and any((folder / name).exists() for name in ("metrics.jsonl", "checkpoints")):
         raise LearnableError(
             f"output {str(folder)!r} already holds a training run: go on with --resume, or choose another --output"
         )
 
 
-def weak_settings(
-    settings: TrainSettings, curated: CuratedSet, policy: Policy, rows: Mapping[str, int]
-) -> list[str]:
+def resumed_settings(settings: TrainSettings) -> TrainSettings:
+    """Return the settings that the run in `output` was started with, with what may change taken from `settings`.
+
+    What still has its default counts as not given. Raises `LearnableError` when there is no run to go on with, or
+    when a given value would make it another run.
+    """
+    file = settings.folder / "settings.json"
+    if not file.is_file():
+        raise LearnableError(f"output {settings.output!r} holds no training run: leave --resume out to start one")
+    saved = read_settings(file)
+    given = {f.name: getattr(settings, f.name) for f in fields(settings) if getattr(settings, f.name) != f.default}
+    for name, value in given.items():
+        before = getattr(saved, name)
+        if name not in MAY_CHANGE and value != before and not _same_path(value, before):
+            raise LearnableError(
+                f"--{name.replace('_', '-')} {value} is not what this run was started with ({before}): leave it out, or "
+                "start a new run in another --output"
+            )
+    return replace(saved, resume=True, **{name: value for name, value in given.items() if name in MAY_CHANGE})
+
+
+def _same_path(one: object, other: object) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and Path(one).resolve() == Path(other).resolve()
+
+
+def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, rows: Mapping[str, int]) -> list[str]:
     """Return warnings about settings that work but disappoint."""
     warnings = []
     generations = settings.num_generations
@@ -184,5 +216,7 @@ def weak_settings(
         warnings.append(f"only {rows['test']} held-out prompts: too few to tell a change from chance")
     epochs = settings.steps * settings.prompts_per_step / rows["train"]
     if epochs > 20:
-        warnings.append(f"{settings.steps} steps visit each of {rows['train']} prompts {epochs:.0f} times: expect over-fitting")
+        warnings.append(
+            f"{settings.steps} steps visit each of {rows['train']} prompts {epochs:.0f} times: expect over-fitting"
+        )
     return warnings

@@ -37,7 +37,6 @@ QUIET = {
     "OMP_WAIT_POLICY": "passive",
     "GOMP_SPINCOUNT": "0",
 }
-GRACE = 120.0  # seconds to write a checkpoint after Ctrl-C
 LINES_KEPT = 40
 
 
@@ -99,7 +98,15 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 def _command(module: str, settings: Path, processes: int) -> list[str]:
     if processes == 1:
         return [sys.executable, "-m", module, str(settings)]
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(processes), "--num_machines", "1"]
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--num_processes",
+        str(processes),
+        "--num_machines",
+        "1",
+    ]
     return [*launch, "--mixed_precision", "no", "--dynamo_backend", "no", "-m", module, str(settings)]
 
 
@@ -128,13 +135,9 @@ def _listen(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:
     try:
         return _hand_on(process, on_event)
     except KeyboardInterrupt:
+        on_event({"event": "note", "message": "stopping in good order; Ctrl-C again stops at once"})
         _signal_session(process, signal.SIGINT)
-        too_long = threading.Timer(GRACE, _signal_session, (process, signal.SIGKILL))
-        too_long.start()
-        try:
-            _hand_on(process, on_event)  # a second Ctrl-C ends it here
-        finally:
-            too_long.cancel()
+        _hand_on(process, on_event)  # a second Ctrl-C ends it here
         raise Interrupted("stopped") from None
 
 
@@ -173,7 +176,9 @@ def _claim_stdout() -> OnEvent:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # returns when the parent closes its end, whichever way it dies
+    # Ends when the parent closes its end, whichever way it dies. Not sys.stdin: its lock would outlive the interpreter.
+    while os.read(0, 1024):
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -1,7 +1,7 @@
 """GRPO on a curated set with TRL, in a process of its own.
 
-    python -m learnable.train.grpo SETTINGS.json
-    accelerate launch -m learnable.train.grpo SETTINGS.json
+python -m learnable.train.grpo SETTINGS.json
+accelerate launch -m learnable.train.grpo SETTINGS.json
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,9 @@ def main(path: Path, emit: OnEvent) -> None:
     parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
     checkpoint = last_checkpoint(run.settings.folder) if run.settings.resume else None
     done = checkpoint_step(checkpoint)
-    metrics = MetricsFile(run.settings.folder / "metrics.jsonl", from_step=done) if trainer.is_world_process_zero() else None
+    metrics = (
+        MetricsFile(run.settings.folder / "metrics.jsonl", from_step=done) if trainer.is_world_process_zero() else None
+    )
     callback = make_callback(metrics, emit)
     signal.signal(signal.SIGINT, lambda *_: callback.stop())
     trainer.add_callback(callback)
@@ -95,7 +96,9 @@ def make_config(settings: TrainSettings) -> GRPOConfig:
 
     cuda = torch.cuda.is_available()
     if settings.use_vllm and not cuda:
-        raise LearnableError("--use-vllm needs a CUDA device and there is none: leave it out, TRL then samples by itself")
+        raise LearnableError(
+            "--use-vllm needs a CUDA device and there is none: leave it out, TRL then samples by itself"
+        )
     world = int(os.environ.get("WORLD_SIZE", "1"))
     pass_size = settings.micro_batch_size or settings.batch_size // world
     sampling = settings.sampling
@@ -194,8 +197,6 @@ def _use_one_gpu() -> None:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
         os.environ["CUDA_VISIBLE_DEVICES"] = visible.split(",")[0]
 
-
-_check: Callable[[Path, OnEvent], None] = main
 
 if __name__ == "__main__":
     sys.exit(serve(main, sys.argv[1:]))

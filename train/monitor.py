@@ -133,7 +133,10 @@ class TrainingMonitor:
     def _silent_components(self) -> list[tuple[str, str]]:
         names = {name for record in self.recent for name in record.get("components", {})}
         return [
-            (f"component {name}", f"{name} has been 0 in every completion so far: it rewards nothing and teaches nothing")
+            (
+                f"component {name}",
+                f"{name} has been 0 in every completion so far: it rewards nothing and teaches nothing",
+            )
             for name in sorted(names - self.fired)
         ]
 
@@ -152,9 +155,7 @@ class TrainingMonitor:
         )
 
     def _kl_text(self) -> str:
-        return (
-            f"KL is {self._last('kl'):.2f}: the policy is far from where it started; lower --learning-rate or raise --beta"
-        )
+        return f"KL is {self._last('kl'):.2f}: the policy is far from where it started; lower --learning-rate or raise --beta"
 
 
 ZERO_REWARD = (

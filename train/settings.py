@@ -27,7 +27,7 @@ class TrainSettings:
         num_generations: completions a prompt, the group size of GRPO.
         batch_size: completions a step over all processes, so `batch_size / num_generations` prompts.
         micro_batch_size: completions in one forward and backward pass of one process; None takes all at once.
-        learning_rate: None takes one that suits the number of trained parameters.
+        learning_rate: None takes one that suits the policy's number of parameters.
         beta: weight of the KL term that pulls toward the policy as it was before training.
         no_kl: train without that term, whatever `beta` says.
         temperature, top_p, top_k, max_completion_length: None takes the curated set's own sampling.
@@ -145,7 +145,11 @@ def usual_learning_rate(parameters: int, *, lora: bool) -> float:
     1e-4 is what a model of a few million parameters stands (3e-4 overfits a hundred prompts); the same rate
     breaks a model of billions, for which 1e-6 is TRL's own default. Adapters stand about ten times that of
     full training.
+
+    >>> usual_learning_rate(2_000_000, lora=False), usual_learning_rate(7_000_000_000, lora=True)
+    (0.0001, 1e-05)
     """
+    small = parameters < 50_000_000
     if lora:
-        return 1e-5 if parameters > 1_000_000 else 1e-4
-    return 1e-4 if parameters < 50_000_000 else 1e-6
+        return 1e-3 if small else 1e-5
+    return 1e-4 if small else 1e-6

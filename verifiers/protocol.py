@@ -19,6 +19,9 @@ class Verifier(Protocol):
     A verifier holds no state between calls, may be called from several processes, and raises only for
     its own faults: a wrong answer is `Score(reward=0.0, passed=False)`, never an exception. `version`
     changes whenever the same completion could get another score.
+
+    A verifier may also have `notice`, one sentence users must read before it runs (see `verifier_notice`),
+    and `warm_up()`, which loads ahead of time what `score` would load on its first call.
     """
 
     @property
@@ -34,3 +37,8 @@ class Verifier(Protocol):
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion of `prompt`."""
+
+
+def verifier_notice(verifier: Verifier) -> str:
+    """Return what users must be told before this verifier runs: its `notice`, or nothing if it has none."""
+    return str(getattr(verifier, "notice", ""))

@@ -14,6 +14,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -40,12 +41,15 @@ class ScoringPool:
         self._workers = [Worker() for _ in range(workers)]
         self._threads: list[threading.Thread] = []
         self._closing = False
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._closing = kind is not None
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closed, self._closing = True, kind is not None
         if self._closing:
             for worker in self._workers:
                 worker.kill()
@@ -66,6 +70,8 @@ class ScoringPool:
 
     def submit(self, jobs: Sequence[ScoreJob]) -> Future[list[Score]]:
         """Return the scores to come, in the order of `jobs`."""
+        if self._closed:
+            raise RuntimeError("this scoring pool is closed: submit inside its with block")
         future: Future[list[Score]] = Future()
         if not self._workers or not jobs:
             future.set_result([score_one(job) for job in jobs])
@@ -89,10 +95,8 @@ class ScoringPool:
     def _serve(self, worker: Worker, names: list[str]) -> None:
         """Feed one worker until the pool closes. Runs in a thread of its own."""
         if names:
-            try:
+            with suppress(WorkerDied):  # the first shard starts another one, and reports what is wrong with it
                 worker.load(names)
-            except WorkerDied:
-                worker.kill()  # the first shard starts another one, and reports what is wrong with it
         while (shard := self._shards.get()) is not None:
             if self._closing:
                 shard.batch.future.cancel()

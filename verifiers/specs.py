@@ -16,13 +16,16 @@ def fault(key: str, value: object, fix: str) -> SpecError:
 
 
 def check_keys(spec: Spec, required: Collection[str], optional: Collection[str] = ()) -> None:
-    """Raise `SpecError` for a missing key, or for one that the verifier would silently ignore."""
+    """Raise `SpecError` for a missing key, or for one that the verifier would silently ignore.
+
+    `form` may label any spec, whether or not the verifier looks at it.
+    """
     for key in required:
         if key not in spec:
             raise SpecError(f"spec key {key!r} is missing in {dict(spec)!r}: add it")
     known = [*required, *optional]
     for key in spec:
-        if key not in known:
+        if key not in known and key != "form":
             near = nearest_names(str(key), known)
             fix = f"did you mean {near[0]!r}?" if near else f"use only {', '.join(known)}"
             raise fault(str(key), spec[key], f"no such key; {fix}")

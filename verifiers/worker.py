@@ -22,7 +22,9 @@ from learnable.data.records import Score
 from learnable.verifiers.jobs import ScoreJob, score_one
 from learnable.verifiers.registry import find_verifier
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from learnable.verifiers.worker import serve; serve()"
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from learnable.verifiers.worker import serve; serve()"
+)
 _LENGTH = struct.Struct("<Q")
 
 
@@ -64,9 +66,9 @@ class Worker:
             process.kill()
 
     def _ask(self, question: object) -> Any:
-        if self._process is None:
-            self._process = _start()
         try:
+            if self._process is None:
+                self._process = _start()
             _send(_pipe(self._process.stdin), question)
             return _receive(_pipe(self._process.stdout))
         except (OSError, EOFError) as error:

@@ -46,6 +46,19 @@ Examples:
   learnable verify --verifier my.module:Judge --input a.jsonl --output b.jsonl
 """
 
+TRAIN_HELP = """
+Train on a curated set with TRL's GRPOTrainer, and say whether held-out reward rose.
+
+Measures the policy on the set's held-out prompts with fresh completions, trains, measures again, and \
+writes the trained policy, metrics.jsonl, a reward curve and report.json.
+
+\b
+Examples:
+  learnable train --curated learnable-store/curated/arithmetic
+  learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
+  learnable train --curated SET --output runs/first --resume
+"""
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the prompts a language model can learn from.")
 find_app = typer.Typer(add_completion=False)
 
@@ -88,6 +101,49 @@ def find(
         from learnable.flows.launch import run_curation
 
         shell.show_curation(run_curation(_curate_settings(asked), use_prefect=prefect))
+
+
+@app.command(help=TRAIN_HELP)
+def train(
+    curated: options.Curated,
+    output: options.Output = None,
+    policy: options.TrainPolicy = None,
+    steps: options.Steps = 60,
+    num_generations: options.NumGenerations = 16,
+    batch_size: options.BatchSize = 128,
+    micro_batch_size: options.MicroBatchSize = None,
+    learning_rate: options.LearningRate = None,
+    beta: options.Beta = 0.04,
+    no_kl: options.NoKL = False,
+    loss_type: options.LossType = "grpo",
+    signal: options.TrainSignal = "reward",
+    temperature: options.TrainTemperature = None,
+    max_completion_length: options.MaxCompletionLength = None,
+    lora_rank: options.LoraRank = None,
+    use_vllm: options.UseVLLM = False,
+    num_processes: options.NumProcesses = 1,
+    evaluate: options.Evaluate = True,
+    eval_group_size: options.EvalGroupSize = 16,
+    eval_k: options.EvalK = 8,
+    eval_limit: options.EvalLimit = None,
+    save_steps: options.SaveSteps = 20,
+    report_to: options.ReportTo = "none",
+    resume: options.Resume = False,
+    seed: options.TrainSeed = 0,
+    prefect: options.UsePrefect = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train on a curated set."""
+    asked = dict(locals())
+    with open_shell(as_json=as_json, quiet=quiet) as shell:
+        from learnable.flows.launch import run_training
+        from learnable.train.settings import TrainSettings
+
+        for name in ("prefect", "as_json", "quiet"):
+            asked.pop(name)
+        asked["output"] = output or _run_folder(curated)
+        shell.show_training(run_training(TrainSettings(**asked), use_prefect=prefect))
 
 
 @app.command(help=VERIFY_HELP)
@@ -151,6 +207,13 @@ def _curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
             for key in ("policy", "engine", "group_size", "truncated", "test_share", "seed", "store", "name")
         },
     )
+
+
+def _run_folder(curated: str) -> str:
+    parts = [part for part in Path(curated).parts if part not in ("/", ".", "..")]
+    name = "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
+    taken = len(list(Path("runs").glob(f"{name}-[0-9]*")))
+    return str(Path("runs") / f"{name}-{taken + 1}")
 
 
 def _workers(asked: int | None) -> int:

@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.flows.progress import watched_by
 from learnable.progress_bar import ConsoleProgress
 
@@ -22,6 +22,12 @@ BAD_INPUT, INTERRUPTED = 2, 130
 FILE_WIDTH = 100  # columns, where the output is no terminal
 MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
 HEADINGS = ("prompts", "mean", "within\nstd", "between\nstd", "zero-std\nshare", "pass@1", "kept", "rejected")
+MEASURES = (
+    ("mean reward", "mean_reward"),
+    ("pass@1", "pass_at_1"),
+    ("pass@{k}", "pass_at_k"),
+    ("greedy reward", "greedy_reward"),
+)
 STATISTICS = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
@@ -49,8 +55,23 @@ class Shell:
         if rejected:
             self._line(f"Rejected: {rejected}.")
         self._line(f"\ncurated set  {report['curated']}")
-        if totals["train"]:
+        if "training" in report:
+            self._line("")
+            self.show_training(report["training"])
+        elif totals["train"]:
             self._line(f"next         learnable train --curated {report['curated']}")
+
+    def show_training(self, report: Mapping[str, Any]) -> None:
+        """Show held-out figures before and after, the verdict, and where things were written."""
+        if self.as_json:
+            self._dump(report)
+            return
+        if report["held_out"]:
+            self.out.print(held_out_table(report["held_out"]))
+        self._line(f"\n{report['verdict']}\n")
+        for name, key in (("policy", "trained_policy"), ("curve", "curve"), ("metrics", "metrics")):
+            self._line(f"{name:<12} {report[key]}")
+        self._line(f"next         find-learnable --policy {report['trained_policy']}")
 
     def show_verified(self, summary: Mapping[str, Any]) -> None:
         """Show what a scored file came to."""
@@ -88,15 +109,20 @@ def open_shell(*, as_json: bool, quiet: bool) -> Iterator[Shell]:
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout:
         os.dup2(2, 1)
-        shell = Shell(as_json=as_json, quiet=quiet, out=Console(file=stdout, width=None if stdout.isatty() else FILE_WIDTH), err=Console(stderr=True))
+        shell = Shell(
+            as_json=as_json,
+            quiet=quiet,
+            out=Console(file=stdout, width=None if stdout.isatty() else FILE_WIDTH),
+            err=Console(stderr=True),
+        )
         try:
             with watched_by(shell.progress):
                 yield shell
         except LearnableError as error:
             shell.err.print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
-            raise typer.Exit(BAD_INPUT) from error
+            raise typer.Exit(INTERRUPTED if isinstance(error, InterruptedRunError) else BAD_INPUT) from error
         except KeyboardInterrupt as error:
-            shell.err.print("\ninterrupted: finished groups are in the store, the same command goes on from there")
+            shell.err.print("\nstopped: finished groups are in the store, the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from error
         finally:
             shell.progress.close()
@@ -127,6 +153,26 @@ def forms_table(report: Mapping[str, Any]) -> Table:
             if form["family"] == family["family"]:
                 table.add_row(f"  {form['form']}" if several else form["form"], *_cells(form))
     return table
+
+
+def held_out_table(held_out: Mapping[str, Any]) -> Table:
+    """Return the table of held-out figures, with 95 % intervals over prompts."""
+    title = f"{held_out['prompts']} held-out prompts x {held_out['group_size']} fresh completions, 95% intervals"
+    table = Table(title=title, title_justify="left", title_style="dim", box=SIMPLE_HEAD, show_edge=False)
+    for heading in ("", "before", "after", "change"):
+        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
+    for name, key in MEASURES:
+        measure = held_out[key]
+        label = name.format(k=held_out["k"])
+        table.add_row(label, *(_interval(measure[when], when == "change") for when in ("before", "after", "change")))
+    return table
+
+
+def _interval(interval: Mapping[str, float | None], signed: bool) -> str:
+    if interval["value"] is None:
+        return "-"
+    form = "+.3f" if signed else ".3f"
+    return f"{interval['value']:{form}} [{interval['low']:{form}}, {interval['high']:{form}}]"
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

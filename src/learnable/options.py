@@ -47,3 +47,37 @@ Workers = Annotated[int | None, output(help="Processes that score. (default: one
 UsePrefect = Annotated[bool, output("--prefect/--no-prefect", help="Run as a Prefect flow, or as plain functions.")]
 AsJson = Annotated[bool, output("--json", help="Print one JSON object on stdout and nothing else there.")]
 Quiet = Annotated[bool, output("--quiet", help="Show no progress.")]
+
+what = _option("What is trained on what")
+how = _option("How it is trained")
+measured = _option("What is measured")
+
+Curated = Annotated[str, what(help="A curated set: its folder, or a version's.")]
+Output = Annotated[str | None, what(help="Folder of the run. (default: runs/NAME-N)")]
+TrainPolicy = Annotated[str | None, what(help="Model folder or hub id. (default: the one the set was curated for)")]
+Resume = Annotated[bool, what("--resume", help="Go on from the last checkpoint in --output.")]
+
+Steps = Annotated[int, how(help="Optimizer steps.")]
+NumGenerations = Annotated[int, how(help="Completions a prompt: GRPO's group size.")]
+BatchSize = Annotated[int, how(help="Completions a step; prompts a step times --num-generations.")]
+MicroBatchSize = Annotated[int | None, how(help="Completions in one pass of one process. (default: all)")]
+LearningRate = Annotated[float | None, how(help="Learning rate. (default: one that suits the model's size)")]
+Beta = Annotated[float, how(help="Weight of the KL term that pulls toward the policy as it was.")]
+NoKL = Annotated[bool, how("--no-kl", help="Train without the KL term, knowing that policies collapse so.")]
+LossType = Annotated[str, how(help="One of TRL's losses: grpo, dr_grpo, dapo, ...")]
+TrainSignal = Annotated[str, how("--signal", help="Train on what: reward, or pass.")]
+TrainTemperature = Annotated[
+    float | None, how("--temperature", help="Sampling temperature. (default: the curated set's)")
+]
+MaxCompletionLength = Annotated[int | None, how(help="Most tokens of a completion. (default: the curated set's)")]
+LoraRank = Annotated[int | None, how(help="Train LoRA adapters of this rank. (default: train every weight)")]
+UseVLLM = Annotated[bool, how("--use-vllm", help="Let the trainer sample with vLLM; needs a GPU.")]
+NumProcesses = Annotated[int, how(help="Training processes, started by accelerate.")]
+TrainSeed = Annotated[int, how("--seed", help="Seed of data order, sampling and evaluation.")]
+
+Evaluate = Annotated[bool, measured("--evaluate/--no-evaluate", help="Measure held-out reward before and after.")]
+EvalGroupSize = Annotated[int, measured(help="Fresh completions a held-out prompt.")]
+EvalK = Annotated[int, measured(help="The k of pass@k.")]
+EvalLimit = Annotated[int | None, measured(help="Most held-out prompts. (default: all)")]
+SaveSteps = Annotated[int, measured(help="Steps between checkpoints.")]
+ReportTo = Annotated[str, measured(help="A tracker that TRL knows, such as trackio.")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
@@ -12,13 +14,15 @@ PLAIN_SECONDS = 10.0  # between progress lines where there is no terminal
 
 
 class CountColumn(ProgressColumn):
-    """How many of how many, and completion tokens a second where there are tokens."""
+    """How many of how many, then tokens a second of rollouts, or the reward of a training step."""
 
     def render(self, task: Task) -> Text:
         """Return the cell."""
         text = f"{task.completed:,.0f}/{task.total or 0:,.0f} {task.description}"
-        if (tokens := task.fields["tokens"]) and task.elapsed:
+        if (tokens := task.fields.get("tokens")) and task.elapsed:
             text += f", {tokens / task.elapsed:,.0f} tokens/s"
+        if (reward := task.fields.get("reward")) is not None:
+            text += f", reward {reward:.3f}"
         return Text(text)
 
 
@@ -39,11 +43,15 @@ class ConsoleProgress:
 
     def rollouts(self, done: int, total: int, tokens: int) -> None:
         """Move the bar."""
-        self._advance("rollouts", done, total, tokens)
+        self._advance("rollouts", done, total, tokens=tokens)
 
     def completions(self, done: int, total: int) -> None:
         """Move the bar of a scoring run."""
-        self._advance("completions", done, total, 0)
+        self._advance("completions", done, total)
+
+    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
+        """Move the bar of a training run."""
+        self._advance("steps", done, total, reward=metrics.get("reward"))
 
     def note(self, text: str) -> None:
         """Print a note."""
@@ -63,7 +71,7 @@ class ConsoleProgress:
         if not self.quiet:
             self.console.print(text, highlight=False)
 
-    def _advance(self, what: str, done: int, total: int, tokens: int) -> None:
+    def _advance(self, what: str, done: int, total: int, **fields: float | None) -> None:
         if self.quiet:
             return
         if not self.console.is_terminal:
@@ -72,9 +80,9 @@ class ConsoleProgress:
         if self._bar is None:
             columns = (TextColumn(" "), BarColumn(), CountColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=self.console, transient=True)
-            self._task = self._bar.add_task(what, total=total, tokens=tokens)
+            self._task = self._bar.add_task(what, total=total, **fields)
             self._bar.start()
-        self._bar.update(self._task, completed=done, total=total, tokens=tokens)
+        self._bar.update(self._task, completed=done, total=total, **fields)
         if done >= total:
             self.close()
 

@@ -11,11 +11,23 @@ from learnable.filters.summary import count_decisions, summarise
 
 def decided(rewards: dict[str, list[float | None]], band: Band) -> dict[str, str]:
     rows = [
-        (prompt_id, reward, None if reward is None else reward >= 0.9, "verifier_error" if reward is None else "scored", 1)
+        (
+            prompt_id,
+            reward,
+            None if reward is None else reward >= 0.9,
+            "verifier_error" if reward is None else "scored",
+            1,
+        )
         for prompt_id, group in rewards.items()
         for reward in group
     ]
-    schema = {"prompt_id": pl.String, "reward": pl.Float64, "passed": pl.Boolean, "verdict": pl.String, "num_tokens": pl.Int64}
+    schema = {
+        "prompt_id": pl.String,
+        "reward": pl.Float64,
+        "passed": pl.Boolean,
+        "verdict": pl.String,
+        "num_tokens": pl.Int64,
+    }
     frame = decide(group_stats(pl.LazyFrame(rows, schema=schema, orient="row")), band).collect()
     return dict(zip(frame["prompt_id"], frame["decision"].cast(pl.String), strict=True))
 

@@ -18,7 +18,9 @@ GROUPS = st.lists(st.lists(st.floats(0, 1).map(lambda r: round(r, 3)), min_size=
 
 
 def split_of(groups: list[list[float]]) -> dict[str, float]:
-    rows = [(f"p{i}", float(reward), bool(reward > 0.5), "scored", 1) for i, group in enumerate(groups) for reward in group]
+    rows = [
+        (f"p{i}", float(reward), bool(reward > 0.5), "scored", 1) for i, group in enumerate(groups) for reward in group
+    ]
     scores = pl.LazyFrame(rows, schema=["prompt_id", "reward", "passed", "verdict", "num_tokens"], orient="row")
     stats = group_stats(scores).with_columns(family=pl.lit("f"), form=pl.lit("F"))
     return variance_split(stats).collect().to_dicts()[0]

@@ -46,11 +46,11 @@ def prepare(work: Path, scale: float, seed: int, processes: int) -> None:
     documents = write_corpus(scale, seed, processes)
     stride = max(1, len(documents) // TOKENIZER_SAMPLE)
     train_tokenizer((text for d in documents[::stride] for text in (d.prompt, d.completion)), work / "weights")
-    pairs = encode_pairs(work / "weights", [d.prompt for d in documents], [d.completion for d in documents])
-    rows = pack(pairs)
+    encoded = encode_pairs(work / "weights", [d.prompt for d in documents], [d.completion for d in documents])
+    rows = pack(encoded)
     rows.save(work / "rows.npz")
     filled = (rows.documents >= 0).sum()
-    print(f"{len(documents)} documents, {filled} tokens, {rows.targets.sum()} of completions, {len(rows.ids)} rows")
+    print(f"{len(documents)} documents, {filled} tokens, {(rows.weights > 0).sum()} of completions, {len(rows.ids)} rows")
 
 
 def export(work: Path, output: Path) -> None:

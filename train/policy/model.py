@@ -61,7 +61,7 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def loss_on(model: Any, rows: Rows, chosen: Any) -> Any:
-    """Return the mean cross entropy of the completions' tokens in the chosen rows."""
+    """Return the weighted mean cross entropy of the completions' tokens in the chosen rows."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -70,7 +70,8 @@ def loss_on(model: Any, rows: Rows, chosen: Any) -> Any:
     positions = torch.from_numpy(rows.positions[chosen].astype(np.int64))
     same = documents[:, :, None] == documents[:, None, :]
     mask = (same & torch.ones(same.shape[1:], dtype=torch.bool).tril())[:, None]
-    places = torch.from_numpy(rows.targets[chosen]).view(-1).nonzero()[:, 0]
+    weights = torch.from_numpy(rows.weights[chosen]).view(-1)
+    places = weights.nonzero()[:, 0]
     count = len(places)
     # Few distinct shapes: oneDNN keeps a kernel for each, and memory grows with them.
     places = torch.cat([places, places.new_zeros(-count % PAD_TARGETS)])
@@ -78,5 +79,6 @@ def loss_on(model: Any, rows: Rows, chosen: Any) -> Any:
         hidden = model.model(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=False)
         logits = model.lm_head(hidden.last_hidden_state.flatten(0, 1)[places])
     wanted = ids.roll(-1, 1).view(-1)[places]
-    wanted[count:] = -100
-    return cross_entropy(logits.float(), wanted)
+    losses = cross_entropy(logits.float(), wanted, reduction="none")[:count]
+    chosen_weights = weights[places[:count]]
+    return (losses * chosen_weights).sum() / chosen_weights.sum()

@@ -18,62 +18,72 @@ class Rows:
     """Arrays of shape (rows, ROW).
 
     `ids` are tokens; `documents` number the documents inside a row, -1 for padding, and keep attention
-    within one; `targets` mark the places whose next token is a completion's; `positions` count from each
-    document's start.
+    within one; `weights` say how much the prediction of the next token counts, 0 outside completions;
+    `positions` count from each document's start.
     """
 
     ids: npt.NDArray[np.int16]
     documents: npt.NDArray[np.int16]
-    targets: npt.NDArray[np.bool_]
+    weights: npt.NDArray[np.float32]
     positions: npt.NDArray[np.int16]
 
     def save(self, path: Path) -> None:
         """Write the arrays to one npz file."""
-        np.savez(path, ids=self.ids, documents=self.documents, targets=self.targets, positions=self.positions)
+        np.savez(path, ids=self.ids, documents=self.documents, weights=self.weights, positions=self.positions)
 
     @classmethod
     def load(cls, path: Path) -> Rows:
         """Read what `save` wrote."""
         with np.load(path) as arrays:
-            return cls(arrays["ids"], arrays["documents"], arrays["targets"], arrays["positions"])
+            return cls(arrays["ids"], arrays["documents"], arrays["weights"], arrays["positions"])
 
 
-Pair = tuple[Sequence[int], Sequence[int]]
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A document's tokens, and the weight of each of its completion's tokens."""
+
+    prompt: Sequence[int]
+    completion: Sequence[int]
+    weights: Sequence[float]
+
+    @property
+    def size(self) -> int:
+        """Tokens of the document."""
+        return len(self.prompt) + len(self.completion)
 
 
-def pack(pairs: Iterable[Pair]) -> Rows:
-    """Pack (prompt, completion) pairs first-fit, nearly in their order; pairs longer than a row are dropped."""
-    contents = _assign(pairs)
+def pack(encoded: Iterable[Encoded]) -> Rows:
+    """Pack documents first-fit, nearly in their order; those longer than a row are dropped."""
+    contents = _assign(encoded)
     shape = (len(contents), ROW)
     ids = np.zeros(shape, np.int16)
     documents = np.full(shape, -1, np.int16)
-    targets = np.zeros(shape, np.bool_)
+    weights = np.zeros(shape, np.float32)
     positions = np.zeros(shape, np.int16)
     for row, content in enumerate(contents):
         start = 0
-        for number, (prompt, completion) in enumerate(content):
-            end = start + len(prompt) + len(completion)
-            ids[row, start:end] = [*prompt, *completion]
+        for number, document in enumerate(content):
+            end = start + document.size
+            ids[row, start:end] = [*document.prompt, *document.completion]
             documents[row, start:end] = number
-            targets[row, start + len(prompt) - 1 : end - 1] = True
+            weights[row, start + len(document.prompt) - 1 : end - 1] = document.weights
             positions[row, start:end] = np.arange(end - start)
             start = end
-    return Rows(ids, documents, targets, positions)
+    return Rows(ids, documents, weights, positions)
 
 
-def _assign(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    rows: list[list[Pair]] = []
+def _assign(encoded: Iterable[Encoded]) -> list[list[Encoded]]:
+    rows: list[list[Encoded]] = []
     room: dict[int, int] = {}
-    for pair in pairs:
-        size = len(pair[0]) + len(pair[1])
-        if size > ROW:
+    for document in encoded:
+        if document.size > ROW:
             continue
-        row = next((row for row, left in room.items() if left >= size), len(rows))
+        row = next((row for row, left in room.items() if left >= document.size), len(rows))
         if row == len(rows):
             rows.append([])
             room[row] = ROW
             if len(room) > OPEN_ROWS:
                 del room[next(iter(room))]
-        rows[row].append(pair)
-        room[row] -= size
+        rows[row].append(document)
+        room[row] -= document.size
     return rows

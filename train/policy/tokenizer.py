@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from learnable.train.policy.packing import Encoded
+
 VOCABULARY = 2048
 POSITIONS = 512
 PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
+SHORT = 8  # tokens of a completion
+DECISIVE = 4.0  # weight of a token that decides, against 1 for the others
 CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
@@ -36,11 +40,29 @@ def train_tokenizer(texts: Iterable[str], folder: Path) -> None:
     wrapped.save_pretrained(folder)
 
 
-def encode_pairs(folder: Path, prompts: list[str], completions: list[str]) -> list[tuple[list[int], list[int]]]:
+def encode_pairs(folder: Path, prompts: list[str], completions: list[str]) -> list[Encoded]:
     """Encode prompts and completions apart, as they are at inference; a completion ends with EOS."""
     from transformers import AutoTokenizer
 
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    breaks = {index for token, index in tokenizer.get_vocab().items() if token.startswith("\u010a")}
+    ending = breaks | {tokenizer.eos_token_id}
     asked = tokenizer(prompts).input_ids
     answered = tokenizer(completions, add_special_tokens=False).input_ids
-    return [(a, [*b, tokenizer.eos_token_id]) for a, b in zip(asked, answered, strict=True)]
+    encoded = []
+    for prompt, answer in zip(asked, answered, strict=True):
+        completion = [*answer, tokenizer.eos_token_id]
+        encoded.append(Encoded(prompt, completion, weigh(completion, ending)))
+    return encoded
+
+
+def weigh(completion: list[int], ending: set[int]) -> list[float]:
+    """Weigh a completion's tokens: short answers, and what stands before a line's end, decide most.
+
+    Without this the many tokens of verse, most of them free to be any word, drown the few that an answer or
+    a rhyme hangs on.
+    """
+    if len(completion) <= SHORT:
+        return [DECISIVE] * len(completion)
+    following = [*completion[1:], -1]
+    return [DECISIVE if next_token in ending else 1.0 for next_token in following]

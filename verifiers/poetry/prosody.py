@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 Phones = tuple[str, ...]
 
 _VOWELS = "aeiouy"
+_SYLLABIC_L = re.compile(r"[^aeiouyl]led?$")  # candle, brindled
 _VOWEL_GROUP = re.compile(r"[aeiouy]+")
 
 
@@ -68,9 +69,9 @@ def estimated_syllables(word: str) -> int:
     estimate = _estimator()
     stem = word.replace("'", "")
     # `syllables` matches its rules for a silent e at the start of the word and so counts most of them.
-    if len(stem) > 3 and stem.endswith("e") and stem[-2] not in _VOWELS and not re.search(r"[^aeiouy]le$", stem):
+    if len(stem) > 3 and stem.endswith("e") and stem[-2] not in _VOWELS and not _SYLLABIC_L.search(stem):
         stem = stem[:-1]
-    elif len(stem) > 4 and stem.endswith("ed") and stem[-3] not in _VOWELS + "td":
+    elif len(stem) > 4 and stem.endswith("ed") and stem[-3] not in _VOWELS + "td" and not _SYLLABIC_L.search(stem):
         stem = stem[:-2]
     return max(1, min(estimate(stem), len(_VOWEL_GROUP.findall(stem)) + 1))
 

@@ -60,6 +60,11 @@ class Runner:
         with self._lock:
             self._running()
 
+    @property
+    def pid(self) -> int | None:
+        """Process id, or None where none runs."""
+        return None if self._process is None else self._process.pid
+
     def close(self) -> None:
         """End the process, if this process started it."""
         process, self._process = self._process, None

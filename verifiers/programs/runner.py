@@ -19,6 +19,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 MEMORY_BYTES = 256 << 20
@@ -82,7 +83,7 @@ def collect(reading: int, deadline: float) -> tuple[str, bytes]:
             return "exited", bytes(answer)
         answer += chunk
         if len(answer) > MAX_ANSWER_BYTES:
-            return "flooded", b""
+            return "flooded", bytes(answer[:MAX_ANSWER_BYTES])
     return "timeout", bytes(answer)
 
 
@@ -140,13 +141,10 @@ def limit(cpu_seconds: float) -> None:
 
 def answer_calls(job: dict[str, Any], out: Any) -> None:
     """Compile, run and call the program, writing `["compiled", ...]`, `["loaded", ...]`, `[index, ok, value]`."""
-    module: dict[str, Any] = {"__name__": "__candidate__"}
-    if not step(out, "compiled", lambda: compile(job["source"], "<candidate>", "exec", dont_inherit=True)):
+    code = step(out, "compiled", lambda: compile(job["source"], "<candidate>", "exec", dont_inherit=True))
+    function = code and step(out, "loaded", lambda: load(code, job["entry"]))
+    if function is None:
         return
-    code = compile(job["source"], "<candidate>", "exec", dont_inherit=True)
-    if not step(out, "loaded", lambda: exec(code, module)):
-        return
-    function = module.get(job["entry"])
     for index, arguments in enumerate(job["calls"]):
         try:
             line = json.dumps([index, True, function(*arguments)])
@@ -156,17 +154,25 @@ def answer_calls(job: dict[str, Any], out: Any) -> None:
         out.flush()
 
 
-def step(out: Any, name: str, action: Any) -> bool:
-    """Do something of the candidate's and write whether it worked."""
+def load(code: Any, entry: str) -> Any:
+    """Run the module's code and return its function `entry`."""
+    module: dict[str, Any] = {"__name__": "__candidate__"}
+    exec(code, module)
+    if not callable(module.get(entry)):
+        raise NameError(f"no function {entry!r}")
+    return module[entry]
+
+
+def step(out: Any, name: str, action: Callable[[], Any]) -> Any:
+    """Do something of the candidate's, write whether it worked, and return its result, or None."""
+    result, failure = None, ""
     try:
-        action()
+        result = action()
     except BaseException as error:
-        line = json.dumps([name, False, f"{type(error).__name__}: {error}"[:200]])
-    else:
-        line = json.dumps([name, True, ""])
-    out.write(line + "\n")
+        failure = f"{type(error).__name__}: {error}"[:200]
+    out.write(json.dumps([name, not failure, failure]) + "\n")
     out.flush()
-    return json.loads(line)[1] is True
+    return result
 
 
 if __name__ == "__main__":

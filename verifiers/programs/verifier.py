@@ -21,6 +21,8 @@ NOTICE = (
 DEFAULT_CPU_SECONDS = 2.0
 MAX_CPU_SECONDS = 60.0
 
+_ENDS = {"exited": "ended", "killed": "was killed", "flooded": "wrote too much"}
+
 _RUNNER = Runner()
 
 
@@ -117,7 +119,7 @@ def _why(step: str, detail: str, outcome: Outcome) -> str:
     if outcome.end == "timeout":
         return "timeout"
     if not detail:
-        return f"crashed: the program {outcome.end} before it answered"
+        return f"crashed: the program {_ENDS.get(outcome.end, outcome.end)} before it answered"
     return f"{'syntax_error' if step == 'compiled' else 'crashed'}: {detail}"
 
 

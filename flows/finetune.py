@@ -1,0 +1,20 @@
+"""The Prefect flow `finetune`: train on a curated set, and say whether held-out reward rose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+
+from learnable.flows.progress import progress
+from learnable.train.settings import TrainSettings
+from learnable.train.stage import train_curated
+
+
+@flow(name="finetune", persist_result=False)
+def finetune(settings: TrainSettings) -> dict[str, Any]:
+    """Train on a curated set. Deploy it as `learnable.flows.finetune.finetune`."""
+    report = train_curated(settings, progress())
+    create_markdown_artifact(report.verdict, key="trained", description=report.trained_policy)
+    return report.as_json()

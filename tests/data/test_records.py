@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.data.records import Message, Prompt, Rollout, Sampling, Score, canonical_json, content_id
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def addition(**changes: object) -> Prompt:
+    return replace(Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="arithmetic", form="Addition"), **changes)  # type: ignore[arg-type]
+
+
+def test_what_matters_changes_the_id_and_nothing_else_does() -> None:
+    prompt = addition()
+    for change in ({"prompt": "2 + 3 = "}, {"verifier": "counting"}, {"spec": {"answer": 5}}):
+        assert addition(**change).prompt_id != prompt.prompt_id
+    for change in ({"family": "x"}, {"form": "x"}, {"difficulty": 3.0}, {"source": "x"}, {"split": "test"}):
+        assert addition(**change).prompt_id == prompt.prompt_id
+
+
+def test_ids_are_stable_across_releases() -> None:
+    assert addition().prompt_id == content_id("2 + 2 = ", "arithmetic", {"answer": 4}) == "e0bb1096377e244a90a9"
+
+
+@given(st.dictionaries(st.text(), JSON))
+def test_key_order_of_a_spec_does_not_matter(spec: dict[str, object]) -> None:
+    backwards = dict(reversed(spec.items()))
+    assert canonical_json(spec) == canonical_json(backwards)
+
+
+def test_a_chat_and_its_text_are_two_prompts() -> None:
+    chat = addition(prompt=(Message("system", "Be terse."), Message("user", "2 + 2 = ")))
+    assert chat.text == "2 + 2 = "
+    assert chat.prompt_id != addition().prompt_id
+
+
+def test_a_rollout_is_keyed_by_the_draw_not_by_the_answer() -> None:
+    rollout = Rollout("p", "policy", "s", 0, "4", "stop", 1)
+    assert replace(rollout, completion="5", seed=9).rollout_id == rollout.rollout_id
+    assert replace(rollout, rollout_index=1).rollout_id != rollout.rollout_id
+    assert Sampling(temperature=0.7).sampling_id != Sampling().sampling_id
+
+
+def test_unscored_is_not_zero() -> None:
+    score = Score.unscored("sandbox: gone")
+    assert score.reward is None
+    assert score.passed is None
+    assert score.verdict == "verifier_error"

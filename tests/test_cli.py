@@ -1,0 +1,125 @@
+"""The command line without an engine: help, bad input, what goes to stdout."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from learnable.cli import app
+
+Run = Callable[..., tuple[int, str, str]]
+HEAVY = {
+    "torch",
+    "vllm",
+    "trl",
+    "transformers",
+    "datasets",
+    "prefect",
+    "ray",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "numpy",
+}
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run `learnable ...` in a temporary folder; return exit status, stdout and stderr on one line each."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            app([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return int(ended.value.code or 0), out, " ".join(err.split())
+
+    return run
+
+
+@pytest.mark.parametrize("command", [["--help"], ["find", "--help"], ["verify", "--help"], ["train", "--help"]])
+def test_help_imports_nothing_heavy(command: list[str]) -> None:
+    code = (
+        "import sys\nfrom learnable.cli import app\n"
+        f"try:\n    app({command})\nexcept SystemExit:\n    pass\n"
+        "print('HEAVY', sorted(set(sys.modules) & set(sys.argv[1].split())))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, " ".join(HEAVY)], capture_output=True, text=True, check=True)
+    assert "Usage" in done.stdout
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--form", "hiaku"], "unknown form 'hiaku': did you mean 'Haiku'"),
+        (["--family", "poety"], "unknown family 'poety': did you mean 'poetry'"),
+        (["--band", "0.8", "0.2"], "--band 0.8 0.2"),
+        (["--group-size", "1"], "--group-size 1"),
+        (["--knob", "largest"], "--knob 'largest' is not NAME=VALUE"),
+        (["--family", "arithmetic", "--knob", "lagest=3"], "no knob 'lagest': did you mean"),
+        (["--policy", "./nowhere"], "policy 'nowhere' does not exist"),
+        (["--engine", "vlm"], "unknown engine 'vlm': did you mean 'vllm'"),
+        (["--limit", "0"], "--limit 0"),
+        (["--prompts", "missing.jsonl"], "'missing.jsonl' does not exist"),
+        (["--prompts", "x.jsonl", "--form", "haiku"], "leave out --form"),
+        (["--signal", "vibes"], "--signal 'vibes'"),
+        (["--truncated", "maybe"], "--truncated 'maybe'"),
+        (["--store", "file"], "store 'file' cannot be made"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:
+    (tmp_path / "file").write_text("")
+    status, out, err = run("find", *arguments)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert message in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.rglob("curated/*"))
+
+
+def test_a_wrong_flag_names_the_right_one(run: Run) -> None:
+    status, _, err = run("find", "--grup-size", "8")
+    assert status == 2
+    assert "--group-size" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"prompt": "2 + 2 = ", "spec": {"answer": 4}, "verifier": "arithmetics"}', "unknown verifier 'arithmetics'"),
+        ('{"prompt": "2 + 2 = ", "spec": {"answer": 4', "q.jsonl, line 1: not valid JSON"),
+        ('{"prompt": "2 + 2 = ", "verifier": "no.such.module:Judge", "spec": {}}', "cannot be imported"),
+    ],
+)
+def test_bad_prompt_files_are_named(run: Run, tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "q.jsonl").write_text(line)
+    status, _, err = run("find", "--prompts", "q.jsonl")
+    assert status == 2
+    assert message in err
+
+
+def test_forms_lists_every_family(run: Run) -> None:
+    status, out, _ = run("forms", "--json")
+    assert status == 0
+    listed = {family["family"]: family["forms"] for family in json.loads(out)}
+    assert {"arithmetic", "comparison", "counting", "poetry", "programs"} <= set(listed)
+    assert "Sonnet" in listed["poetry"]
+
+
+def test_verify_scores_a_file_in_order(run: Run, tmp_path: Path) -> None:
+    rows = [{"completion": "4", "spec": {"answer": 4}}, {"completion": "5", "spec": {"answer": 4}}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = ("--input", "in.jsonl", "--output", "out.jsonl")
+    status, out, err = run("verify", "--verifier", "arithmetic", *files, "--json", "--quiet", "--workers", 0)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["mean_reward"] == 0.5
+    scored = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["reward"] for row in scored] == [1.0, 0.0]
+    assert set(scored[0]) == {"reward", "passed", "verdict", "components", "reason"}

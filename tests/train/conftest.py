@@ -1,0 +1,105 @@
+"""A policy that knows nothing and curated sets it can learn: small enough to build in a test."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from learnable.data.policies import find_policy
+from learnable.data.records import Message, Prompt
+from learnable.data.tables import prompts_table
+
+TOKENS = ("<pad>", "<s>", "</s>", " ", "=", "1", "2")
+TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
+MakeCurated = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def tiny_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random two-layer Llama over seven characters, each about as likely as another."""
+    from transformers import LlamaConfig, LlamaForCausalLM, set_seed
+
+    folder = tmp_path_factory.mktemp("policies") / "tiny"
+    set_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(TOKENS),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        tie_word_embeddings=True,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    _tokenizer().save_pretrained(folder)
+    return folder
+
+
+def _tokenizer() -> Any:
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    raw = Tokenizer(models.WordLevel({token: index for index, token in enumerate(TOKENS)}, unk_token=" "))
+    raw.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    raw.decoder = decoders.Fuse()
+    names = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
+    return PreTrainedTokenizerFast(tokenizer_object=raw, chat_template=TEMPLATE, **names)
+
+
+def ones(count: int, *, length: int = 5, chat: bool = False) -> list[Prompt]:
+    """Return different prompts that all ask for a 1."""
+    texts = ["".join(digits) + "=" for digits in itertools.islice(itertools.product("12", repeat=length), count)]
+    return [
+        Prompt((Message("user", text),) if chat else text, "arithmetic", {"answer": 1}, "arithmetic", "Ones")
+        for text in texts
+    ]
+
+
+@pytest.fixture
+def prompts_of_ones() -> Callable[..., list[Prompt]]:
+    return ones
+
+
+@pytest.fixture
+def make_curated(tmp_path: Path) -> MakeCurated:
+    """Return a function that writes a curated set, as publishing one does."""
+
+    def make(
+        policy: Path | None = None,
+        *,
+        train: Sequence[Prompt] | None = None,
+        test: Sequence[Prompt] | None = None,
+        shards: int = 1,
+        **manifest: Any,
+    ) -> Path:
+        folder = tmp_path / "curated" / "ones" / "v0001"
+        folder.mkdir(parents=True)
+        _write_part(folder, "train", ones(8) if train is None else train, shards)
+        _write_part(folder, "test", ones(16, length=6) if test is None else test, shards)
+        contents: dict[str, Any] = {"sampling": {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "max_tokens": 3}}
+        if policy is not None:
+            found = find_policy(str(policy))
+            contents["policy"] = {"path": found.path, "policy_id": found.policy_id}
+        (folder / "manifest.json").write_text(json.dumps({**contents, **manifest}))
+        return folder
+
+    return make
+
+
+def _write_part(folder: Path, part: str, prompts: Sequence[Prompt], shards: int) -> None:
+    table = prompts_table(list(prompts))
+    for name in ("mean", "std", "pass_rate"):
+        table = table.append_column(name, pa.array([0.5] * table.num_rows, pa.float64()))
+    size = max(1, -(-table.num_rows // shards))
+    for index in range(shards):
+        pq.write_table(table.slice(index * size, size), folder / f"{part}-{index:05d}-of-{shards:05d}.parquet")

@@ -1,0 +1,140 @@
+"""Words: their syllables, their rhymes, and what is no word."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.verifiers.poetry.extraction import poem_lines
+from learnable.verifiers.poetry.gate import validity
+from learnable.verifiers.poetry.prosody import estimated_syllables, reachable_counts, syllable_counts
+from learnable.verifiers.poetry.refrains import match_refrains
+from learnable.verifiers.poetry.rhyme import FULL, NEAR, SPELLED, match_scheme, rhyme_credit
+from learnable.verifiers.poetry.words import read_line
+
+WORDS = st.sampled_from(
+    "light night tonight knight moon june silver singing morning zzight zrun time rhyme a the".split()
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "counts"),
+    [
+        ("moon", {1}),
+        ("silver", {2}),
+        ("fire", {1, 2}),
+        ("every", {2, 3}),
+        ("above", {2}),
+        ("ask'd", {1}),
+        ("sea's", {1}),
+    ],
+)
+def test_known_words_have_the_dictionarys_counts(word: str, counts: set[int]) -> None:
+    assert syllable_counts(word) == counts
+
+
+@pytest.mark.parametrize(("word", "count"), [("glave", 1), ("brindled", 2), ("moontide", 2), ("brr", 1), ("x", 1)])
+def test_unknown_words_are_estimated(word: str, count: int) -> None:
+    assert estimated_syllables(word) == count
+
+
+@given(st.lists(st.sampled_from(["fire", "every", "moon", "our", "silver"]), max_size=6))
+def test_reachable_counts_are_all_sums(words: list[str]) -> None:
+    sums = {0}
+    for word in words:
+        sums = {total + count for total in sums for count in syllable_counts(word)}
+    assert reachable_counts(words) == sums
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "credit"),
+    [
+        ("light", "tonight", FULL),
+        ("moonlight", "night", FULL),
+        ("reason", "season", FULL),
+        ("leave", "believe", FULL),
+        ("light", "light", 0.0),
+        ("knight", "night", 0.0),
+        ("light", "moon", 0.0),
+        ("love", "move", 0.0),
+        ("singing", "morning", NEAR),
+        ("light", "azzight", SPELLED),
+        ("light", "azzoom", 0.0),
+        ("", "light", 0.0),
+    ],
+)
+def test_rhyme_credit(first: str, second: str, credit: float) -> None:
+    assert rhyme_credit(first, second) == credit
+
+
+@given(WORDS, WORDS)
+def test_rhyme_is_symmetric_for_known_words(first: str, second: str) -> None:
+    if not {first, second} & {"zzight", "zrun"}:
+        assert rhyme_credit(first, second) == rhyme_credit(second, first)
+    else:
+        assert rhyme_credit(first, second) < FULL
+
+
+@given(st.lists(WORDS, min_size=1, max_size=8))
+def test_a_scheme_match_is_a_share(ends: list[str]) -> None:
+    match = match_scheme(ends, "abab")
+    assert 0.0 <= match.strict <= match.credit <= 1.0
+
+
+def test_only_the_right_order_of_rhymes_is_perfect() -> None:
+    ends = ["light", "moon", "night", "tune"]
+    perfect = {order for order in permutations(ends) if match_scheme(order, "abab").strict == 1.0}
+    assert all({order[0], order[2]} in ({"light", "night"}, {"moon", "tune"}) for order in perfect)
+    assert len(perfect) == 8
+
+
+def test_unrhymed_lines_must_not_rhyme() -> None:
+    assert match_scheme(["light", "moon", "stone", "june"], "abcb").strict == 1.0
+    assert match_scheme(["light", "moon", "night", "june"], "abcb").strict < 1.0
+
+
+def test_lines_beyond_the_scheme_dilute_it() -> None:
+    assert match_scheme(["light", "night", "stone"], "aa").credit == pytest.approx(2 / 3)
+
+
+def test_an_altered_refrain_earns_part_and_two_alike_earn_less() -> None:
+    scheme = ["A1", "A2", "A1", "A2"]
+    first, second = read_line("we go home"), read_line("the sea sings")
+    assert match_refrains([first, second, first, second], scheme) == (1.0, 1.0)
+    assert match_refrains([first, second, read_line("they go home"), second], scheme) == (
+        pytest.approx(0.5 + 1 / 6),
+        0.5,
+    )
+    assert match_refrains([first, first, first, first], scheme) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "strange"),
+    [
+        ("The moon-lit sea", ("the", "moon", "lit", "sea"), 0),
+        ("Caf\u00e9 \u2014 \u201cna\u00efve\u201d, she said\u2026", ("cafe", "naive", "she", "said"), 0),
+        ("don\u2019t \ufb01nd", ("don't", "find"), 0),
+        ("b4 99 \U0001f600 x", ("x",), 3),
+        ("a\u200bb", ("ab",), 0),
+    ],
+)
+def test_words_and_what_is_none(text: str, words: tuple[str, ...], strange: int) -> None:
+    (line,) = [read_line(line) for line in poem_lines(text)]
+    assert (line.words, line.strange) == (words, strange)
+
+
+def test_a_poem_ends_where_thinking_never_does() -> None:
+    assert poem_lines("<think>An old silent pond") == []
+    assert poem_lines("plan</think>\nAn old silent pond") == ["An old silent pond"]
+
+
+def test_verse_passes_the_gate_and_its_imitations_do_not() -> None:
+    verse = [read_line(line) for line in ("Rain on the tin roof", "the old cat turns in her sleep", "a door shuts")]
+    assert validity(verse) == 1.0
+    assert validity([read_line("b d g k m"), read_line("n p q r t")]) == 0.0
+    assert validity([read_line("zorb blat krem"), read_line("fneg drop plish")]) < 0.9
+    assert validity([verse[0]] * 3) < 0.9 < validity([verse[0], verse[1], verse[0]], refrain_returns=1)
+    assert validity([]) == 0.0

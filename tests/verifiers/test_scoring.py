@@ -1,0 +1,181 @@
+"""Scores come back in order and honest, whatever happens to a verifier or to a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learnable.data.records import FinishReason
+from learnable.verifiers.scoring import MAX_SHARD, ScoreJob, ScoringPool, score_one
+
+JUDGE = "judges_for_tests:Misbehaving"
+
+
+@pytest.fixture(autouse=True)
+def judges_importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+
+
+def judge(completion: str, prompt: str = "", finish_reason: FinishReason = "stop") -> ScoreJob:
+    return ScoreJob(JUDGE, completion, prompt, "{}", finish_reason)
+
+
+def sums(answers: list[int]) -> list[ScoreJob]:
+    return [ScoreJob("arithmetic", str(answer), "", '{"answer":3}') for answer in answers]
+
+
+@pytest.mark.parametrize(
+    ("completion", "reason"),
+    [
+        ("raise", "RuntimeError: out of ink"),
+        ("nan", "reward nan is outside"),
+        ("inf", "reward inf is outside"),
+        ("1.01", "reward 1.01 is outside"),
+        ("-0.1", "reward -0.1 is outside"),
+        ("None", "TypeError: score() returned NoneType"),
+        ("blank", "gave no reward"),
+    ],
+)
+def test_a_faulty_verifier_is_no_zero(completion: str, reason: str) -> None:
+    score = score_one(judge(completion))
+    assert (score.verdict, score.reward, score.passed) == ("verifier_error", None, None)
+    assert reason in score.reason
+
+
+def test_a_spec_that_is_no_json_and_an_unknown_verifier_are_no_zeros() -> None:
+    assert score_one(ScoreJob("arithmetic", "3", "", "{")).verdict == "verifier_error"
+    assert "did you mean 'arithmetic'" in score_one(ScoreJob("arithmetics", "3", "", "{}")).reason
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "completion", "verdict", "reward"),
+    [
+        ("stop", "0.5", "scored", 0.5),
+        ("length", "0.5", "truncated", 0.5),
+        ("length", "raise", "verifier_error", None),
+        ("error", "0.5", "engine_error", None),
+    ],
+)
+def test_the_finish_reason_makes_the_verdict(
+    finish_reason: FinishReason, completion: str, verdict: str, reward: float | None
+) -> None:
+    score = score_one(judge(completion, finish_reason=finish_reason))
+    assert (score.verdict, score.reward) == (verdict, reward)
+
+
+@pytest.fixture(scope="module")
+def shared_pool() -> ScoringPool:
+    return ScoringPool(2)
+
+
+@given(answers=st.lists(st.integers(0, 5), max_size=3 * MAX_SHARD))
+@settings(max_examples=15)
+def test_workers_score_as_the_caller_would(shared_pool: ScoringPool, answers: list[int]) -> None:
+    jobs = sums(answers)
+    assert shared_pool.submit(jobs).result() == [score_one(job) for job in jobs]
+
+
+def test_batches_may_overlap() -> None:
+    with ScoringPool(2) as pool:
+        futures = [pool.submit(sums([answer] * 40)) for answer in range(6)]
+    assert [sum(score.reward or 0 for score in future.result()) for future in futures] == [0, 0, 0, 40, 0, 0]
+
+
+def test_no_workers_means_this_process() -> None:
+    with ScoringPool(0) as pool:
+        pool.warm_up(["arithmetic"])
+        (score,) = pool.submit([judge("pid")]).result()
+    assert score.reason == str(os.getpid())
+    with pytest.raises(ValueError, match="workers is -1"):
+        ScoringPool(-1)
+
+
+def test_a_closed_pool_takes_no_jobs() -> None:
+    with ScoringPool(1) as pool:
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        pool.submit(sums([3]))
+
+
+def test_workers_import_neither_tensors_nor_frames() -> None:
+    names = ["arithmetic", "poetry", "programs"]
+    with ScoringPool(1) as pool:
+        pool.warm_up(names)
+        (score,) = pool.submit([judge("modules")]).result()
+    loaded = {name.partition(".")[0] for name in score.reason.split()}
+    assert "pronouncing" in loaded, "warm_up loads dictionaries"
+    assert not loaded & {"torch", "vllm", "polars", "pyarrow", "trl", "transformers", "numpy", "prefect", "pytest"}
+
+
+def test_what_a_verifier_prints_disturbs_nothing() -> None:
+    with ScoringPool(1) as pool:
+        assert [score.reward for score in pool.submit([judge("print"), judge("0.25")]).result()] == [1.0, 0.25]
+
+
+def test_a_worker_killed_from_outside_is_replaced() -> None:
+    with ScoringPool(1) as pool:
+        (first,) = pool.submit([judge("pid")]).result()
+        os.kill(int(first.reason), signal.SIGKILL)
+        (second,) = pool.submit([judge("pid")]).result()
+    assert second.verdict == "scored"
+    assert second.reason != first.reason
+
+
+def test_a_job_that_fails_once_is_tried_again(tmp_path: Path) -> None:
+    with ScoringPool(1) as pool:
+        scores = pool.submit([judge("0.5"), judge("die once", prompt=str(tmp_path / "mark"))]).result()
+    assert [score.reward for score in scores] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("end", ["die", "exit"])
+def test_a_completion_that_kills_its_judge_costs_only_itself(end: str) -> None:
+    with ScoringPool(1) as pool:
+        scores = pool.submit([judge("0.5"), judge(end), judge("0.75")]).result()
+    assert [score.reward for score in scores] == [0.5, None, 0.75]
+    assert scores[1].verdict == "verifier_error"
+
+
+def test_workers_ignore_ctrl_c() -> None:
+    with ScoringPool(1) as pool:
+        (first,) = pool.submit([judge("pid")]).result()
+        os.kill(int(first.reason), signal.SIGINT)
+        (second,) = pool.submit([judge("pid")]).result()
+    assert second.reason == first.reason
+    assert os.getpgid(0) != int(first.reason)
+
+
+def test_leaving_by_an_exception_cancels_what_waits() -> None:
+    pool = ScoringPool(1)
+    loop = "def f():\n    while True: pass\n# "
+    spec = '{"cases":[[[],1]],"cpu_seconds":2,"entry":"f"}'
+    with pytest.raises(KeyboardInterrupt), pool:
+        futures = [pool.submit([ScoreJob("programs", f"{loop}{n}", "", spec)]) for n in range(50)]
+        raise KeyboardInterrupt
+    with pytest.raises(CancelledError):
+        futures[-1].result(timeout=0)
+
+
+SCRIPT = """
+from learnable.verifiers.scoring import ScoreJob, ScoringPool
+with ScoringPool(2) as pool:
+    pool.warm_up(["arithmetic"])
+    print(sum(score.reward for score in pool.submit([ScoreJob("arithmetic", "3", "", '{"answer": 3}')] * 5).result()))
+"""
+
+
+@pytest.mark.parametrize("way", ["script", "module", "command"])
+def test_any_kind_of_main_can_hold_a_pool(way: str, tmp_path: Path) -> None:
+    """Not even a guard is needed: workers never import the caller's main module."""
+    (tmp_path / "holder.py").write_text(SCRIPT, encoding="utf-8")
+    arguments = {"script": ["holder.py"], "module": ["-m", "holder"], "command": ["-c", SCRIPT]}[way]
+    run = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout == "5.0\n"
+    assert run.stderr == ""
