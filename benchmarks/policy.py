@@ -69,6 +69,7 @@ class Target:
 
 
 def main() -> int:
+    """Measure, report, and return the exit status."""
     options = read_options()
     groups = draw_groups(options.prompts, options.pool, options.seed)
     rates = measure(options.policy, groups, options.group_size, options.seed)
@@ -84,6 +85,7 @@ def main() -> int:
 
 
 def read_options() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", help="model folder or hub id (default: the bundled policy)")
     parser.add_argument("--prompts", type=int, default=96, help="prompts of each group (default: %(default)s)")
@@ -161,14 +163,18 @@ def list_targets(reports: Sequence[GroupReport]) -> Iterator[Target]:
 
 def print_report(reports: Sequence[GroupReport], targets: Sequence[Target]) -> None:
     """Print the table and what became of each target."""
-    print(f"{'group':20} {'n':>4} {'mean':>5}  {'pass rates in ten bins':40} {'band':>5} {'<=.05':>5} {'>=.95':>5} {'spread':>6}")
+    print(
+        f"{'group':20} {'n':>4} {'mean':>5}  {'pass rates in ten bins':40} {'band':>5} {'<=.05':>5} {'>=.95':>5} {'spread':>6}"
+    )
     for r in reports:
         bins = " ".join(f"{count:3}" for count in r.histogram)
         print(
             f"{r.name:20} {r.prompts:4} {r.mean:5.2f}  {bins:40} {r.in_band:5.2f} {r.hopeless:5.2f} {r.sure:5.2f} {r.spread:6.2f}"
         )
     for target in targets:
-        print(f"{'met   ' if target.met else 'MISSED'} {target.what}: {target.value:.2f} ({target.low} to {target.high})")
+        print(
+            f"{'met   ' if target.met else 'MISSED'} {target.what}: {target.value:.2f} ({target.low} to {target.high})"
+        )
 
 
 def write_json(

@@ -28,6 +28,7 @@ from learnable.flows.engines import engine_for
 from learnable.flows.progress import progress
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 from learnable.rollouts.protocol import Engine
+from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoringPool
 
@@ -53,7 +54,7 @@ def read_prompts(settings: CurateSettings) -> PromptSet:
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
     for verifier in chosen.verifiers:
-        if notice := getattr(find_verifier(verifier), "notice", ""):
+        if notice := verifier_notice(find_verifier(verifier)):
             progress().warn(notice)
     return chosen
 

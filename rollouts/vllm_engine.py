@@ -83,7 +83,9 @@ class VLLMEngine:
     def _load(self, options: dict[str, Any]) -> Any:
         from vllm import LLM
 
-        settings = {"disable_log_stats": True, "use_tqdm_on_load": False} | ({} if _has_gpu() else CPU_OPTIONS) | options
+        settings = (
+            {"disable_log_stats": True, "use_tqdm_on_load": False} | ({} if _has_gpu() else CPU_OPTIONS) | options
+        )
         try:
             return LLM(model=self.policy.path, **settings)
         except (ValueError, TypeError, OSError) as error:
@@ -94,7 +96,7 @@ class VLLMEngine:
         while sequences < self._most_sequences and (request := next(queue, None)) is not None:
             request_id = uuid.uuid4().hex
             tokens = {"prompt_token_ids": self._tokenize(request.prompt)}
-            self.llm.llm_engine.add_request(request_id, tokens, _sampling_params(request, sampling))
+            self.llm.llm_engine.add_request(request_id, tokens, sampling_params(request, sampling))
             in_flight[request_id] = request
             sequences += request.group_size
 
@@ -123,7 +125,8 @@ class VLLMEngine:
         ]
 
 
-def _sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
+def sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
+    """Return `vllm.SamplingParams` for a group."""
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 

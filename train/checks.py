@@ -188,7 +188,7 @@ def resumed_settings(settings: TrainSettings) -> TrainSettings:
                 f"--{name.replace('_', '-')} {value} is not what this run was started with ({before}): leave it out, or "
                 "start a new run in another --output"
             )
-    return replace(saved, resume=True, **{name: value for name, value in given.items() if name in MAY_CHANGE})
+    return replace(saved, **{name: value for name, value in given.items() if name in MAY_CHANGE})
 
 
 def _same_path(one: object, other: object) -> bool:

@@ -98,16 +98,8 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 def _command(module: str, settings: Path, processes: int) -> list[str]:
     if processes == 1:
         return [sys.executable, "-m", module, str(settings)]
-    launch = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--num_processes",
-        str(processes),
-        "--num_machines",
-        "1",
-    ]
-    return [*launch, "--mixed_precision", "no", "--dynamo_backend", "no", "-m", module, str(settings)]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    return [*launch, "-m", module, str(settings)]
 
 
 @contextlib.contextmanager

@@ -51,9 +51,8 @@ class MetricsFile:
 
     def __init__(self, path: Path, *, from_step: int = 0) -> None:
         """Open for appending. Lines after `from_step` are dropped: a resumed run takes those steps again."""
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        kept = [line for line in lines if json.loads(line)["step"] <= from_step] if from_step else []
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        kept = [record for record in read_metrics(path) if record["step"] <= from_step] if path.exists() else []
+        path.write_text("".join(f"{json.dumps(record)}\n" for record in kept), encoding="utf-8")
         self._file: IO[str] = path.open("a", encoding="utf-8")
 
     def write(self, record: Record) -> None:

@@ -40,7 +40,7 @@ class TrainSettings:
         eval_steps: steps between looks at the held-out prompts during training; 0 for none.
         save_steps: steps between checkpoints.
         use_vllm: let TRL sample with vLLM inside the training process; needs CUDA.
-        num_processes: training processes, started by accelerate where there are several.
+        num_processes: training processes, one a GPU, started by torchrun where there are several.
         report_to: TRL's name of a tracker, such as `trackio`.
         resume: go on from the last checkpoint in `output`.
     """

@@ -74,9 +74,9 @@ def _form_names() -> dict[str, tuple[str, str]]:
     for family in FAMILIES.values():
         for alias, form in (*family.aliases.items(), *((form, form) for form in family.forms)):
             known[fold_name(alias)] = (family.name, form)
-    for form in poem_forms().values():
-        for alias in (*form.aliases, form.title, form.name):
-            known[fold_name(alias)] = ("poetry", form.name)
+    for poem in poem_forms().values():
+        for alias in (*poem.aliases, poem.title, poem.name):
+            known[fold_name(alias)] = ("poetry", poem.name)
     return known
 
 
@@ -97,7 +97,11 @@ def _settings(families: Sequence[str], knobs: Mapping[str, Any]) -> dict[str, An
         owner, _, name = full_name.rpartition(".")
         takers = [f for f in families if name in FAMILIES[f].knob_names() and owner in ("", f)]
         if not takers:
-            known = [k for f in families for k in (*FAMILIES[f].knob_names(), *(f"{f}.{k}" for k in FAMILIES[f].knob_names()))]
+            known = [
+                k
+                for f in families
+                for k in (*FAMILIES[f].knob_names(), *(f"{f}.{k}" for k in FAMILIES[f].knob_names()))
+            ]
             raise unknown_knob(f"the chosen prompts ({', '.join(families)})", full_name, known)
         for taker in takers:
             values[taker][name] = value

@@ -58,7 +58,9 @@ def _read_csv(path: Path) -> Iterator[tuple[str, Row]]:
             except csv.Error as error:
                 raise BadRowError(f"{path.name}, line {reader.line_num}: not valid CSV ({error})") from error
             if None in row or None in row.values():
-                raise BadRowError(f"{path.name}, line {reader.line_num}: the row has more or fewer cells than the header")
+                raise BadRowError(
+                    f"{path.name}, line {reader.line_num}: the row has more or fewer cells than the header"
+                )
             yield f"{path.name}, line {reader.line_num}", row
 
 

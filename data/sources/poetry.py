@@ -86,8 +86,10 @@ def _verses(seed: int, topics: Sequence[str], longest: int) -> Iterator[Prompt]:
 
 def _pins(form: Form) -> list[dict[str, Any]]:
     """Return what a prompt may pin: one of several schemes, or, as often, nothing."""
-    named = [{"schemes": ["".join(scheme)]} for scheme in form.schemes if len(form.schemes) > 1]
-    return [*named, *({} for _ in named or [()])]
+    if len(form.schemes) < 2:
+        return [{}]
+    named = [{"schemes": ["".join(scheme)]} for scheme in form.schemes]
+    return [*named, *({} for _ in named)]
 
 
 POETRY = Family("poetry", tuple(poem_forms()), PoetryKnobs, generate)

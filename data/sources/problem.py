@@ -49,5 +49,5 @@ def fill(text: str, parameters: Sequence[Any]) -> str:
     'n % 3 == 0'
     """
     for index, value in enumerate(parameters):
-        text = text.replace("{%d}" % index, str(value))
+        text = text.replace(f"{{{index}}}", str(value))
     return text

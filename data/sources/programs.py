@@ -38,9 +38,7 @@ def generate(form: str, seed: int, knobs: ProgramKnobs) -> Iterator[Prompt]:
         yield make_prompt(problem, name, parameters, template, knobs)
 
 
-def make_prompt(
-    problem: Problem, name: str, parameters: Sequence[Any], template: str, knobs: ProgramKnobs
-) -> Prompt:
+def make_prompt(problem: Problem, name: str, parameters: Sequence[Any], template: str, knobs: ProgramKnobs) -> Prompt:
     """Write one prompt; it shows one case at most, and the spec holds them all."""
     cases = problem.cases(parameters)
     arguments, expected = cases[len(cases) // 2]

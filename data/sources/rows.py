@@ -67,7 +67,9 @@ def _spec(row: Row, columns: Columns, place: str) -> dict[str, Any]:
             return {"answer": row["answer"]}
         if "form" in row:
             return {"form": row["form"]}
-        raise BadRowError(f"{place}: no column says what is right: add 'spec' or 'answer', or name one with --answer-column")
+        raise BadRowError(
+            f"{place}: no column says what is right: add 'spec' or 'answer', or name one with --answer-column"
+        )
     try:
         spec = json.loads(value) if isinstance(value, str) else value
     except json.JSONDecodeError as error:

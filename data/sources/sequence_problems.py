@@ -101,7 +101,10 @@ TEXT_PROBLEMS = (
         ("is_palindrome", "palindrome"),
         "s",
         "returns True if the string s is a palindrome, else False",
-        ("return s == s[::-1]", "for i in range(len(s)):\n    if s[i] != s[-1 - i]:\n        return False\nreturn True"),
+        (
+            "return s == s[::-1]",
+            "for i in range(len(s)):\n    if s[i] != s[-1 - i]:\n        return False\nreturn True",
+        ),
         lambda s: list(s) == list(reversed(s)),
         TEXTS,
         level=4.0,

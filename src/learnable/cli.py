@@ -142,7 +142,7 @@ def train(
 
         for name in ("prefect", "as_json", "quiet"):
             asked.pop(name)
-        asked["output"] = output or _run_folder(curated)
+        asked["output"] = output or _run_folder(curated, resume)
         shell.show_training(run_training(TrainSettings(**asked), use_prefect=prefect))
 
 
@@ -158,7 +158,11 @@ def verify(
     """Score a file of completions with any verifier."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
         from learnable.verifiers.files import verify_file
+        from learnable.verifiers.protocol import verifier_notice
+        from learnable.verifiers.registry import find_verifier
 
+        if notice := verifier_notice(find_verifier(verifier)):
+            shell.progress.warn(notice)
         summary = verify_file(verifier, input_path, output_path, _workers(workers), shell.progress.completions)
         shell.show_verified(asdict(summary) | {"output": str(output_path)})
 
@@ -209,11 +213,11 @@ def _curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
     )
 
 
-def _run_folder(curated: str) -> str:
+def _run_folder(curated: str, resume: bool) -> str:
     parts = [part for part in Path(curated).parts if part not in ("/", ".", "..")]
     name = "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
     taken = len(list(Path("runs").glob(f"{name}-[0-9]*")))
-    return str(Path("runs") / f"{name}-{taken + 1}")
+    return str(Path("runs") / f"{name}-{taken if resume and taken else taken + 1}")
 
 
 def _workers(asked: int | None) -> int:

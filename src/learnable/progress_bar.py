@@ -71,7 +71,7 @@ class ConsoleProgress:
         if not self.quiet:
             self.console.print(text, highlight=False)
 
-    def _advance(self, what: str, done: int, total: int, **fields: float | None) -> None:
+    def _advance(self, what: str, done: int, total: int, **fields: Any) -> None:
         if self.quiet:
             return
         if not self.console.is_terminal:

@@ -22,23 +22,36 @@ class Misbehaving:
         """Accept anything."""
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        if completion == "raise":
-            raise RuntimeError("out of ink")
-        if completion == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if completion == "exit":
-            sys.exit(3)
-        if completion == "die once" and not Path(prompt).exists():
-            Path(prompt).write_text("died", encoding="utf-8")
-            os.kill(os.getpid(), signal.SIGKILL)
-        if completion == "print":
-            print("noise on standard output", flush=True)
-        if completion == "modules":
-            return Score(1.0, True, reason=" ".join(sys.modules))
-        if completion == "pid":
-            return Score(1.0, True, reason=f"{os.getpid()}")
+        answers = {"modules": " ".join(sys.modules), "pid": str(os.getpid())}
+        if completion in answers:
+            return Score(1.0, True, reason=answers[completion])
+        if completion in ACTS:
+            ACTS[completion](prompt)
+            return Score(1.0, True)
         if completion == "None":
             return None  # type: ignore[return-value]
-        if completion == "blank":
-            return Score(None, None)
-        return Score(float(completion) if completion[:1] in "-0123456789ni" else 1.0, True)
+        return Score(None, None) if completion == "blank" else Score(float(completion), True)
+
+
+def out_of_ink(prompt: str) -> None:
+    raise RuntimeError("out of ink")
+
+
+def die(prompt: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_once(prompt: str) -> None:
+    """Die unless the file named by the prompt says that it has happened."""
+    if not Path(prompt).exists():
+        Path(prompt).write_text("died", encoding="utf-8")
+        die(prompt)
+
+
+ACTS = {
+    "raise": out_of_ink,
+    "die": die,
+    "die once": die_once,
+    "exit": lambda prompt: sys.exit(3),
+    "print": lambda prompt: print("noise on standard output", flush=True),
+}

@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import CancelledError
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learnable.data.records import FinishReason
+from learnable.data.records import FinishReason, Score
 from learnable.verifiers.scoring import MAX_SHARD, ScoreJob, ScoringPool, score_one
 
 JUDGE = "judges_for_tests:Misbehaving"
@@ -72,8 +73,9 @@ def test_the_finish_reason_makes_the_verdict(
 
 
 @pytest.fixture(scope="module")
-def shared_pool() -> ScoringPool:
-    return ScoringPool(2)
+def shared_pool() -> Iterator[ScoringPool]:
+    with ScoringPool(2) as pool:
+        yield pool
 
 
 @given(answers=st.lists(st.integers(0, 5), max_size=3 * MAX_SHARD))
@@ -153,12 +155,17 @@ def test_workers_ignore_ctrl_c() -> None:
 
 
 def test_leaving_by_an_exception_cancels_what_waits() -> None:
-    pool = ScoringPool(1)
+    futures: list[Future[list[Score]]] = []
     loop = "def f():\n    while True: pass\n# "
     spec = '{"cases":[[[],1]],"cpu_seconds":2,"entry":"f"}'
-    with pytest.raises(KeyboardInterrupt), pool:
-        futures = [pool.submit([ScoreJob("programs", f"{loop}{n}", "", spec)]) for n in range(50)]
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with ScoringPool(1) as pool:
+            futures.extend(pool.submit([ScoreJob("programs", f"{loop}{n}", "", spec)]) for n in range(50))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     with pytest.raises(CancelledError):
         futures[-1].result(timeout=0)
 

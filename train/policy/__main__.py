@@ -16,7 +16,12 @@ from learnable.train.policy.training import train_ranks
 
 SEED = 20
 # A spinning OpenMP barrier starves the other rank where cores are few.
-QUIET_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+QUIET_THREADS = {
+    "OMP_WAIT_POLICY": "passive",
+    "GOMP_SPINCOUNT": "0",
+    "OMP_NUM_THREADS": "1",
+    "GLOO_SOCKET_IFNAME": "lo",
+}
 TOKENIZER_SAMPLE = 60000
 
 
@@ -36,8 +41,12 @@ def read_options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", default=bundled, help="folder for weights and tokenizer (default: the bundled one)")
     parser.add_argument("--work", help="folder for the packed corpus and checkpoints (default: a temporary one)")
     parser.add_argument("--seed", type=int, default=SEED, help="seed of corpus and weights (default: %(default)s)")
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the corpus to train on (default: %(default)s)")
-    parser.add_argument("--ranks", type=int, default=2, help="training processes, one thread each (default: %(default)s)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="share of the corpus to train on (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--ranks", type=int, default=2, help="training processes, one thread each (default: %(default)s)"
+    )
     return parser.parse_args(arguments)
 
 
@@ -50,7 +59,9 @@ def prepare(work: Path, scale: float, seed: int, processes: int) -> None:
     rows = pack(encoded)
     rows.save(work / "rows.npz")
     filled = (rows.documents >= 0).sum()
-    print(f"{len(documents)} documents, {filled} tokens, {(rows.weights > 0).sum()} of completions, {len(rows.ids)} rows")
+    print(
+        f"{len(documents)} documents, {filled} tokens, {(rows.weights > 0).sum()} of completions, {len(rows.ids)} rows"
+    )
 
 
 def export(work: Path, output: Path) -> None:

@@ -48,7 +48,7 @@ def _write_sum(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
 def _write_choice(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     answer = prompt.spec["answer"]
     a, b = map(int, re.findall(r"\d+", prompt.text))
-    level = 0.6 - 0.06 * abs(a - b) if noisy else 0.0
+    level = 0.6 - 0.045 * abs(a - b) if noisy else 0.0
     wrong = next(choice for choice in prompt.spec["choices"] if choice != answer)
     return str(wrong if rng.random() < level else answer)
 

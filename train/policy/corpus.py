@@ -19,7 +19,7 @@ CHUNK = 2000
 FAMILY_SHARES = {"programs": 18000}
 # Documents of each form at scale 1. Families named above share theirs evenly.
 DOCUMENTS = {
-    RHYME_DRILL: 36000,
+    RHYME_DRILL: 42000,
     "Addition": 18000,
     "Subtraction": 18000,
     "Multiplication": 22000,
@@ -30,14 +30,14 @@ DOCUMENTS = {
     "LetterCount": 12000,
     "WordLength": 5000,
     "WordCount": 8000,
-    "Couplet": 24000,
-    "Quatrain": 18000,
+    "Couplet": 30000,
+    "Quatrain": 30000,
     "Haiku": 9000,
-    "Limerick": 14000,
-    "Sonnet": 4000,
-    "ShakespeareanSonnet": 5000,
+    "Limerick": 16000,
+    "Sonnet": 8000,
+    "ShakespeareanSonnet": 7000,
     "Villanelle": 700,
-    "Verse": 28000,
+    "Verse": 34000,
 }
 # The part of the run, 0 to 1, over which a form's documents are spread; the rest take all of it.
 WHEN = {RHYME_DRILL: (0.0, 0.6), "Sonnet": (0.25, 1.0), "ShakespeareanSonnet": (0.25, 1.0), "Villanelle": (0.3, 1.0)}

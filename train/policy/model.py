@@ -22,7 +22,8 @@ def make_model(seed: int) -> Any:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)
-    config = LlamaConfig(
+    make_config: Any = LlamaConfig
+    config = make_config(
         vocab_size=VOCABULARY,
         hidden_size=160,
         intermediate_size=448,
@@ -37,7 +38,8 @@ def make_model(seed: int) -> Any:
         tie_word_embeddings=True,
         attn_implementation="sdpa",
     )
-    return LlamaForCausalLM(config)
+    make: Any = LlamaForCausalLM
+    return make(config)
 
 
 def make_optimizers(model: Any) -> list[Any]:

@@ -33,7 +33,8 @@ def train_tokenizer(texts: Iterable[str], folder: Path) -> None:
     )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(single=f"{BOS} $A", special_tokens=[(BOS, 1)])
-    wrapped = PreTrainedTokenizerFast(
+    make_tokenizer: Any = PreTrainedTokenizerFast
+    wrapped = make_tokenizer(
         tokenizer_object=tokenizer, pad_token=PAD, bos_token=BOS, eos_token=EOS, model_max_length=POSITIONS
     )
     wrapped.chat_template = CHAT_TEMPLATE

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from learnable.train.policy.model import LEARNING_RATE, EMBEDDING_SHARE, loss_on, make_model, make_optimizers, rate_at
+from learnable.train.policy.model import EMBEDDING_SHARE, LEARNING_RATE, loss_on, make_model, make_optimizers, rate_at
 from learnable.train.policy.packing import Rows
 
 ROWS_PER_STEP = 16
@@ -20,7 +20,8 @@ def train_ranks(folder: Path, seed: int, ranks: int = 2) -> None:
     """Train on `folder/rows.npz` and leave the weights in `folder/weights`."""
     from torch.multiprocessing.spawn import spawn
 
-    spawn(_train_rank, args=(folder, seed, ranks), nprocs=ranks)
+    start: Any = spawn
+    start(_train_rank, args=(folder, seed, ranks), nprocs=ranks)
 
 
 def _train_rank(rank: int, folder: Path, seed: int, ranks: int) -> None:
@@ -70,11 +71,11 @@ def average_gradients(model: Any, loss: Any, ranks: int) -> float:
 
     gradients = [parameter.grad for parameter in model.parameters()]
     if ranks == 1:
-        return float(loss)
+        return float(loss.detach())
     flat = torch.cat([*(gradient.reshape(-1) for gradient in gradients), loss.detach().reshape(1)])
     distributed.all_reduce(flat)
     flat /= ranks
-    pieces = flat[:-1].split([gradient.numel() for gradient in gradients])
+    pieces = torch.split(flat[:-1], [gradient.numel() for gradient in gradients])
     for gradient, piece in zip(gradients, pieces, strict=True):
         gradient.copy_(piece.view_as(gradient))
     return float(flat[-1])

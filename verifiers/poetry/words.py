@@ -9,7 +9,7 @@ from functools import lru_cache
 
 _TOKEN = re.compile(r"[^\s\-\u2010-\u2015/\u2026]+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*'?")
-_EDGES = "\"'.,;:!?()[]{}*_<>|~#&\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u00a1\u00bf"
+_EDGES = "\"'`.,;:!?()[]{}*_<>|~#&\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u00a1\u00bf"
 _ASCII_WORD = re.compile(r"[a-z]+(?:'[a-z]+)*")
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 RUNNER = Path(__file__).with_name("runner.py")
+READY = '["ready", true, ""]\n'
 GRACE_SECONDS = 10.0  # beyond the job's own wall limit, which the runner keeps
 
 
@@ -92,7 +93,10 @@ class Runner:
         process.stdin.write(line)
         process.stdin.flush()
         outcome = json.loads(_read_line(process.stdout.fileno(), time.monotonic() + seconds))
-        return Outcome(outcome["end"], outcome["answer"])
+        answer = outcome["answer"]
+        if not answer.startswith(READY):  # written before any of the candidate's code runs
+            raise OSError(f"the candidate's process could not be limited: {answer[:200] or outcome['end']}")
+        return Outcome(outcome["end"], answer.removeprefix(READY))
 
 
 def _start() -> subprocess.Popen[bytes]:

@@ -62,11 +62,12 @@ def run_job(job: dict[str, Any]) -> dict[str, str]:
     if pid == 0:
         run_candidate(job, writing)
     os.close(writing)
+    end, answer = "exited", b""
     try:
         end, answer = collect(reading, time.monotonic() + 2 * job["cpu_seconds"] + 1)
     finally:
         os.close(reading)
-        status = stop(pid)
+        status = stop(pid, patience=0.05 if end == "exited" else 0.0)
     if end == "exited" and os.WIFSIGNALED(status):
         end = "timeout" if os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGXCPU) else "killed"
     return {"end": end, "answer": answer.decode("ascii", "replace")}
@@ -87,15 +88,15 @@ def collect(reading: int, deadline: float) -> tuple[str, bytes]:
     return "timeout", bytes(answer)
 
 
-def stop(pid: int) -> int:
+def stop(pid: int, patience: float) -> int:
     """Kill the candidate with its process group and return its wait status.
 
-    A candidate that has ended by itself is reaped with the status it chose; its group goes all the same.
+    It has `patience` seconds to end by itself, and then keeps the status it chose; its group goes all the same.
     """
-    deadline = time.monotonic() + 0.05
+    deadline = time.monotonic() + patience
     ended, status = os.waitpid(pid, os.WNOHANG)
     while not ended and time.monotonic() < deadline:
-        time.sleep(0.001)  # it has closed its pipe, as a rule by ending: let it end
+        time.sleep(0.0002)  # it has closed its pipe, as a rule because it is ending
         ended, status = os.waitpid(pid, os.WNOHANG)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
@@ -112,16 +113,16 @@ def run_candidate(job: dict[str, Any], writing: int) -> NoReturn:
         os.setsid()
         os.dup2(writing, RESULT_FD)
         os.closerange(RESULT_FD + 1, 256)
-        limit(job["cpu_seconds"])
-        random.seed(0)
-        answer_calls(job, os.fdopen(RESULT_FD, "w", closefd=False))
+        out = os.fdopen(RESULT_FD, "w", closefd=False)
+        if step(out, "ready", lambda: limit(job["cpu_seconds"])):
+            answer_calls(job, out)
     except BaseException:  # the candidate's, whatever it is; there is nobody to tell
         os._exit(1)
     os._exit(0)
 
 
-def limit(cpu_seconds: float) -> None:
-    """Lower this process's limits and give up root rights, for good."""
+def limit(cpu_seconds: float) -> bool:
+    """Lower this process's limits and give up root rights, for good; start chance from a fixed state."""
     whole = int(cpu_seconds) + 1  # RLIMIT_CPU counts whole seconds; the timer below is the finer one
     for kind, value in (
         (resource.RLIMIT_AS, MEMORY_BYTES),
@@ -137,10 +138,12 @@ def limit(cpu_seconds: float) -> None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
+    random.seed(0)
+    return True
 
 
 def answer_calls(job: dict[str, Any], out: Any) -> None:
-    """Compile, run and call the program, writing `["compiled", ...]`, `["loaded", ...]`, `[index, ok, value]`."""
+    """Compile, run and call the program; write `["compiled", ok, why]`, `["loaded", ok, why]`, `[index, ok, value]`."""
     code = step(out, "compiled", lambda: compile(job["source"], "<candidate>", "exec", dont_inherit=True))
     function = code and step(out, "loaded", lambda: load(code, job["entry"]))
     if function is None:

@@ -97,5 +97,5 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_answer_column_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LearnableError, match="no column 'label' .*--answer-column"):
+    with pytest.raises(LearnableError, match=r"no column 'label' .*--answer-column"):
         read(write_lines(tmp_path / "q.jsonl", GOOD), answer="label")

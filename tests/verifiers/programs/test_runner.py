@@ -10,7 +10,7 @@ import pytest
 
 from learnable.data.records import Score
 from learnable.verifiers.programs import verifier as programs
-from learnable.verifiers.programs.client import Runner, RunnerError
+from learnable.verifiers.programs.client import RUNNER, Runner, RunnerError
 from learnable.verifiers.programs.verifier import ProgramVerifier, read_frames
 
 SPEC = {"entry": "f", "cases": [[[1], 2], [[2], 3]], "cpu_seconds": 0.3}
@@ -132,3 +132,14 @@ def test_hashing_is_the_same_in_every_run() -> None:
 )
 def test_forged_frames_end_the_reading(forged: str) -> None:
     assert len(read_frames(forged + "\n[9, true, 9]")) <= 1
+
+
+def test_a_child_that_cannot_be_limited_runs_nothing_and_is_no_zero(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = RUNNER.read_text(encoding="utf-8")
+    broken = tmp_path / "runner.py"
+    broken.write_text(source.replace("OPEN_FILES = 16", "OPEN_FILES = -7"), encoding="utf-8")
+    monkeypatch.setattr("learnable.verifiers.programs.client.RUNNER", broken)
+    with pytest.raises(RunnerError, match="could not be limited"):
+        Runner().run(HONEST, "f", [[1]], 1.0)

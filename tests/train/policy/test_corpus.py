@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from learnable.train.policy.corpus import RHYME_DRILL, document_counts, write_documents
+from learnable.train.policy.noise import LEVELS, draw_level, miss_number
+
+
+@pytest.mark.parametrize("form", [RHYME_DRILL, "Addition", "FizzBuzz", "Verse"])
+def test_the_seed_fixes_the_documents(form):
+    first, again, other = (write_documents(form, 20, seed) for seed in ("1", "1", "2"))
+    assert first == again != other
+
+
+def test_every_form_has_documents():
+    assert min(document_counts().values()) > 0
+    assert {"Haiku", "LargeNumbers", "BalancedParentheses", RHYME_DRILL} <= set(document_counts())
+
+
+def test_drills_come_early():
+    assert all(document.place <= 0.6 for document in write_documents(RHYME_DRILL, 200, "1"))
+
+
+@pytest.mark.parametrize("family", LEVELS)
+def test_levels_follow_their_shares(family):
+    drawn = [draw_level(family, item) for item in range(4000)]
+    for share, level in LEVELS[family]:
+        assert drawn.count(level) / 4000 == pytest.approx(share, abs=0.04)
+
+
+def test_a_miss_is_never_the_answer():
+    import random
+
+    rng = random.Random(1)
+    for right in [*range(12)] * 20:
+        assert miss_number(rng, right, signed=True) != right
+        assert miss_number(rng, right, signed=False) not in (right, *range(-20, 0))

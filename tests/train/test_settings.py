@@ -1,0 +1,67 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Sampling
+from learnable.train.settings import TrainSettings, read_settings, usual_learning_rate
+
+
+def test_settings_survive_the_trip_through_a_file(tmp_path: Path) -> None:
+    settings = TrainSettings(curated="c", output="o", steps=3, no_kl=True, lora_rank=8, signal="pass")
+
+    settings.write(tmp_path / "deep" / "settings.json")
+
+    assert read_settings(tmp_path / "deep" / "settings.json") == settings
+
+
+def test_manifest_fills_what_is_unset_and_nothing_else() -> None:
+    manifest = {
+        "policy": {"path": "them"},
+        "sampling": {"temperature": 0.7, "top_p": 0.9, "top_k": 5, "max_tokens": 12},
+    }
+
+    settings = TrainSettings(curated="c", output="o", temperature=1.2).filled_from(manifest)
+
+    assert settings.policy == "them"
+    assert settings.sampling == Sampling(temperature=1.2, top_p=0.9, top_k=5, max_tokens=12)
+
+
+def test_a_manifest_without_sampling_leaves_the_usual_one() -> None:
+    assert TrainSettings(curated="c", output="o").filled_from({}).sampling == Sampling()
+
+
+def test_no_kl_wins_over_beta() -> None:
+    assert TrainSettings(curated="c", output="o", beta=0.04, no_kl=True).kl_weight == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"curated": "c", "output": "o", "step": 3}', "key 'step' is not known: did you mean 'steps'"),
+        ('{"curated": "c"}', "key 'output' is missing"),
+        ("{", "is not valid JSON"),
+    ],
+)
+def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "s.json").write_text(text)
+
+    with pytest.raises(LearnableError, match=message):
+        read_settings(tmp_path / "s.json")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LearnableError, match=r"none\.json"):
+        read_settings(tmp_path / "none.json")
+
+
+def test_settings_are_plain_data() -> None:
+    text = json.dumps({"curated": "c", "output": "o"})
+
+    assert TrainSettings(**json.loads(text)).prompts_per_step == 8
+
+
+def test_larger_policies_learn_more_slowly_and_adapters_faster() -> None:
+    assert usual_learning_rate(2_000_000, lora=False) > usual_learning_rate(7_000_000_000, lora=False)
+    assert usual_learning_rate(7_000_000_000, lora=True) > usual_learning_rate(7_000_000_000, lora=False)

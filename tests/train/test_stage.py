@@ -1,0 +1,97 @@
+"""The whole stage for real: engine, trainer, engine again, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learnable.data.errors import LearnableError
+from learnable.data.policies import find_policy
+from learnable.train.monitor import read_metrics
+from learnable.train.settings import TrainSettings
+from learnable.train.stage import train_curated
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+        self.notes: list[str] = []
+        self.warnings: list[str] = []
+        self.steps: list[tuple[int, int]] = []
+        self.drawn: list[tuple[int, int, int]] = []
+
+    def stage(self, text: str) -> None:
+        self.stages.append(text)
+
+    def rollouts(self, done: int, total: int, tokens: int) -> None:
+        self.drawn.append((done, total, tokens))
+
+    def step(self, done: int, total: int, metrics: Any) -> None:
+        self.steps.append((done, total))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+def settings(curated: Path, output: Path, **changes: Any) -> TrainSettings:
+    usual = {
+        "steps": 16,
+        "num_generations": 8,
+        "batch_size": 32,
+        "learning_rate": 1e-2,
+        "eval_group_size": 8,
+        "eval_k": 4,
+    }
+    return TrainSettings(curated=str(curated), output=str(output), **{**usual, **changes})
+
+
+@pytest.mark.e2e
+def test_training_raises_held_out_reward_and_says_so(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
+    run, listener = settings(make_curated(tiny_policy), tmp_path / "run", save_steps=8), Listener()
+
+    report = train_curated(run, listener)
+
+    assert report.held_out is not None
+    assert report.held_out.direction == "rose"
+    assert report.verdict.startswith("held-out reward rose")
+    assert json.loads((run.folder / "report.json").read_text())["verdict"] == report.verdict
+    assert listener.steps == [(step, 16) for step in range(1, 17)]
+    assert listener.drawn[-1][:2] == (16 * 9, 16 * 9)
+    assert [record["step"] for record in read_metrics(run.folder / "metrics.jsonl")] == list(range(1, 17))
+    assert (run.folder / "curve.png").stat().st_size > 10_000
+    assert find_policy(report.trained_policy).policy_id != find_policy(str(tiny_policy)).policy_id
+
+    again = Listener()
+    longer = train_curated(TrainSettings(curated=run.curated, output=run.output, resume=True, steps=18), again)
+
+    assert "held-out reward before training is there already" in again.notes
+    assert "going on from step 16" in again.notes
+    assert again.steps == [(17, 18), (18, 18)]
+    assert longer.held_out is not None
+    assert longer.held_out.mean_reward.before == report.held_out.mean_reward.before
+
+
+@pytest.mark.e2e
+def test_adapters_are_merged_into_a_policy_that_loads(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    run = settings(make_curated(tiny_policy), tmp_path / "run", steps=2, lora_rank=2, evaluate=False, signal="pass")
+
+    report = train_curated(run, Listener())
+
+    assert report.verdict == "held-out reward was not measured"
+    assert AutoModelForCausalLM.from_pretrained(report.trained_policy).num_parameters() > 0
+    assert (run.folder / "adapter" / "adapter_model.safetensors").is_file()
+
+
+def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
+    with pytest.raises(LearnableError, match="--batch-size 30"):
+        train_curated(settings(make_curated(tiny_policy), tmp_path / "run", batch_size=30), Listener())
+
+    assert not (tmp_path / "run").exists()
