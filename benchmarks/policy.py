@@ -1,4 +1,4 @@
-"""How partial the bundled policy's competence is: `python benchmarks/policy.py [--json FILE]`.
+"""How partial the bundled policy's competence is: `python -m benchmarks.policy [--json FILE]`.
 
 Samples the built-in prompts with vLLM at temperature 1 and scores them with their own verifiers. For each
 group of prompts it prints the mean pass rate, a histogram of pass rates in ten equal bins, the share of

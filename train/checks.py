@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from learnable.data.curated import CuratedSet, open_curated
-from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.train.lengths import check_lengths
-from learnable.train.settings import LOSS_TYPES, TrainSettings, read_settings
+from learnable.train.settings import LOSS_TYPES, SIGNALS, TrainSettings, read_settings
+from learnable.train.shards import check_rows, check_verifiers, count_rows
 
-NEEDED_COLUMNS = ("prompt", "verifier", "spec")
 # What a resumed run may do otherwise than it began.
 MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
 MAY_CHANGE |= {"eval_steps", "num_processes", "micro_batch_size", "report_to"}
@@ -45,6 +43,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     settings = settings.filled_from(curated.manifest)
     rows = {part: count_rows(curated, part) for part in ("train", "test")}
     check_rows(settings, curated, rows)
+    check_verifiers(curated)
     policy = find_policy(settings.policy)
     check_output(settings)
     warnings = [*weak_settings(settings, curated, policy, rows), *check_lengths(settings, curated, policy)]
@@ -74,8 +73,9 @@ def check_numbers(settings: TrainSettings) -> None:
             f"{settings.num_processes} processes: choose another --micro-batch-size"
         )
     check_kl(settings)
-    if settings.loss_type not in LOSS_TYPES:
-        raise LearnableError(f"--loss-type {settings.loss_type!r} is not known: choose one of {', '.join(LOSS_TYPES)}")
+    for flag, value, known in (("loss-type", settings.loss_type, LOSS_TYPES), ("signal", settings.signal, SIGNALS)):
+        if value not in known:
+            raise LearnableError(f"--{flag} {value!r} is not known: choose one of {', '.join(known)}")
     if settings.evaluate and settings.eval_k > settings.eval_group_size:
         raise LearnableError(
             f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
@@ -100,57 +100,6 @@ def check_kl(settings: TrainSettings) -> None:
             "started: rewards rise, then every completion becomes the same text, groups lose their spread, and "
             "training cannot recover. Give --beta 0.04, or say --no-kl if that is what you want"
         )
-
-
-def count_rows(curated: CuratedSet, part: str) -> int:
-    """Count the rows of a part from the footers of its shards. Raises `LearnableError` for a broken shard."""
-    total = 0
-    for shard in curated.shards(part):
-        try:
-            total += pq.read_metadata(shard).num_rows
-        except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
-            raise LearnableError(
-                f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again"
-            ) from error
-    return total
-
-
-def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, int]) -> None:
-    """Raise `LearnableError` when a part lacks rows or columns that training or evaluation needs."""
-    where = str(curated.path)
-    if not curated.shards("train"):
-        raise LearnableError(f"curated set {where!r} has no train-*.parquet shard: curate it with find-learnable")
-    if not rows["train"]:
-        raise LearnableError(
-            f"curated set {where!r} kept no prompt to train on: widen --band, or curate other prompts (its rejects "
-            "say why each one fell out)"
-        )
-    if settings.evaluate and not rows["test"]:
-        raise LearnableError(
-            f"curated set {where!r} holds out no test prompts, so before and after cannot be compared: curate more "
-            "prompts or raise --test-share, or train without evaluation with --no-evaluate"
-        )
-    check_columns(curated)
-    if settings.prompts_per_step > rows["train"]:
-        most = rows["train"] * settings.num_generations
-        raise LearnableError(
-            f"--batch-size {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
-            f"{where!r} has {rows['train']} to train on: give --batch-size {most} or less, or curate more prompts"
-        )
-
-
-def check_columns(curated: CuratedSet) -> None:
-    """Raise `LearnableError` when a shard lacks a column that the reward function reads."""
-    for shard in [*curated.shards("train"), *curated.shards("test")]:
-        columns = pq.read_schema(shard).names
-        for needed in NEEDED_COLUMNS:
-            if needed not in columns:
-                near = nearest_names(needed, columns)
-                hint = f"rename {near[0]!r}, " if near else ""
-                raise LearnableError(
-                    f"shard {str(shard)!r} has no column {needed!r} (it has {', '.join(columns)}): {hint}or curate "
-                    "the set again with find-learnable"
-                )
 
 
 def check_output(settings: TrainSettings) -> None:
@@ -195,6 +144,15 @@ def _same_path(one: object, other: object) -> bool:
     return isinstance(one, str) and isinstance(other, str) and Path(one).resolve() == Path(other).resolve()
 
 
+def weights_of(policy_id: str) -> str:
+    """Return the part of a policy's id that is the same under every folder name.
+
+    >>> weights_of("policy@3806c6e7")
+    '3806c6e7'
+    """
+    return policy_id.rpartition("@")[2]
+
+
 def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, rows: Mapping[str, int]) -> list[str]:
     """Return warnings about settings that work but disappoint."""
     warnings = []
@@ -207,7 +165,7 @@ def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, 
     if settings.no_kl:
         warnings.append("training without a KL term: watch entropy, since nothing stops the policy from collapsing")
     curated_for = curated.manifest.get("policy", {}).get("policy_id")
-    if curated_for and curated_for != policy.policy_id:
+    if curated_for and weights_of(curated_for) != weights_of(policy.policy_id):
         warnings.append(
             f"the set was curated for {curated_for}, but {policy.policy_id} is trained: what is learnable for one "
             "policy need not be for another"

@@ -12,6 +12,7 @@ from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Sampling
 
 Signal = Literal["reward", "pass"]
+SIGNALS = ("reward", "pass")
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
 

@@ -91,6 +91,7 @@ def find(
     store: options.Store = "learnable-store",
     name: options.Name = "",
     workers: options.Workers = None,
+    then_train: options.ThenTrain = False,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -99,8 +100,11 @@ def find(
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet) as shell:
         from learnable.flows.launch import run_curation
+        from learnable.train.settings import TrainSettings
 
-        shell.show_curation(run_curation(_curate_settings(asked), use_prefect=prefect))
+        settings = _curate_settings(asked)
+        training = TrainSettings(curated="", output=_run_folder(settings.set_name)) if then_train else None
+        shell.show_curation(run_curation(settings, training, use_prefect=prefect))
 
 
 @app.command(help=TRAIN_HELP)
@@ -213,7 +217,7 @@ def _curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
     )
 
 
-def _run_folder(curated: str, resume: bool) -> str:
+def _run_folder(curated: str, resume: bool = False) -> str:
     parts = [part for part in Path(curated).parts if part not in ("/", ".", "..")]
     name = "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
     taken = len(list(Path("runs").glob(f"{name}-[0-9]*")))

@@ -57,6 +57,7 @@ def test_the_folder_of_all_versions_will_do(settings: TrainSettings, curated: Pa
         ({"beta": 0.0}, "--beta 0 switches the KL term off.*collapse|recover"),
         ({"beta": -0.1}, "--beta -0.1"),
         ({"loss_type": "ppo"}, "--loss-type 'ppo' is not known"),
+        ({"signal": "passed"}, "--signal 'passed' is not known: choose one of reward, pass"),
         ({"eval_k": 17}, "--eval-k 17 needs as many completions"),
         ({"steps": 0}, "--steps 0 must be above 0"),
         ({"temperature": 0.0}, "--temperature 0 must be above 0"),
@@ -161,6 +162,16 @@ def test_a_missing_column_is_named_with_its_shard(settings: TrainSettings, curat
 
     with pytest.raises(LearnableError, match=r"train-00001-of-00002\.parquet' has no column 'spec'.*rename 'specs'"):
         prepare_run(settings)
+
+
+def test_a_verifier_that_does_not_exist_is_named(
+    make_curated: MakeCurated, prompts_of_ones: Prompts, tiny_policy: Path, tmp_path: Path
+) -> None:
+    wrong = [replace(prompt, verifier="arithmetics") for prompt in prompts_of_ones(8)]
+    curated = make_curated(tiny_policy, train=wrong)
+
+    with pytest.raises(LearnableError, match=r"train-00000-of-00001.*unknown verifier 'arithmetics': did you mean"):
+        prepare_run(TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8))
 
 
 def test_a_broken_shard_is_named(settings: TrainSettings, curated: Path) -> None:

@@ -1,0 +1,76 @@
+"""Do a curated set's shards hold what training and evaluation need?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from learnable.data.curated import CuratedSet
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.train.settings import TrainSettings
+from learnable.verifiers.registry import find_verifier
+
+NEEDED_COLUMNS = ("prompt", "verifier", "spec")
+
+
+def count_rows(curated: CuratedSet, part: str) -> int:
+    """Count the rows of a part from the footers of its shards. Raises `LearnableError` for a broken shard."""
+    total = 0
+    for shard in curated.shards(part):
+        try:
+            total += pq.read_metadata(shard).num_rows
+        except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
+            raise LearnableError(
+                f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again"
+            ) from error
+    return total
+
+
+def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, int]) -> None:
+    """Raise `LearnableError` when a part lacks rows or columns that training or evaluation needs."""
+    where = str(curated.path)
+    if not curated.shards("train"):
+        raise LearnableError(f"curated set {where!r} has no train-*.parquet shard: curate it with find-learnable")
+    if not rows["train"]:
+        raise LearnableError(
+            f"curated set {where!r} kept no prompt to train on: widen --band, or curate other prompts (its rejects "
+            "say why each one fell out)"
+        )
+    if settings.evaluate and not rows["test"]:
+        raise LearnableError(
+            f"curated set {where!r} holds out no test prompts, so before and after cannot be compared: curate more "
+            "prompts or raise --test-share, or train without evaluation with --no-evaluate"
+        )
+    check_columns(curated)
+    if settings.prompts_per_step > rows["train"]:
+        most = rows["train"] * settings.num_generations
+        raise LearnableError(
+            f"--batch-size {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
+            f"{where!r} has {rows['train']} to train on: give --batch-size {most} or less, or curate more prompts"
+        )
+
+
+def check_columns(curated: CuratedSet) -> None:
+    """Raise `LearnableError` when a shard lacks a column that the reward function reads."""
+    for shard in [*curated.shards("train"), *curated.shards("test")]:
+        columns = pq.read_schema(shard).names
+        for needed in NEEDED_COLUMNS:
+            if needed not in columns:
+                near = nearest_names(needed, columns)
+                hint = f"rename {near[0]!r}, " if near else ""
+                raise LearnableError(
+                    f"shard {str(shard)!r} has no column {needed!r} (it has {', '.join(columns)}): {hint}or curate "
+                    "the set again with find-learnable"
+                )
+
+
+def check_verifiers(curated: CuratedSet) -> None:
+    """Raise `LearnableError` when a prompt names a verifier that cannot be loaded: none of its rewards would count."""
+    for shard in [*curated.shards("train"), *curated.shards("test")]:
+        for name in pc.unique(pq.read_table(shard, columns=["verifier"]).column("verifier")).to_pylist():
+            try:
+                find_verifier(name)
+            except LearnableError as error:
+                raise LearnableError(f"shard {str(shard)!r}: {error}") from error
