@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,13 @@ class CuratedSet:
         """Return the Parquet files of `train`, `test`, `rejects` or `control`."""
         return sorted(self.path.glob(f"{part}-*-of-*.parquet"))
 
-    def read(self, part: str) -> pa.Table:
-        """Return all rows of a part."""
-        return pa.concat_tables([pq.read_table(shard) for shard in self.shards(part)])
+    def read(self, part: str, families: Collection[str] = (), columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of a part, of all families or of the named ones.
+
+        Raises `LearnableError` for a shard that is not readable Parquet.
+        """
+        filters = [("family", "in", set(families))] if families else None
+        return pa.concat_tables([_read_shard(shard, columns, filters) for shard in self.shards(part)])
 
 
 def publish_curated(folder: Path, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
@@ -96,6 +100,13 @@ def open_curated(path: Path | str) -> CuratedSet:
 def find_versions(folder: Path) -> list[Path]:
     """Return the published versions of a curated set, oldest first."""
     return sorted(path for path in folder.glob("v[0-9]*") if path.name[1:].isdigit())
+
+
+def _read_shard(shard: Path, columns: Sequence[str] | None, filters: Any) -> pa.Table:
+    try:
+        return pq.read_table(shard, columns=columns, filters=filters)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
 
 
 def _write_shards(folder: Path, part: str, table: pa.Table) -> dict[str, Any]:

@@ -22,6 +22,7 @@ BATCH_ROLLOUTS = 64  # scored at once: small, so that scoring ends soon after ge
 SCORED = {
     "prompt_id": pl.String,
     "rollout_id": pl.String,
+    "rollout_index": pl.Int64,
     "num_tokens": pl.Int64,
     "reward": pl.Float64,
     "passed": pl.Boolean,
@@ -93,10 +94,13 @@ class Collection:
             self._submit_batches()
 
     def finish(self) -> pl.DataFrame:
-        """Wait for the last scores, make them durable, and return one row a rollout."""
+        """Wait for the last scores, make them durable, and return one row a rollout.
+
+        Rows are in the order of their keys, not of their arrival, so that the same rollouts give bit-equal statistics.
+        """
         self._submit(self._unscored)
         self._gather(lambda: bool(self._scoring))
-        return pl.DataFrame(self.rows, schema=SCORED)
+        return pl.DataFrame(self.rows, schema=SCORED).sort("prompt_id", "rollout_index")
 
     def _take(self, group: list[Rollout]) -> None:
         self._unsaved.extend(group)
@@ -146,6 +150,7 @@ def _row(rollout: Rollout, score: Score) -> dict[str, object]:
     return {
         "prompt_id": rollout.prompt_id,
         "rollout_id": rollout.rollout_id,
+        "rollout_index": rollout.rollout_index,
         "num_tokens": rollout.num_tokens,
         "reward": score.reward,
         "passed": score.passed,

@@ -12,7 +12,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.train.lengths import check_lengths
 from learnable.train.settings import LOSS_TYPES, SIGNALS, TrainSettings, read_settings
-from learnable.train.shards import check_rows, check_verifiers, count_rows
+from learnable.train.shards import check_families, check_rows, check_verifiers, count_rows
 
 # What a resumed run may do otherwise than it began.
 MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
@@ -41,7 +41,8 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     check_numbers(settings)
     curated = open_curated(settings.curated)
     settings = settings.filled_from(curated.manifest)
-    rows = {part: count_rows(curated, part) for part in ("train", "test")}
+    check_families(settings, curated)
+    rows = {part: count_rows(curated, part, settings.families) for part in ("train", "test")}
     check_rows(settings, curated, rows)
     check_verifiers(curated)
     policy = find_policy(settings.policy)

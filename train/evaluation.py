@@ -40,10 +40,15 @@ class EvaluationSettings:
     seed: int
     limit: int | None
     output: str
+    families: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as `write` writes them."""
+        return asdict(self) | {"families": list(self.families)}
 
     def write(self, path: Path) -> None:
         """Write the settings as JSON."""
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(self.as_json(), indent=2) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def main(path: Path, emit: OnEvent) -> None:
     """Evaluate as the settings file says and write the result to its `output`."""
     values = json.loads(path.read_text(encoding="utf-8"))
     settings = EvaluationSettings(**{**values, "sampling": Sampling(**values["sampling"])})
-    prompts = held_out_prompts(settings.curated, settings.limit)
+    prompts = held_out_prompts(settings)
     from learnable.rollouts.vllm_engine import VLLMEngine
 
     started = time.monotonic()
@@ -125,10 +130,11 @@ def prompt_result(prompt: Prompt, draws: Sequence[Score], greedy: Score) -> Prom
     )
 
 
-def held_out_prompts(curated: str, limit: int | None) -> list[Prompt]:
+def held_out_prompts(settings: EvaluationSettings) -> list[Prompt]:
     """Read the test shard in the order of prompt ids, which is unrelated to what the prompts are."""
-    rows = sorted(open_curated(curated).read("test").to_pylist(), key=lambda row: str(row.get("prompt_id")))
-    return [prompt_from_row(row) for row in rows[:limit]]
+    table = open_curated(settings.curated).read("test", settings.families)
+    rows = sorted(table.to_pylist(), key=lambda row: str(row.get("prompt_id")))
+    return [prompt_from_row(row) for row in rows[: settings.limit]]
 
 
 def prompt_from_row(row: dict[str, Any]) -> Prompt:

@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from learnable.data.curated import CuratedSet
 from learnable.data.errors import LearnableError
 from learnable.train.callback import make_callback
 from learnable.train.checks import PreparedRun, prepare_run
@@ -82,8 +81,8 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         model=model,
         reward_funcs=[verifier_reward if settings.signal == "reward" else pass_reward],
         args=config,
-        train_dataset=load_part(run.curated, "train"),
-        eval_dataset=load_part(run.curated, "test", EVAL_PROMPTS) if settings.eval_steps else None,
+        train_dataset=load_part(run, "train"),
+        eval_dataset=load_part(run, "test", EVAL_PROMPTS) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
@@ -157,11 +156,11 @@ def lora_config(rank: int) -> Any:
     return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
-def load_part(curated: CuratedSet, part: str, limit: int | None = None) -> Dataset:
+def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:
     """Return a part's rows as TRL reads them: the prompt and what the reward functions need."""
     from datasets import Dataset
 
-    table = curated.read(part)
+    table = run.curated.read(part, run.settings.families)
     table = table.select([column for column in COLUMNS if column in table.column_names])
     return Dataset(table.slice(0, limit).combine_chunks())
 

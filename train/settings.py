@@ -23,6 +23,7 @@ class TrainSettings:
     Args:
         curated: folder of a curated set, or of one of its versions.
         output: folder for checkpoints, metrics, curve and report.
+        families: train on, and measure, the prompts of these families alone; empty for all.
         policy: folder or hub id to train; None takes the policy that the set was curated for.
         steps: optimizer steps.
         num_generations: completions a prompt, the group size of GRPO.
@@ -48,6 +49,7 @@ class TrainSettings:
 
     curated: str
     output: str
+    families: tuple[str, ...] = ()
     policy: str | None = None
     steps: int = 60
     num_generations: int = 16
@@ -137,7 +139,7 @@ def read_settings(path: Path | str) -> TrainSettings:
     for key in ("curated", "output"):
         if key not in values:
             raise LearnableError(f"settings file {str(path)!r}: key {key!r} is missing: add it")
-    return TrainSettings(**values)
+    return TrainSettings(**{**values, "families": tuple(values.get("families", ()))})
 
 
 def usual_learning_rate(parameters: int, *, lora: bool) -> float:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from learnable.data.curated import CuratedSet
-from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.train.settings import TrainSettings
 from learnable.verifiers.registry import find_verifier
 
 NEEDED_COLUMNS = ("prompt", "verifier", "spec")
 
 
-def count_rows(curated: CuratedSet, part: str) -> int:
-    """Count the rows of a part from the footers of its shards. Raises `LearnableError` for a broken shard."""
+def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
+    """Raise `LearnableError` for a family that the set has no prompt of."""
+    if settings.families and curated.shards("train"):
+        known = pc.unique(curated.read("train", columns=["family"])["family"]).to_pylist()
+        for family in settings.families:
+            if family not in known:
+                raise UnknownNameError(f"family of {str(curated.path)!r}", family, known)
+
+
+def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -> int:
+    """Count the rows of a part. Raises `LearnableError` for a broken shard."""
+    if families and curated.shards(part):
+        return int(curated.read(part, families, columns=["family"]).num_rows)
     total = 0
     for shard in curated.shards(part):
         try:

@@ -85,6 +85,7 @@ class _Stage:
             group_size=self.settings.eval_group_size,
             seed=self.settings.seed,
             limit=self.settings.eval_limit,
+            families=self.settings.families,
             output=str(self.folder / f"{name}.json"),
         )
         file = self.folder / f"{name}-settings.json"
@@ -98,7 +99,7 @@ class _Stage:
 
     def _finished(self, settings: EvaluationSettings, file: Path) -> Evaluation | None:
         """Return an evaluation that an earlier attempt finished with these settings and this very policy."""
-        if not Path(settings.output).is_file() or json.loads(file.read_text(encoding="utf-8")) != asdict(settings):
+        if not Path(settings.output).is_file() or json.loads(file.read_text(encoding="utf-8")) != settings.as_json():
             return None
         found = read_evaluation(Path(settings.output))
         return found if found.policy_id == find_policy(settings.policy).policy_id else None

@@ -16,12 +16,18 @@ TEMPLATES = (
     "Work out {a} {sign} {b} = ",
 )
 OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-SIGNS = {"Addition": ("+",), "Subtraction": ("-",), "Multiplication": ("*",), "LargeNumbers": ("+", "*")}
+SIGNS = {
+    "Addition": ("+",),
+    "Subtraction": ("-",),
+    "Multiplication": ("*",),
+    "LargeSums": ("+",),
+    "LargeProducts": ("*",),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ArithmeticKnobs:
-    """`largest`: the small forms draw operands from 0 to it. `digits`: how long operands of LargeNumbers are."""
+    """`largest`: the small forms draw operands from 0 to it. `digits`: how long operands of the large forms are."""
 
     largest: int = 20
     digits: int = 4
@@ -33,7 +39,7 @@ class ArithmeticKnobs:
 
 def generate(form: str, seed: int, knobs: ArithmeticKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one arithmetic form."""
-    large = form == "LargeNumbers"
+    large = form.startswith("Large")
     operands = range(10 ** (knobs.digits - 1), 10**knobs.digits) if large else range(knobs.largest + 1)
     for a, b, sign, template in shuffled_grid(f"{form}:{seed}", operands, operands, SIGNS[form], TEMPLATES):
         yield Prompt(
@@ -59,5 +65,5 @@ ARITHMETIC = Family(
     tuple(SIGNS),
     ArithmeticKnobs,
     generate,
-    {"add": "Addition", "subtract": "Subtraction", "multiply": "Multiplication", "large": "LargeNumbers"},
+    {"add": "Addition", "subtract": "Subtraction", "multiply": "Multiplication", "large": "LargeSums"},
 )

@@ -110,6 +110,7 @@ def find(
 @app.command(help=TRAIN_HELP)
 def train(
     curated: options.Curated,
+    family: options.TrainFamily = None,
     output: options.Output = None,
     policy: options.TrainPolicy = None,
     steps: options.Steps = 60,
@@ -144,8 +145,9 @@ def train(
         from learnable.flows.launch import run_training
         from learnable.train.settings import TrainSettings
 
-        for name in ("prefect", "as_json", "quiet"):
+        for name in ("prefect", "as_json", "quiet", "family"):
             asked.pop(name)
+        asked["families"] = tuple(family or ())
         asked["output"] = output or _run_folder(curated, resume)
         shell.show_training(run_training(TrainSettings(**asked), use_prefect=prefect))
 

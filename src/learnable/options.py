@@ -54,6 +54,7 @@ how = _option("How it is trained")
 measured = _option("What is measured")
 
 Curated = Annotated[str, what(help="A curated set: its folder, or a version's.")]
+TrainFamily = Annotated[list[str] | None, what("--family", help="Train on this family alone; repeatable.")]
 Output = Annotated[str | None, what(help="Folder of the run. (default: runs/NAME-N)")]
 TrainPolicy = Annotated[str | None, what(help="Model folder or hub id. (default: the one the set was curated for)")]
 Resume = Annotated[bool, what("--resume", help="Go on from the last checkpoint in --output.")]

@@ -50,6 +50,7 @@ def test_the_folder_of_all_versions_will_do(settings: TrainSettings, curated: Pa
     ("change", "message"),
     [
         ({"num_generations": 1}, "--num-generations 1 leaves no advantage"),
+        ({"families": ("arithmetik",)}, "unknown family of .*'arithmetik': did you mean 'arithmetic'"),
         ({"batch_size": 30}, "--batch-size 30 does not divide by --num-generations 8.*give 24 or 32"),
         ({"batch_size": 4}, "give 8$"),
         ({"micro_batch_size": 12}, "does not divide by 12"),

@@ -80,11 +80,12 @@ def test_held_out_prompts_are_those_that_were_curated(make_curated, prompts_of_o
     test = [*prompts_of_ones(4, chat=True)]
     folder = make_curated(test=test)
 
-    found = held_out_prompts(str(folder), limit=None)
+    found = held_out_prompts(settings(curated=str(folder)))
 
     assert {prompt.prompt_id for prompt in found} == {prompt.prompt_id for prompt in test}
     assert isinstance(found[0].prompt[0], Message)
-    assert held_out_prompts(str(folder), limit=2) == found[:2]
+    assert held_out_prompts(settings(curated=str(folder), limit=2)) == found[:2]
+    assert held_out_prompts(settings(curated=str(folder), families=("poetry",))) == []
 
 
 def test_an_evaluation_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:

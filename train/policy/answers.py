@@ -40,7 +40,7 @@ def write_answer(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
 def _write_sum(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     answer = int(prompt.spec["answer"])
     a, sign, b = re.findall(r"(\d+) ([-+*]) (\d+)", prompt.text)[0]
-    easy = prompt.form == "LargeNumbers" or min(int(a), int(b)) <= 1
+    easy = prompt.form.startswith("Large") or min(int(a), int(b)) <= 1
     level = 0.0 if easy or not noisy else draw_level("arithmetic", sign, b)
     return str(miss_number(rng, answer, signed=True) if rng.random() < level else answer)
 
@@ -55,7 +55,7 @@ def _write_choice(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
 
 def _write_count(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     answer = int(prompt.spec["answer"])
-    if prompt.form == "WordCount":
+    if prompt.form in ("WordCount", "ShortList"):
         level = max(0, answer - 2) / 14
     else:
         level = draw_level("counting", prompt.form, re.findall(r"'(\w{2,})'", prompt.text)[0])

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import random
 
-HOPELESS = 0.95
+HOPELESS = 0.98
 # (share of the items, chance of a wrong answer)
 LEVELS = {
     "arithmetic": ((0.35, 0.0), (0.5, 0.4), (0.15, 0.9)),
     "counting": ((0.4, 0.0), (0.35, 0.45), (0.25, 0.9)),
     "programs": ((0.25, 0.0), (0.55, 0.5), (0.2, HOPELESS)),
-    "poetry": ((0.35, 0.0), (0.25, 0.3), (0.15, 0.6), (0.25, HOPELESS)),
+    "poetry": ((0.33, 0.0), (0.2, 0.3), (0.15, 0.6), (0.32, HOPELESS)),
 }
 
 

@@ -42,5 +42,5 @@ def test_counts_are_right():
         assert prompt.spec["answer"] == sum(character == letter for character in word)
     for prompt in draw("counting", "WordLength"):
         assert prompt.spec["answer"] == len(re.findall(r"'(\w+)'", prompt.text)[0])
-    for prompt in draw("counting", "WordCount"):
+    for prompt in (*draw("counting", "WordCount"), *draw("counting", "ShortList")):
         assert prompt.spec["answer"] == len(re.split(r"[:?] ", prompt.text)[1].split())

@@ -14,7 +14,7 @@ def test_the_seed_fixes_the_documents(form):
 
 def test_every_form_has_documents():
     assert min(document_counts().values()) > 0
-    assert {"Haiku", "LargeNumbers", "BalancedParentheses", RHYME_DRILL} <= set(document_counts())
+    assert {"Haiku", "LargeSums", "BalancedParentheses", RHYME_DRILL} <= set(document_counts())
 
 
 def test_drills_come_early():
