@@ -11,7 +11,7 @@ import polars as pl
 
 from learnable.data.records import Prompt, Rollout, Sampling, Score
 from learnable.data.store import Store
-from learnable.flows.progress import progress
+from learnable.data.progress import progress
 from learnable.rollouts.protocol import Engine, GroupRequest
 from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoreJob, ScoringPool

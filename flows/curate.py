@@ -15,7 +15,7 @@ from prefect.logging import get_run_logger
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
 from learnable.flows.pipeline import run_pipeline
-from learnable.flows.progress import is_watched, watched_by
+from learnable.data.progress import is_watched, watched_by
 from learnable.flows.report import Report, render_markdown
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings

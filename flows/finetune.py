@@ -7,7 +7,7 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
-from learnable.flows.progress import progress
+from learnable.data.progress import progress
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 

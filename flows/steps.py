@@ -25,7 +25,7 @@ from learnable.filters.groups import group_stats
 from learnable.filters.summary import summarise
 from learnable.flows.collect import Collection, Owed, find_owed
 from learnable.flows.engines import engine_for
-from learnable.flows.progress import progress
+from learnable.data.progress import progress
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 from learnable.rollouts.protocol import Engine
 from learnable.verifiers.protocol import verifier_notice

@@ -7,40 +7,22 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from learnable.data.policies import find_policy
+from learnable.data.progress import Progress
 from learnable.train.checks import PreparedRun, prepare_run
 from learnable.train.child import Event, Interrupted, run_stage
 from learnable.train.evaluation import Evaluation, EvaluationSettings, read_evaluation
 from learnable.train.grpo import POLICY, SUMMARY, checkpoint_step, last_checkpoint
-from learnable.train.monitor import Record, read_metrics
+from learnable.train.monitor import read_metrics
 from learnable.train.report import TrainReport, compare, compare_families
 from learnable.train.settings import TrainSettings
 
 Result = TypeVar("Result")
 
 
-class Watcher(Protocol):
-    """Hears how a training run goes. Stages, notes and warnings are short sentences."""
-
-    def stage(self, text: str) -> None:
-        """A new stage begins."""
-
-    def rollouts(self, done: int, total: int, tokens: int) -> None:
-        """`done` of `total` held-out rollouts are generated."""
-
-    def step(self, done: int, total: int, metrics: Record) -> None:
-        """`done` of `total` training steps are taken; `metrics` is the latest line of metrics.jsonl."""
-
-    def note(self, text: str) -> None:
-        """Something worth knowing."""
-
-    def warn(self, text: str) -> None:
-        """Something that may make the result worse than it looks."""
-
-
-def train_curated(settings: TrainSettings, watcher: Watcher) -> TrainReport:
+def train_curated(settings: TrainSettings, watcher: Progress) -> TrainReport:
     """Train on a curated set and measure held-out reward before and after.
 
     The output folder gets `policy/` (loadable as it is), `checkpoints/`, `metrics.jsonl`, `curve.png`, `report.json`
@@ -54,7 +36,7 @@ def train_curated(settings: TrainSettings, watcher: Watcher) -> TrainReport:
 class _Stage:
     """One run's stages. Each leaves a file, by which a resumed run knows that it is done."""
 
-    def __init__(self, run: PreparedRun, watcher: Watcher) -> None:
+    def __init__(self, run: PreparedRun, watcher: Progress) -> None:
         self.run, self.watcher = run, watcher
         self.settings, self.folder = run.settings, run.settings.folder
         self.warnings = list(run.warnings)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from learnable.data.errors import InterruptedRunError, LearnableError
-from learnable.flows.progress import watched_by
+from learnable.data.progress import watched_by
 from learnable.progress_bar import ConsoleProgress
 
 BAD_INPUT, INTERRUPTED = 2, 130

@@ -27,7 +27,7 @@ class CountColumn(ProgressColumn):
 
 
 class ConsoleProgress:
-    """Implements `learnable.flows.progress.Progress` on a console. Warnings are shown even when `quiet`."""
+    """Implements `learnable.data.progress.Progress` on a console. Warnings are shown even when `quiet`."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self.console = console

@@ -16,7 +16,7 @@ from learnable.data.records import Rollout, Sampling
 from learnable.data.store import Store
 from learnable.flows.engines import use_engine
 from learnable.flows.pipeline import run_pipeline
-from learnable.flows.progress import Silence, watched_by
+from learnable.data.progress import Silence, watched_by
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine

@@ -1,4 +1,4 @@
-"""Who is told how a run goes: the console, a notebook, or nobody."""
+"""Who is told how a run goes: the console, a log, a notebook, or nobody."""
 
 from __future__ import annotations
 
