@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from learnable.data.progress import progress
 from learnable.data.records import Prompt, Rollout, Sampling, Score
 from learnable.data.store import Store
-from learnable.data.progress import progress
 from learnable.rollouts.protocol import Engine, GroupRequest
 from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoreJob, ScoringPool

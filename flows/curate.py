@@ -12,10 +12,10 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
+from learnable.data.progress import is_watched, watched_by
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
 from learnable.flows.pipeline import run_pipeline
-from learnable.data.progress import is_watched, watched_by
 from learnable.flows.report import Report, render_markdown
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
+from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.store import Store
 from learnable.flows.engines import engine_for, stop_engines
 from learnable.flows.pipeline import run_pipeline
-from learnable.data.progress import Silence, progress, watched_by
 from learnable.flows.report import Report
 from learnable.flows.settings import CurateSettings
 from learnable.flows.steps import find_stored, read_prompts

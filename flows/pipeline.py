@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
 
-from learnable.data.store import Store
 from learnable.data.progress import progress
+from learnable.data.store import Store
 from learnable.flows.report import Report, build_report, find_warnings
 from learnable.flows.settings import CurateSettings
 from learnable.flows.steps import decide_groups, new_run_id, publish, read_prompts, roll_out_and_score

@@ -13,6 +13,7 @@ import polars as pl
 from learnable.data.curated import CuratedSet, publish_curated
 from learnable.data.errors import LearnableError
 from learnable.data.policies import find_policy
+from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.sources.files import file_prompts
@@ -25,7 +26,6 @@ from learnable.filters.groups import group_stats
 from learnable.filters.summary import summarise
 from learnable.flows.collect import Collection, Owed, find_owed
 from learnable.flows.engines import engine_for
-from learnable.data.progress import progress
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 from learnable.rollouts.protocol import Engine
 from learnable.verifiers.protocol import verifier_notice

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import InterruptedRunError, LearnableError
 
 Event = Mapping[str, Any]
 OnEvent = Callable[[Event], None]
@@ -38,10 +38,6 @@ QUIET = {
     "GOMP_SPINCOUNT": "0",
 }
 LINES_KEPT = 40
-
-
-class Interrupted(LearnableError):
-    """The stage was stopped by Ctrl-C, in good order."""
 
 
 def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> int:
@@ -73,7 +69,7 @@ def run_stage(module: str, settings: Path, log: Path, on_event: OnEvent, *, proc
     """Run `python -m module settings` and hand on its events until it ends.
 
     Raises `LearnableError` with the child's own message, or with its last words and the path of `log` when it
-    crashed; `Interrupted` after Ctrl-C, once the child had time to save what it has.
+    crashed; `InterruptedRunError` after Ctrl-C, once the child had time to save what it has.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as errors, _started(_command(module, settings, processes), errors) as process:
@@ -130,7 +126,7 @@ def _listen(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:
         on_event({"event": "note", "message": "stopping in good order; Ctrl-C again stops at once"})
         _signal_session(process, signal.SIGINT)
         _hand_on(process, on_event)  # a second Ctrl-C ends it here
-        raise Interrupted("stopped") from None
+        raise InterruptedRunError("stopped") from None
 
 
 def _hand_on(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
+from learnable.data.errors import InterruptedRunError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Progress
 from learnable.train.checks import PreparedRun, prepare_run
-from learnable.train.child import Event, Interrupted, run_stage
+from learnable.train.child import Event, run_stage
 from learnable.train.evaluation import Evaluation, EvaluationSettings, read_evaluation
 from learnable.train.grpo import POLICY, SUMMARY, checkpoint_step, last_checkpoint
 from learnable.train.monitor import read_metrics
@@ -27,7 +28,7 @@ def train_curated(settings: TrainSettings, watcher: Progress) -> TrainReport:
 
     The output folder gets `policy/` (loadable as it is), `checkpoints/`, `metrics.jsonl`, `curve.png`, `report.json`
     and the log of each stage. Raises `LearnableError` for settings or data that cannot work, before anything heavy
-    starts, and for a stage that failed; `Interrupted` after Ctrl-C, with the way to go on.
+    starts, and for a stage that failed; `InterruptedRunError` after Ctrl-C, with the way to go on.
     """
     run = prepare_run(settings)
     return _Stage(run, watcher).report()
@@ -50,8 +51,8 @@ class _Stage:
             before = self._timed("evaluate_before", lambda: self._evaluate("before", self.run.policy.path))
             self._timed("train", self._train)
             after = self._timed("evaluate_after", lambda: self._evaluate("after", str(self.folder / POLICY)))
-        except (Interrupted, KeyboardInterrupt) as stop:
-            raise Interrupted(self._how_to_go_on()) from stop
+        except (InterruptedRunError, KeyboardInterrupt) as stop:
+            raise InterruptedRunError(self._how_to_go_on()) from stop
         report = self._report(before, after)
         self._timed("curve", lambda: self._draw(report))
         report.write(self.folder / "report.json")

@@ -12,11 +12,11 @@ import pytest
 
 from learnable.data.curated import open_curated
 from learnable.data.errors import LearnableError
+from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Rollout, Sampling
 from learnable.data.store import Store
 from learnable.flows.engines import use_engine
 from learnable.flows.pipeline import run_pipeline
-from learnable.data.progress import Silence, watched_by
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from learnable.data.errors import LearnableError
-from learnable.train.child import Event, Interrupted, clean_environment, run_stage
+from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.train.child import Event, clean_environment, run_stage
 
 SERVE = "import sys; from learnable.train.child import serve; sys.exit(serve(main, sys.argv[1:]))"
 SLEEPER = """
@@ -60,7 +60,7 @@ def main(path, emit):
 
 def test_a_clear_error_crosses_over_as_it_is(run) -> None:
     source = """
-from learnable.data.errors import LearnableError
+from learnable.data.errors import InterruptedRunError, LearnableError
 def main(path, emit):
     raise LearnableError("--steps 0 must be above 0")
 """
@@ -89,7 +89,7 @@ def test_ctrl_c_lets_the_stage_save_and_then_raises(run) -> None:
         if event["event"] == "ready":
             threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptedRunError):
         run(SLEEPER, interrupt)
     assert seen == ["ready", "note", "saved"]
 
