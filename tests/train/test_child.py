@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -60,7 +59,7 @@ def main(path, emit):
 
 def test_a_clear_error_crosses_over_as_it_is(run) -> None:
     source = """
-from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.data.errors import LearnableError
 def main(path, emit):
     raise LearnableError("--steps 0 must be above 0")
 """
@@ -87,7 +86,7 @@ def test_ctrl_c_lets_the_stage_save_and_then_raises(run) -> None:
     def interrupt(event: Event) -> None:
         seen.append(event["event"])
         if event["event"] == "ready":
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(InterruptedRunError):
         run(SLEEPER, interrupt)
