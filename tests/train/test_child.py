@@ -16,8 +16,8 @@ SERVE = "import sys; from learnable.train.child import serve; sys.exit(serve(mai
 SLEEPER = """
 import os, time
 def main(path, emit):
-    emit({"event": "ready", "pid": os.getpid()})
     try:
+        emit({"event": "ready", "pid": os.getpid()})
         time.sleep(60)
     except KeyboardInterrupt:
         emit({"event": "saved"})
