@@ -9,6 +9,7 @@ PART_NOTES = {
     "train": "kept prompts",
     "test": "kept prompts held out from training",
     "rejects": "every other prompt, with the reason in `decision`",
+    "demonstrations": "the best passed completion of each prompt of `train` that has one: `prompt` and `completion` for SFT",
     "control": "random prompts of the same pool, as many as `train`: train on them to measure what curation gave",
 }
 COLUMN_NOTES = {

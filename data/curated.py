@@ -4,6 +4,7 @@ curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
                      test-00000-of-00001.parquet    kept prompts held out from training
                      rejects-….parquet              every other prompt, with the reason
                      control-….parquet              random prompts, as many as train has
+                     demonstrations-….parquet       a passed completion for each kept prompt that has one
                      manifest.json  README.md
 """
 
@@ -24,7 +25,7 @@ from learnable.data.card import render_card
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.tables import hash_file
 
-PARTS = ("train", "test", "rejects", "control")
+PARTS = ("train", "test", "rejects", "control", "demonstrations")
 ROWS_A_SHARD = 100_000
 
 

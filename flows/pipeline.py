@@ -37,7 +37,7 @@ def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
     scores = step(roll_out_and_score)(run_id, prompts, store, settings)
     decided = step(decide_groups)(prompts, scores, settings)
     store.write_groups(run_id, decided)
-    curated = step(publish)(run_id, decided, settings)
+    curated = step(publish)(run_id, decided, scores, settings)
     report = build_report(run_id, prompts, decided, curated, seconds=time.monotonic() - started)
     for warning in find_warnings(report):
         progress().warn(warning)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from learnable.data.curated import CuratedSet, publish_curated
 from learnable.data.errors import LearnableError
@@ -22,6 +23,7 @@ from learnable.data.sources.selection import PromptSet, select_prompts
 from learnable.data.store import Store
 from learnable.data.tables import prompts_table
 from learnable.filters.band import decide
+from learnable.filters.demonstrations import pick_demonstrations
 from learnable.filters.groups import group_stats
 from learnable.filters.summary import summarise
 from learnable.flows.collect import Collection, Owed, find_owed
@@ -33,6 +35,7 @@ from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoringPool
 
 NAMED_IN_WARNINGS = 3
+DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
 
 
 def new_run_id() -> str:
@@ -114,8 +117,9 @@ def decide_groups(prompts: PromptSet, scores: pl.DataFrame, settings: CurateSett
     return decide(joined, settings.band).sort("family", "form", "prompt_id").collect()
 
 
-def publish(run_id: str, decided: pl.DataFrame, settings: CurateSettings) -> CuratedSet:
-    """Write the curated set: kept prompts, held-out ones, rejects with reasons, and a random control."""
+def publish(run_id: str, decided: pl.DataFrame, scores: pl.DataFrame, settings: CurateSettings) -> CuratedSet:
+    """Write the curated set: kept prompts, held-out ones, rejects with reasons, a random control, demonstrations."""
+    store = Store(settings.store)
     kept = pl.col("decision") == "keep"
     in_train = pl.col("split") == "train"
     train = decided.filter(kept & in_train)
@@ -125,10 +129,22 @@ def publish(run_id: str, decided: pl.DataFrame, settings: CurateSettings) -> Cur
         "test": decided.filter(kept & ~in_train),
         "rejects": decided.filter(~kept),
         "control": pool.sample(n=train.height, seed=settings.seed, shuffle=True),
+        "demonstrations": _demonstrations(train, scores, store, settings),
     }
-    tables = {name: part.with_columns(pl.col("decision").cast(pl.String)).to_arrow() for name, part in parts.items()}
-    folder = Store(settings.store).curated / settings.set_name
-    return publish_curated(folder, tables, _manifest(run_id, decided, settings))
+    tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
+    return publish_curated(store.curated / settings.set_name, tables, _manifest(run_id, decided, settings))
+
+
+def _demonstrations(train: pl.DataFrame, scores: pl.DataFrame, store: Store, settings: CurateSettings) -> pl.DataFrame:
+    policy, ids = find_policy(settings.policy), train["prompt_id"].to_list()
+    rollouts = store.find_rollouts(policy.policy_id, settings.sampling.sampling_id, ids)
+    best = pick_demonstrations(scores.lazy()).collect()
+    texts = best.join(rollouts.select("rollout_id", "completion"), on="rollout_id")
+    shown = train.select(DEMONSTRATION_COLUMNS).join(texts, on="prompt_id", maintain_order="left")
+    if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
+        turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
+        shown = shown.with_columns(pl.concat_list(turn).alias("completion"))
+    return shown
 
 
 def _manifest(run_id: str, decided: pl.DataFrame, settings: CurateSettings) -> dict[str, Any]:

@@ -32,10 +32,10 @@ class Watch:
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
         """Keep what the trainer logged; `metrics` is None in all processes but the first."""
         record = metrics_record(state.global_step, logs or {})
-        if self.metrics is None or not {"reward", "eval_reward"} & set(record):
+        if self.metrics is None or not {"reward", "eval_reward", "loss"} & set(record):
             return
         self.metrics.write(record)
-        if "reward" in record:
+        if "eval_reward" not in record:
             self.emit({"event": "step", "done": state.global_step, "total": state.max_steps, "metrics": record})
         for worry in self.monitor.observe(record):
             self.emit({"event": "warning", "message": f"step {state.global_step}: {worry}"})

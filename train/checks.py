@@ -11,7 +11,7 @@ from learnable.data.curated import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.train.lengths import check_lengths
-from learnable.train.settings import LOSS_TYPES, SIGNALS, TrainSettings, read_settings
+from learnable.train.settings import LOSS_TYPES, METHODS, SIGNALS, TrainSettings, read_settings
 from learnable.train.shards import check_families, check_rows, check_verifiers, count_rows
 
 # What a resumed run may do otherwise than it began.
@@ -42,7 +42,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     curated = open_curated(settings.curated)
     settings = settings.filled_from(curated.manifest)
     check_families(settings, curated)
-    rows = {part: count_rows(curated, part, settings.families) for part in ("train", "test")}
+    rows = {part: count_rows(curated, part, settings.families) for part in (settings.part, "test")}
     check_rows(settings, curated, rows)
     check_verifiers(curated)
     policy = find_policy(settings.policy)
@@ -52,8 +52,32 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
 
 
 def check_numbers(settings: TrainSettings) -> None:
-    """Raise `LearnableError` for settings that GRPO cannot work with, whatever the data."""
+    """Raise `LearnableError` for settings that training cannot work with, whatever the data."""
     check_positive(settings)
+    choices = (("method", METHODS), ("loss_type", LOSS_TYPES), ("signal", SIGNALS))
+    for name, known in choices:
+        if (value := getattr(settings, name)) not in known:
+            flag = name.replace("_", "-")
+            raise LearnableError(f"--{flag} {value!r} is not known: choose one of {', '.join(known)}")
+    if settings.method == "grpo":
+        check_groups(settings)
+        check_kl(settings)
+    batch = settings.batch_size
+    passes = (settings.micro_batch_size or batch // settings.num_processes) * settings.num_processes
+    if batch % passes:
+        raise LearnableError(
+            f"--batch-size {batch} does not divide by {passes}, the completions in one pass over "
+            f"{settings.num_processes} processes: choose another --micro-batch-size"
+        )
+    if settings.evaluate and settings.eval_k > settings.eval_group_size:
+        raise LearnableError(
+            f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
+            f"{settings.eval_group_size}: raise that, or lower --eval-k"
+        )
+
+
+def check_groups(settings: TrainSettings) -> None:
+    """Raise `LearnableError` unless a step holds whole groups that can have an advantage."""
     generations, batch = settings.num_generations, settings.batch_size
     if generations < 2:
         raise LearnableError(
@@ -66,21 +90,6 @@ def check_numbers(settings: TrainSettings) -> None:
         raise LearnableError(
             f"--batch-size {batch} does not divide by --num-generations {generations}: a step holds whole groups, "
             f"so give {offer}"
-        )
-    passes = (settings.micro_batch_size or batch // settings.num_processes) * settings.num_processes
-    if batch % passes:
-        raise LearnableError(
-            f"--batch-size {batch} does not divide by {passes}, the completions in one pass over "
-            f"{settings.num_processes} processes: choose another --micro-batch-size"
-        )
-    check_kl(settings)
-    for flag, value, known in (("loss-type", settings.loss_type, LOSS_TYPES), ("signal", settings.signal, SIGNALS)):
-        if value not in known:
-            raise LearnableError(f"--{flag} {value!r} is not known: choose one of {', '.join(known)}")
-    if settings.evaluate and settings.eval_k > settings.eval_group_size:
-        raise LearnableError(
-            f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
-            f"{settings.eval_group_size}: raise that, or lower --eval-k"
         )
 
 
@@ -158,7 +167,7 @@ def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, 
     """Return warnings about settings that work but disappoint."""
     warnings = []
     generations = settings.num_generations
-    if generations < FEW_GENERATIONS:
+    if generations < FEW_GENERATIONS and settings.method == "grpo":
         warnings.append(
             f"--num-generations {generations} is small: at a pass rate of 0.25, {0.75**generations + 0.25**generations:.0%}"
             f" of groups would have no spread and teach nothing (1% at 16)"
@@ -173,9 +182,9 @@ def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, 
         )
     if settings.evaluate and rows["test"] < FEW_HELD_OUT:
         warnings.append(f"only {rows['test']} held-out prompts: too few to tell a change from chance")
-    epochs = settings.steps * settings.prompts_per_step / rows["train"]
+    epochs = settings.steps * settings.prompts_per_step / rows[settings.part]
     if epochs > 20:
         warnings.append(
-            f"{settings.steps} steps visit each of {rows['train']} prompts {epochs:.0f} times: expect over-fitting"
+            f"{settings.steps} steps visit each of {rows[settings.part]} prompts {epochs:.0f} times: expect over-fitting"
         )
     return warnings

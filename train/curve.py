@@ -47,10 +47,14 @@ def draw_curve(records: Sequence[Record], held_out: HeldOut | None, path: Path) 
         draw_reward(upper, records)
         if held_out:
             draw_held_out(upper, held_out, last_step(records))
-        draw_series(middle, records, "within_group_std", SPREAD, "within-\ngroup std")
-        draw_series(lower, records, "frac_reward_zero_std", ZERO_STD, "zero-std\ngroups")
-        lower.set_ylim(0, 1)
-        lower.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
+        if series(records, "reward")[0].size:
+            draw_series(middle, records, "within_group_std", SPREAD, "within-\ngroup std")
+            draw_series(lower, records, "frac_reward_zero_std", ZERO_STD, "zero-std\ngroups")
+            lower.set_ylim(0, 1)
+            lower.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
+        else:  # supervised: no groups, no rewards
+            draw_series(middle, records, "loss", SPREAD, "loss")
+            draw_series(lower, records, "grad_norm", ZERO_STD, "gradient\nnorm")
         lower.set_xlabel("training step")
         lower.set_xticks(step_ticks(last_step(records)))
         upper.set_title(title(held_out), loc="left", fontsize=12, color=INK, pad=12)

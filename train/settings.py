@@ -11,7 +11,9 @@ from typing import Any, Literal, Self
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Sampling
 
+Method = Literal["grpo", "sft"]
 Signal = Literal["reward", "pass"]
+METHODS = ("grpo", "sft")
 SIGNALS = ("reward", "pass")
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
@@ -24,10 +26,11 @@ class TrainSettings:
         curated: folder of a curated set, or of one of its versions.
         output: folder for checkpoints, metrics, curve and report.
         families: train on, and measure, the prompts of these families alone; empty for all.
+        method: GRPO on the prompts, or supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it.
         policy: folder or hub id to train; None takes the policy that the set was curated for.
         steps: optimizer steps.
         num_generations: completions a prompt, the group size of GRPO.
-        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts.
+        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO.
         micro_batch_size: completions in one forward and backward pass of one process; None takes all at once.
         learning_rate: None takes one that suits the policy's number of parameters.
         beta: weight of the KL term that pulls toward the policy as it was before training.
@@ -50,6 +53,7 @@ class TrainSettings:
     curated: str
     output: str
     families: tuple[str, ...] = ()
+    method: Method = "grpo"
     policy: str | None = None
     steps: int = 60
     num_generations: int = 16
@@ -80,8 +84,13 @@ class TrainSettings:
 
     @property
     def prompts_per_step(self) -> int:
-        """Groups in one optimizer step."""
-        return self.batch_size // self.num_generations
+        """Groups in one optimizer step, or demonstrations."""
+        return self.batch_size if self.method == "sft" else self.batch_size // self.num_generations
+
+    @property
+    def part(self) -> str:
+        """The part of a curated set that is trained on."""
+        return "demonstrations" if self.method == "sft" else "train"
 
     @property
     def kl_weight(self) -> float:

@@ -42,9 +42,10 @@ def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -
 def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, int]) -> None:
     """Raise `LearnableError` when a part lacks rows or columns that training or evaluation needs."""
     where = str(curated.path)
-    if not curated.shards("train"):
-        raise LearnableError(f"curated set {where!r} has no train-*.parquet shard: curate it with find-learnable")
-    if not rows["train"]:
+    part, count = settings.part, rows[settings.part]
+    if not curated.shards(part):
+        raise LearnableError(f"curated set {where!r} has no {part}-*.parquet shard: curate it with find-learnable")
+    if not count:
         raise LearnableError(
             f"curated set {where!r} kept no prompt to train on: widen --band, or curate other prompts (its rejects "
             "say why each one fell out)"
@@ -55,11 +56,11 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
             "prompts or raise --test-share, or train without evaluation with --no-evaluate"
         )
     check_columns(curated)
-    if settings.prompts_per_step > rows["train"]:
-        most = rows["train"] * settings.num_generations
+    if settings.prompts_per_step > count:
+        most = count * settings.batch_size // settings.prompts_per_step
         raise LearnableError(
             f"--batch-size {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
-            f"{where!r} has {rows['train']} to train on: give --batch-size {most} or less, or curate more prompts"
+            f"{where!r} has {count} to train on: give --batch-size {most} or less, or curate more prompts"
         )
 
 

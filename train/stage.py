@@ -15,10 +15,10 @@ from learnable.data.progress import Progress
 from learnable.train.checks import PreparedRun, prepare_run
 from learnable.train.child import Event, run_stage
 from learnable.train.evaluation import Evaluation, EvaluationSettings, read_evaluation
-from learnable.train.grpo import POLICY, SUMMARY, checkpoint_step, last_checkpoint
 from learnable.train.monitor import read_metrics
 from learnable.train.report import TrainReport, compare, compare_families
 from learnable.train.settings import TrainSettings
+from learnable.train.trainer import POLICY, SUMMARY, checkpoint_step, last_checkpoint
 
 Result = TypeVar("Result")
 
@@ -91,14 +91,17 @@ class _Stage:
         if self._trained_steps() >= self.settings.steps:
             self.watcher.note(f"training is done already: {self._trained_steps()} steps")
             return
+        settings = self.settings
+        group = "" if settings.method == "sft" else f" x {settings.num_generations} completions"
         self.watcher.stage(
-            f"GRPO: {self.settings.steps} steps of {self.settings.prompts_per_step} prompts x "
-            f"{self.settings.num_generations} completions"
+            f"{settings.method.upper()}: {settings.steps} steps of {settings.prompts_per_step} prompts{group}"
         )
         done = checkpoint_step(last_checkpoint(self.folder)) if self.settings.resume else 0
         if done:
             self.watcher.note(f"going on from step {done}")
-        self._run("learnable.train.grpo", self.folder / "settings.json", "train.log", self.settings.num_processes)
+        self._run(
+            f"learnable.train.{settings.method}", self.folder / "settings.json", "train.log", settings.num_processes
+        )
 
     def _trained_steps(self) -> int:
         summary = self.folder / SUMMARY

@@ -113,6 +113,7 @@ def train(
     family: options.TrainFamily = None,
     output: options.Output = None,
     policy: options.TrainPolicy = None,
+    method: options.Method = "grpo",
     steps: options.Steps = 60,
     num_generations: options.NumGenerations = 16,
     batch_size: options.BatchSize = 128,

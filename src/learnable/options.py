@@ -59,6 +59,7 @@ Output = Annotated[str | None, what(help="Folder of the run. (default: runs/NAME
 TrainPolicy = Annotated[str | None, what(help="Model folder or hub id. (default: the one the set was curated for)")]
 Resume = Annotated[bool, what("--resume", help="Go on from the last checkpoint in --output.")]
 
+Method = Annotated[str, how(help="grpo, or sft on the set's demonstrations to warm up for it.")]
 Steps = Annotated[int, how(help="Optimizer steps.")]
 NumGenerations = Annotated[int, how(help="Completions a prompt: GRPO's group size.")]
 BatchSize = Annotated[int, how(help="Completions a step; prompts a step times --num-generations.")]

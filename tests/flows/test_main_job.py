@@ -139,6 +139,18 @@ def test_training_reports_before_and_after(shell: Shell, found: dict[str, Any]) 
     assert (shell.folder / "run" / "policy" / "model.safetensors").is_file()
 
 
+def test_demonstrations_warm_a_policy_up(shell: Shell, found: dict[str, Any]) -> None:
+    report, _ = shell.learnable(
+        "train", "--curated", found["curated"], "--output", "warm", "--method", "sft", "--steps", "3",
+        "--batch-size", "8", "--learning-rate", "1e-3", "--no-evaluate",
+    )  # fmt: skip
+    metrics = [json.loads(line) for line in (shell.folder / "warm" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in metrics] == [1, 2, 3]
+    assert all(line["loss"] > 0 for line in metrics)
+    assert report["held_out"] is None
+    assert (shell.folder / "warm" / "policy" / "model.safetensors").is_file()
+
+
 def test_sonnets_go_from_the_front_door_into_trl(shell: Shell) -> None:
     report, _ = shell.learnable("find", "--form", "sonnet", "--limit", "40", "--store", "store", "--no-prefect")
     [shard] = (shell.folder / report["curated"]).glob("train-00000-of-*.parquet")

@@ -88,6 +88,9 @@ def test_only_prompts_with_spread_are_kept(settings: CurateSettings, engine_of: 
         "always": "too_easy",
         "never": "too_hard",
     }
+    shown = curated.read("demonstrations").to_pylist()
+    assert {row["completion"] for row in shown} == {"yes"}
+    assert [row["prompt_id"] for row in shown] == curated.read("train")["prompt_id"].to_pylist()
 
 
 def test_a_second_run_pays_nothing_and_decides_the_same(

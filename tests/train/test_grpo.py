@@ -10,8 +10,9 @@ import pytest
 
 from learnable.train import rewards
 from learnable.train.checks import prepare_run
-from learnable.train.grpo import checkpoint_step, last_checkpoint, make_config
+from learnable.train.grpo import make_config
 from learnable.train.settings import TrainSettings
+from learnable.train.trainer import checkpoint_step, last_checkpoint
 
 # What the libraries themselves warn of when they are imported or used as they ask to be.
 pytestmark = [
