@@ -6,7 +6,6 @@ accelerate launch -m learnable.train.grpo SETTINGS.json
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from learnable.train.checks import PreparedRun
 from learnable.train.child import OnEvent, serve
 from learnable.train.rewards import pass_reward, verifier_reward
 from learnable.train.settings import TrainSettings, usual_learning_rate
-from learnable.train.trainer import CHECKPOINTS, run_trainer
+from learnable.train.trainer import run_trainer, training_options, world_size
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -59,19 +58,12 @@ def make_config(settings: TrainSettings) -> GRPOConfig:
     import torch
     from trl import GRPOConfig
 
-    cuda = torch.cuda.is_available()
-    if settings.use_vllm and not cuda:
+    if settings.use_vllm and not torch.cuda.is_available():
         raise LearnableError(
             "--use-vllm needs a CUDA device and there is none: leave it out, TRL then samples by itself"
         )
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    pass_size = settings.micro_batch_size or settings.batch_size // world
     sampling = settings.sampling
     return GRPOConfig(
-        output_dir=str(settings.folder / CHECKPOINTS),
-        max_steps=settings.steps,
-        per_device_train_batch_size=pass_size,
-        gradient_accumulation_steps=settings.batch_size // (pass_size * world),
         num_generations=settings.num_generations,
         max_completion_length=sampling.max_tokens,
         temperature=sampling.temperature,
@@ -79,29 +71,18 @@ def make_config(settings: TrainSettings) -> GRPOConfig:
         top_k=sampling.top_k,
         beta=settings.kl_weight,
         loss_type=settings.loss_type,
-        learning_rate=settings.learning_rate or 0.0,
-        lr_scheduler_type="constant_with_warmup",
-        warmup_steps=settings.warmup_steps,
-        seed=settings.seed,
-        use_cpu=not cuda,
-        bf16=cuda and torch.cuda.is_bf16_supported(),
-        gradient_checkpointing=cuda,
-        logging_steps=1,
-        disable_tqdm=True,
-        report_to=settings.report_to,
-        save_steps=settings.save_steps,
-        save_total_limit=2,
-        **evaluation_options(settings, world),
+        **training_options(settings),
+        **evaluation_options(settings),
         **vllm_options(settings),
     )
 
 
-def evaluation_options(settings: TrainSettings, world: int) -> dict[str, Any]:
+def evaluation_options(settings: TrainSettings) -> dict[str, Any]:
     """Return the options for looks at the held-out prompts during training."""
     if not settings.eval_steps:
         return {"eval_strategy": "no"}
     generations = settings.num_generations
-    size = generations * max(1, settings.batch_size // (generations * world))
+    size = generations * max(1, settings.batch_size // (generations * world_size()))
     return {"eval_strategy": "steps", "eval_steps": settings.eval_steps, "per_device_eval_batch_size": size}
 
 

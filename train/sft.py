@@ -8,7 +8,6 @@ share of completions that keep the format before GRPO starts, and teaches nothin
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from learnable.train.checks import PreparedRun
 from learnable.train.child import OnEvent, serve
 from learnable.train.grpo import lora_config
 from learnable.train.settings import TrainSettings, usual_learning_rate
-from learnable.train.trainer import CHECKPOINTS, run_trainer
+from learnable.train.trainer import run_trainer, training_options
 
 if TYPE_CHECKING:
     from trl import SFTConfig, SFTTrainer
@@ -52,32 +51,9 @@ def make_trainer(run: PreparedRun) -> SFTTrainer:
 
 def make_config(settings: TrainSettings) -> SFTConfig:
     """Translate our settings into TRL's. `batch_size` counts demonstrations."""
-    import torch
     from trl import SFTConfig
 
-    cuda = torch.cuda.is_available()
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    pass_size = settings.micro_batch_size or settings.batch_size // world
-    return SFTConfig(
-        output_dir=str(settings.folder / CHECKPOINTS),
-        max_steps=settings.steps,
-        per_device_train_batch_size=pass_size,
-        gradient_accumulation_steps=settings.batch_size // (pass_size * world),
-        max_length=None,
-        completion_only_loss=True,
-        learning_rate=settings.learning_rate or 0.0,
-        lr_scheduler_type="constant_with_warmup",
-        warmup_steps=settings.warmup_steps,
-        seed=settings.seed,
-        use_cpu=not cuda,
-        bf16=cuda and torch.cuda.is_bf16_supported(),
-        gradient_checkpointing=cuda,
-        logging_steps=1,
-        disable_tqdm=True,
-        report_to=settings.report_to,
-        save_steps=settings.save_steps,
-        save_total_limit=2,
-    )
+    return SFTConfig(max_length=None, completion_only_loss=True, **training_options(settings))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,37 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
         (run.settings.folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
+def training_options(settings: TrainSettings) -> dict[str, Any]:
+    """Return what every trainer of TRL's is told. An unset learning rate is filled in once the policy is loaded."""
+    import torch
+
+    cuda = torch.cuda.is_available()
+    pass_size = settings.micro_batch_size or settings.batch_size // world_size()
+    return {
+        "output_dir": str(settings.folder / CHECKPOINTS),
+        "max_steps": settings.steps,
+        "per_device_train_batch_size": pass_size,
+        "gradient_accumulation_steps": settings.batch_size // (pass_size * world_size()),
+        "learning_rate": settings.learning_rate or 0.0,
+        "lr_scheduler_type": "constant_with_warmup",
+        "warmup_steps": settings.warmup_steps,
+        "seed": settings.seed,
+        "use_cpu": not cuda,
+        "bf16": cuda and torch.cuda.is_bf16_supported(),
+        "gradient_checkpointing": cuda,
+        "logging_steps": 1,
+        "disable_tqdm": True,
+        "report_to": settings.report_to,
+        "save_steps": settings.save_steps,
+        "save_total_limit": 2,
+    }
+
+
+def world_size() -> int:
+    """Return how many training processes a launcher started; 1 without a launcher."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def save_policy(trainer: Any, settings: TrainSettings) -> None:
     """Write the trained policy and its tokenizer where vLLM and transformers can load it; adapters are merged in."""
     target, partial = settings.folder / POLICY, settings.folder / f".{POLICY}.partial"
