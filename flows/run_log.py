@@ -1,0 +1,47 @@
+"""Progress of a run that nobody watches, in the run's own log: what a scheduled flow leaves to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from prefect.logging import get_run_logger
+
+from learnable.data.progress import is_watched, watched_by
+
+
+class RunLog:
+    """Implements `learnable.data.progress.Progress` on the logger of the current flow or task run."""
+
+    def stage(self, text: str) -> None:
+        """Log the stage."""
+        get_run_logger().info(text)
+
+    def rollouts(self, done: int, total: int, tokens: int) -> None:
+        """Log the end; groups come by the thousand."""
+        if done == total:
+            get_run_logger().info("%d rollouts, %d tokens", total, tokens)
+
+    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
+        """Log every tenth of the way."""
+        if done * 10 // total > (done - 1) * 10 // total:
+            get_run_logger().info("step %d of %d: reward %s", done, total, metrics.get("reward"))
+
+    def note(self, text: str) -> None:
+        """Log the note."""
+        get_run_logger().info(text)
+
+    def warn(self, text: str) -> None:
+        """Log the warning."""
+        get_run_logger().warning(text)
+
+
+@contextmanager
+def logged_unless_watched() -> Iterator[None]:
+    """Let the run's log hear of the run inside the block, unless a console does already."""
+    if is_watched():
+        yield
+        return
+    with watched_by(RunLog()):
+        yield
