@@ -88,8 +88,8 @@ def read_options() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", help="model folder or hub id (default: the bundled policy)")
-    parser.add_argument("--prompts", type=int, default=96, help="prompts of each group (default: %(default)s)")
-    parser.add_argument("--pool", type=int, default=600, help="prompts of the default mix (default: %(default)s)")
+    parser.add_argument("--prompts", type=int, default=48, help="prompts of each group (default: %(default)s)")
+    parser.add_argument("--pool", type=int, default=300, help="prompts of the default mix (default: %(default)s)")
     parser.add_argument("--group-size", type=int, default=16, help="completions of a prompt (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of prompts and samples (default: %(default)s)")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")

@@ -1,6 +1,6 @@
 """The Prefect flow `curate`. Its steps and their order are those of `flows.pipeline`."""
 
-from __future__ import annotations
+# No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
 
 from collections.abc import Callable
 from dataclasses import replace

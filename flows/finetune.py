@@ -1,6 +1,6 @@
 """The Prefect flow `finetune`: train on a curated set, and say whether held-out reward rose."""
 
-from __future__ import annotations
+# No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
 
 from typing import Any
 
