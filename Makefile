@@ -17,7 +17,7 @@ export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
 # Families with short answers: their GRPO steps take a second on two cores.
-DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 40 --max-completion-length 16 \
+DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
 .PHONY: setup demo test check bench lock clean help
@@ -34,7 +34,7 @@ $(STAMP): $(LOCK) pyproject.toml
 	@touch $(STAMP)
 
 demo: setup ## find learnable prompts with the bundled policy, train on them, compare before and after
-	$(BIN)/find-learnable --name demo --limit 800 --test-share 0.3 --store demo-store
+	$(BIN)/find-learnable --name demo --limit 1600 --test-share 0.3 --store demo-store
 	$(BIN)/learnable train --curated demo-store/curated/demo $(DEMO_TRAIN)
 
 test: setup ## run every test

@@ -95,6 +95,10 @@ def test_a_wrong_flag_names_the_right_one(run: Run) -> None:
     [
         ('{"prompt": "2 + 2 = ", "spec": {"answer": 4}, "verifier": "arithmetics"}', "unknown verifier 'arithmetics'"),
         ('{"prompt": "2 + 2 = ", "spec": {"answer": 4', "q.jsonl, line 1: not valid JSON"),
+        (
+            '{"prompt": "x", "verifier": "programs", "spec": {"entry": "f", "cases": [3]}}',
+            "[[argument, ...], expected]",
+        ),
         ('{"prompt": "2 + 2 = ", "verifier": "no.such.module:Judge", "spec": {}}', "cannot be imported"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from learnable.data.errors import InterruptedRunError, LearnableError
@@ -94,7 +95,7 @@ class Shell:
         self.out.print(table)
 
     def _line(self, text: str) -> None:
-        self.out.print(text, highlight=False, soft_wrap=True)
+        self.out.print(text, highlight=False, soft_wrap=True, markup=False)
 
     def _dump(self, value: object) -> None:
         self.out.file.write(json.dumps(value, indent=2) + "\n")
@@ -119,7 +120,7 @@ def open_shell(*, as_json: bool, quiet: bool) -> Iterator[Shell]:
             with watched_by(shell.progress):
                 yield shell
         except LearnableError as error:
-            shell.err.print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+            shell.err.print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
             raise typer.Exit(INTERRUPTED if isinstance(error, InterruptedRunError) else BAD_INPUT) from error
         except KeyboardInterrupt as error:
             shell.err.print("\nstopped: finished groups are in the store, the same command goes on from there")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -39,7 +40,7 @@ class ConsoleProgress:
     def stage(self, text: str) -> None:
         """Print the stage and take the bar down."""
         self.close()
-        self._print(f"[dim]{text} ...[/dim]")
+        self._print(f"[dim]{escape(text)} ...[/dim]")
 
     def rollouts(self, done: int, total: int, tokens: int) -> None:
         """Move the bar."""
@@ -55,11 +56,11 @@ class ConsoleProgress:
 
     def note(self, text: str) -> None:
         """Print a note."""
-        self._print(f"[dim]{text}[/dim]")
+        self._print(f"[dim]{escape(text)}[/dim]")
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        self.console.print(f"[yellow]warning:[/yellow] {text}", highlight=False)
+        self.console.print(f"[yellow]warning:[/yellow] {escape(text)}", highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         """Take the bar down."""
@@ -69,7 +70,7 @@ class ConsoleProgress:
 
     def _print(self, text: str) -> None:
         if not self.quiet:
-            self.console.print(text, highlight=False)
+            self.console.print(text, highlight=False, soft_wrap=True)
 
     def _advance(self, what: str, done: int, total: int, **fields: Any) -> None:
         if self.quiet:
