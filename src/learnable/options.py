@@ -75,7 +75,7 @@ TrainTemperature = Annotated[
 MaxCompletionLength = Annotated[int | None, how(help="Most tokens of a completion. (default: the curated set's)")]
 LoraRank = Annotated[int | None, how(help="Train LoRA adapters of this rank. (default: train every weight)")]
 UseVLLM = Annotated[bool, how("--use-vllm", help="Let the trainer sample with vLLM; needs a GPU.")]
-NumProcesses = Annotated[int, how(help="Training processes, started by accelerate.")]
+NumProcesses = Annotated[int, how(help="Training processes on this machine.")]
 TrainSeed = Annotated[int, how("--seed", help="Seed of data order, sampling and evaluation.")]
 
 Evaluate = Annotated[bool, measured("--evaluate/--no-evaluate", help="Measure held-out reward before and after.")]
