@@ -25,8 +25,8 @@ class PoetryVerifier:
     """Does a poem keep its form?
 
     Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`,
-    `schemes`; `topic` asks that its words appear. Reward: the weighted mean (`WEIGHTS`) of the components that
-    the form has, times the gate's validity, which is reported as `validity`. Passed: exact line count, validity
+    `schemes`; `topic` asks that its words appear. Reward: the square of the weighted mean (`WEIGHTS`) of the
+    components that the form has, times the gate's validity, which is reported as `validity`. Passed: exact line count, validity
     of at least `MIN_VALIDITY`, and syllables, rhyme and refrains each at least `required_share`. The topic
     earns reward but decides nothing: it is not part of the form.
     """
@@ -81,7 +81,8 @@ def _verdict(best: Measures, lines: Sequence[Line], form: Form, spec: Spec) -> S
         failures.insert(0, f"{len(lines)} lines, not {form.line_count}")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
-    reward = min(1.0, gate * _mean(smooth))
+    # Convex, so that poems that are nearly right stay apart: a linear reward puts them all at .8 to .9.
+    reward = min(1.0, gate * _mean(smooth) ** 2)
     return Score(reward, not failures, smooth | {"validity": gate}, reason="; ".join(failures))
 
 
