@@ -32,7 +32,7 @@ class PoetryVerifier:
     """
 
     name: str = "poetry"
-    version: str = "1"
+    version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or contradicts itself."""
