@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from learnable.train.stage import train_curated
 PREFECT_DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_LOGGING_LEVEL": "ERROR",
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the console says what went wrong, once
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",  # it shares two cores with the engine's start
 }
 
@@ -83,4 +84,6 @@ def _start_server() -> None:
     if not PREFECT_API_URL.value():
         from prefect.server.api.server import SubprocessASGIServer
 
+        # The server inherits this thread's mask: Ctrl-C stops the run, not the server that the run reports to.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         SubprocessASGIServer().start()

@@ -54,7 +54,13 @@ class Shell:
     def start(self, *command: str) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            [sys.executable, *command], cwd=self.folder, env=self.environment, stdout=pipe, stderr=pipe, text=True
+            [sys.executable, *command],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            start_new_session=True,
         )
 
     def run(self, *command: str) -> tuple[str, str]:
@@ -162,13 +168,13 @@ def test_sonnets_go_from_the_front_door_into_trl(shell: Shell) -> None:
 
 
 def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell) -> None:
-    command = ("-m", "learnable", "find", "--form", "quatrain", "--limit", "60", "--store", "cut", "--no-prefect")
+    command = ("-m", "learnable", "find", "--form", "quatrain", "--limit", "60", "--store", "cut")
     process = shell.start(*command)
     assert process.stderr is not None
     for line in process.stderr:
         if "rollouts" in line:
             break
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the Prefect server too
     out, err = process.communicate()
     assert process.returncode == 130
     assert out == ""
@@ -177,6 +183,6 @@ def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell)
     saved = sum(pq.read_metadata(path).num_rows for path in (shell.folder / "cut" / "rollouts").glob("*.parquet"))
     assert 0 < saved < 960
     assert not (shell.folder / "cut" / "curated").exists()
-    report, err = shell.learnable(*command[2:])
+    report, err = shell.learnable(*command[2:], "--no-prefect")
     assert f"{saved:,} rollouts reused" in err
     assert report["totals"]["rollouts"] == 960
