@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
-FinishReason = Literal["stop", "length", "error"]
+FinishReason = Literal["stop", "length"]
 Split = Literal["train", "test"]
 Spec = Mapping[str, Any]
 
@@ -80,17 +80,22 @@ class Sampling:
 
     @property
     def sampling_id(self) -> str:
-        """Content id of these settings."""
-        return content_id(asdict(self))
+        """These settings as a name, without the cap: a completion that ended by itself is the same under a higher one.
+
+        >>> Sampling(temperature=0.7).sampling_id
+        't0.7-p1.0-k0'
+        """
+        return f"t{float(self.temperature)!r}-p{float(self.top_p)!r}-k{self.top_k}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One completion of one prompt. `seed` is None where the engine could not take one."""
+    """One completion of one prompt, cut at `max_tokens`. `seed` is None where the engine could not take one."""
 
     prompt_id: str
     policy_id: str
     sampling_id: str
+    max_tokens: int
     rollout_index: int
     completion: str
     finish_reason: FinishReason
@@ -102,7 +107,7 @@ class Rollout:
     @property
     def rollout_id(self) -> str:
         """Content id of the question and the draw, not of the answer: the key of the ledger."""
-        return content_id(self.prompt_id, self.policy_id, self.sampling_id, self.rollout_index)
+        return content_id(self.prompt_id, self.policy_id, self.sampling_id, self.max_tokens, self.rollout_index)
 
 
 @dataclass(frozen=True, slots=True)

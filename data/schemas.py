@@ -13,6 +13,7 @@ ROLLOUTS = pa.schema(
         ("prompt_id", pa.string()),
         ("policy_id", pa.string()),
         ("sampling_id", pa.string()),
+        ("max_tokens", pa.int32()),
         ("rollout_index", pa.int32()),
         ("seed", pa.int64()),
         ("completion", pa.string()),

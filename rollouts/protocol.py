@@ -9,11 +9,16 @@ from typing import Protocol
 from learnable.data.records import Prompt, Rollout, Sampling, content_id
 
 
+class EngineError(Exception):
+    """The engine failed: groups it has not yielded are owed, and asking again may help."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupRequest:
     """Ask for `group_size` rollouts of `prompt`, numbered from `first_index`.
 
-    A group that grows from 8 to 16 is a request for eight with `first_index=8`. `seed` is the run's.
+    A group that grows from 8 to 16 is a request for eight with `first_index=8`. `seed` is the run's. `redraw_seed`
+    is given where rollouts that ran out of tokens are drawn again with more: it is the seed of the first of them.
     """
 
     prompt: Prompt
@@ -21,6 +26,7 @@ class GroupRequest:
     first_index: int = 0
     seed: int = 0
     round: int = 0
+    redraw_seed: int | None = None
 
     @property
     def base_seed(self) -> int:
@@ -28,7 +34,20 @@ class GroupRequest:
 
         Spaced by a hash of prompt and first index, so that neighbouring groups share no random numbers.
         """
+        if self.redraw_seed is not None:
+            return self.redraw_seed
         return int(content_id(self.seed, self.prompt.prompt_id, self.first_index)[:12], 16) % (2**31 - 2**16)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The engine will not answer this request, however often it is asked: the group stays owed, and is never scored."""
+
+    request: GroupRequest
+    reason: str
+
+
+Answer = list[Rollout] | Refusal
 
 
 class Engine(Protocol):
@@ -45,10 +64,11 @@ class Engine(Protocol):
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         """Return the tokens each prompt takes, chat template and special tokens included."""
 
-    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[list[Rollout]]:
-        """Yield each group as soon as it is finished, in any order.
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
+        """Yield each group, whole, as soon as it is finished, in any order; or why a request is refused.
 
-        `requests` is drawn from lazily, so it may be long. Closing the iterator drops what is in flight.
+        `requests` is drawn from lazily, so it may be long. Closing the iterator drops what is in flight. Raises
+        `EngineError` when the engine fails: every group that was not yielded is then owed.
         """
 
     def close(self) -> None:

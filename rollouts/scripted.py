@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from learnable.data.records import Prompt, Rollout, Sampling
-from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.protocol import Answer, GroupRequest
 
 
 class ScriptedEngine:
@@ -30,7 +30,7 @@ class ScriptedEngine:
         """Count a token a word."""
         return [len(prompt.text.split()) for prompt in prompts]
 
-    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[list[Rollout]]:
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield the groups in the order asked for."""
         for request in requests:
             answers = self.script[request.prompt.text]
@@ -48,6 +48,7 @@ class ScriptedEngine:
             prompt_id=request.prompt.prompt_id,
             policy_id=self.policy_id,
             sampling_id=sampling.sampling_id,
+            max_tokens=sampling.max_tokens,
             rollout_index=request.first_index + index,
             completion=" ".join(words[: sampling.max_tokens]) if cut else completion,
             finish_reason="length" if cut else "stop",

@@ -7,13 +7,14 @@ import os
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, message_list
-from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 
 QUIET = {
     # In this process the engine starts six times faster than in a process of its own.
@@ -27,7 +28,7 @@ QUIET = {
 }
 # A seeded request dies on CPU as soon as its prompt is prefilled in pieces ("CPU Generator does not use offset").
 CPU_OPTIONS: dict[str, Any] = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False}
-FINISH_REASONS: dict[str | None, FinishReason] = {"stop": "stop", "length": "length"}
+FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
 
 
 class VLLMEngine:
@@ -59,7 +60,7 @@ class VLLMEngine:
         """Return the tokens each prompt takes, chat template and special tokens included."""
         return [len(self._tokenize(prompt)) for prompt in prompts]
 
-    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[list[Rollout]]:
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield each group as it finishes. See `Engine.generate`."""
         engine = self.llm.llm_engine
         queue = iter(requests)
@@ -69,12 +70,13 @@ class VLLMEngine:
                 self._fill(in_flight, queue, sampling)
                 if not in_flight:
                     return
-                for output in engine.step():
+                for output in self._step():
                     if output.finished:
-                        yield self._rollouts(in_flight.pop(output.request_id), output, sampling)
+                        yield self._answer(in_flight.pop(output.request_id), output, sampling)
         finally:
             if in_flight:
-                engine.abort_request(list(in_flight))
+                with suppress(Exception):  # a dead engine cannot be told
+                    engine.abort_request(list(in_flight))
 
     def close(self) -> None:
         """Free the engine; what vLLM holds in this process goes with it."""
@@ -90,6 +92,12 @@ class VLLMEngine:
             return LLM(model=self.policy.path, **settings)
         except (ValueError, TypeError, OSError) as error:
             raise LearnableError(f"vLLM cannot load policy {self.policy.path!r}: {error}") from error
+
+    def _step(self) -> Any:
+        try:
+            return self.llm.llm_engine.step()
+        except Exception as error:  # whatever it is: memory, a device, a bug
+            raise EngineError(f"vLLM failed: {type(error).__name__}: {error}".splitlines()[0]) from error
 
     def _fill(self, in_flight: dict[str, GroupRequest], queue: Iterator[GroupRequest], sampling: Sampling) -> None:
         sequences = sum(request.group_size for request in in_flight.values())
@@ -107,21 +115,24 @@ class VLLMEngine:
         encoded = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
         return list(encoded["input_ids"])
 
-    def _rollouts(self, request: GroupRequest, output: Any, sampling: Sampling) -> list[Rollout]:
-        sampling_id = sampling.sampling_id
+    def _answer(self, request: GroupRequest, output: Any, sampling: Sampling) -> Answer:
+        children = list(islice(output.outputs, request.group_size))
+        if odd := {child.finish_reason for child in children} - set(FINISH_REASONS):
+            return Refusal(request, f"vLLM ended a completion with {odd.pop()!r}")
         return [
             Rollout(
                 prompt_id=request.prompt.prompt_id,
                 policy_id=self.policy_id,
-                sampling_id=sampling_id,
+                sampling_id=sampling.sampling_id,
+                max_tokens=sampling.max_tokens,
                 rollout_index=request.first_index + child.index,
                 completion=child.text,
-                finish_reason=FINISH_REASONS.get(child.finish_reason, "error"),
+                finish_reason=FINISH_REASONS[child.finish_reason],
                 num_tokens=len(child.token_ids),
                 seed=request.base_seed + child.index,
                 round=request.round,
             )
-            for child in islice(output.outputs, request.group_size)
+            for child in children
         ]
 
 

@@ -22,7 +22,7 @@ from learnable.data.curated import open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt, Rollout, Sampling, Score
 from learnable.data.tables import write_whole
-from learnable.rollouts.protocol import Engine, GroupRequest
+from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
 from learnable.train.child import OnEvent, serve
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
 
@@ -186,6 +186,8 @@ def _scored(
     prompts = {request.prompt.prompt_id: request.prompt for request in requests}
     waiting = {}
     for group in engine.generate(requests, sampling):
+        if isinstance(group, Refusal):
+            raise LearnableError(f"the engine refuses held-out prompt {group.request.prompt.prompt_id}: {group.reason}")
         prompt = prompts[group[0].prompt_id]
         waiting[prompt.prompt_id] = pool.submit([_job(prompt, rollout) for rollout in group])
         meter.add(group)

@@ -23,11 +23,8 @@ class ScoreJob:
 def score_one(job: ScoreJob) -> Score:
     """Score one completion. Never raises: a fault of the verifier becomes a verdict without a reward.
 
-    A completion that ran out of tokens keeps its reward under the verdict `truncated`; one that the engine
-    failed to produce is not judged at all.
+    A completion that ran out of tokens keeps its reward under the verdict `truncated`.
     """
-    if job.finish_reason == "error":
-        return Score.unscored("the engine produced no completion", "engine_error")
     try:
         verifier = find_verifier(job.verifier)
         score = verifier.score(job.completion, prompt=job.prompt, spec=json.loads(job.spec_json))

@@ -42,7 +42,7 @@ def test_a_chat_and_its_text_are_two_prompts() -> None:
 
 
 def test_a_rollout_is_keyed_by_the_draw_not_by_the_answer() -> None:
-    rollout = Rollout("p", "policy", "s", 0, "4", "stop", 1)
+    rollout = Rollout("p", "policy", "s", 64, 0, "4", "stop", 1)
     assert replace(rollout, completion="5", seed=9).rollout_id == rollout.rollout_id
     assert replace(rollout, rollout_index=1).rollout_id != rollout.rollout_id
     assert Sampling(temperature=0.7).sampling_id != Sampling().sampling_id

@@ -13,7 +13,7 @@ from learnable.data.records import Message, Prompt, Rollout, Score
 from learnable.data.store import Store
 from learnable.data.tables import prompts_table, write_parquet
 
-ROLLOUT = Rollout("p0", "policy", "sampling", 0, "4", "stop", 2, seed=11)
+ROLLOUT = Rollout("p0", "policy", "sampling", 64, 0, "4", "stop", 2, seed=11)
 
 
 def rollouts(count: int) -> list[Rollout]:

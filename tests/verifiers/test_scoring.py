@@ -62,7 +62,6 @@ def test_a_spec_that_is_no_json_and_an_unknown_verifier_are_no_zeros() -> None:
         ("stop", "0.5", "scored", 0.5),
         ("length", "0.5", "truncated", 0.5),
         ("length", "raise", "verifier_error", None),
-        ("error", "0.5", "engine_error", None),
     ],
 )
 def test_the_finish_reason_makes_the_verdict(
