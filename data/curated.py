@@ -10,21 +10,28 @@ curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import tempfile
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from upath import UPath
 
 from learnable.data.card import render_card
 from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.places import Place, cache_folder, find_place, local_path, put
+from learnable.data.records import content_id
 from learnable.data.tables import hash_file
 
+MANIFEST = "manifest.json"
 PARTS = ("train", "test", "rejects", "control", "demonstrations")
 ROWS_A_SHARD = 100_000
 
@@ -33,12 +40,12 @@ ROWS_A_SHARD = 100_000
 class CuratedSet:
     """One published version: its folder and what its manifest says."""
 
-    path: Path
+    path: UPath
     manifest: Mapping[str, Any]
 
-    def shards(self, part: str) -> list[Path]:
-        """Return the Parquet files of `train`, `test`, `rejects` or `control`."""
-        return sorted(self.path.glob(f"{part}-*-of-*.parquet"))
+    def shards(self, part: str) -> list[UPath]:
+        """Return the Parquet files of a part, one of `PARTS`."""
+        return sorted(self.path.glob(f"{part}-*-of-*.parquet"), key=str)
 
     def read(self, part: str, families: Collection[str] = (), columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows of a part, of all families or of the named ones.
@@ -49,40 +56,38 @@ class CuratedSet:
         return pa.concat_tables([_read_shard(shard, columns, filters) for shard in self.shards(part)])
 
 
-def publish_curated(folder: Path, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
-    """Write the next version of the curated set in `folder`: a reader sees all of it or nothing.
+def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
+    """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
 
     When the latest version holds the very same rows, that one is returned and nothing is written. Raises
     `LearnableError` when the folder cannot be written.
     """
+    folder = find_place(place)
     latest = find_versions(folder)[-1:]
-    staging = folder / f".staging-{uuid.uuid4().hex[:8]}"
     try:
-        staging.mkdir(parents=True)
-        shards = {name: _write_shards(staging, name, table) for name, table in parts.items()}
-        whole = {
-            **manifest,
-            "parent": latest[0].name if latest else None,
-            "parts": shards,
-            "schema": _schema(parts["train"]),
-        }
-        if latest and (previous := open_curated(latest[0])).manifest["parts"] == shards:
-            return previous
-        (staging / "manifest.json").write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
-        (staging / "README.md").write_text(render_card(folder.name, whole), encoding="utf-8")
-        return open_curated(_claim_version(folder, staging))
+        with _staging(folder) as staging:
+            shards = {name: _write_shards(staging, name, table) for name, table in parts.items()}
+            if latest and (previous := open_curated(latest[0])).manifest["parts"] == shards:
+                return previous
+            whole = {
+                **manifest,
+                "parent": latest[0].name if latest else None,
+                "parts": shards,
+                "schema": _schema(parts["train"]),
+            }
+            (staging / "README.md").write_text(render_card(folder.name, whole), encoding="utf-8")
+            (staging / MANIFEST).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+            return open_curated(_claim_version(folder, staging))
     except OSError as error:
         raise LearnableError(f"cannot write curated set {str(folder)!r}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
-def open_curated(path: Path | str) -> CuratedSet:
+def open_curated(path: Place) -> CuratedSet:
     """Open a version's folder, or the latest version of the set's folder.
 
     Raises `LearnableError` naming what is missing.
     """
-    folder = Path(path)
+    folder = find_place(path)
     if not folder.is_dir():
         known = [p.name for p in folder.parent.iterdir()] if folder.parent.is_dir() else []
         near = nearest_names(folder.name, known)
@@ -91,21 +96,38 @@ def open_curated(path: Path | str) -> CuratedSet:
     if versions := find_versions(folder):
         folder = versions[-1]
     try:
-        return CuratedSet(folder, json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+        return CuratedSet(folder, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
     except FileNotFoundError as error:
-        raise LearnableError(f"curated set {str(path)!r} has no manifest.json: it is not a curated set") from error
+        raise LearnableError(f"curated set {str(path)!r} has no {MANIFEST}: it is not a curated set") from error
     except json.JSONDecodeError as error:
         raise LearnableError(f"manifest of {str(folder)!r} is not valid JSON: {error}") from error
 
 
-def find_versions(folder: Path) -> list[Path]:
-    """Return the published versions of a curated set, oldest first."""
-    return sorted(path for path in folder.glob("v[0-9]*") if path.name[1:].isdigit())
+def download_curated(curated: CuratedSet) -> CuratedSet:
+    """Return the set in a local folder: itself where it is in one, else a copy that is made once a version."""
+    if local_path(curated.path):
+        return curated
+    target = cache_folder() / "curated" / content_id(str(curated.path), curated.manifest["parts"])
+    if not (target / MANIFEST).is_file():
+        for file in sorted(curated.path.iterdir(), key=lambda file: file.name == MANIFEST):
+            put(find_place(target / file.name), file.read_bytes())
+    return CuratedSet(find_place(target), curated.manifest)
 
 
-def _read_shard(shard: Path, columns: Sequence[str] | None, filters: Any) -> pa.Table:
+def find_versions(place: Place) -> list[UPath]:
+    """Return the published versions of a curated set, oldest first: those that are whole."""
+    return [version for version in _numbered(find_place(place)) if (version / MANIFEST).is_file()]
+
+
+def _numbered(folder: UPath) -> list[UPath]:
+    return sorted(
+        (path for path in folder.glob("v[0-9]*") if path.name[1:].isdigit()), key=lambda path: int(path.name[1:])
+    )
+
+
+def _read_shard(shard: UPath, columns: Sequence[str] | None, filters: Any) -> pa.Table:
     try:
-        return pq.read_table(shard, columns=columns, filters=filters)
+        return pq.read_table(io.BytesIO(shard.read_bytes()), columns=columns, filters=filters)
     except (OSError, pa.ArrowInvalid) as error:
         raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
 
@@ -120,13 +142,33 @@ def _write_shards(folder: Path, part: str, table: pa.Table) -> dict[str, Any]:
     return {"rows": table.num_rows, "sha256": files}
 
 
-def _claim_version(folder: Path, staging: Path) -> Path:
-    number = max((int(path.name[1:]) for path in find_versions(folder)), default=0)
-    while True:
+@contextmanager
+def _staging(folder: UPath) -> Iterator[Path]:
+    """Make a folder to fill: beside the versions where a rename can publish it, else on this machine."""
+    if (local := local_path(folder)) is None:
+        with tempfile.TemporaryDirectory(prefix="curated-") as staging:
+            yield Path(staging)
+        return
+    staged = local / f".staging-{uuid.uuid4().hex[:8]}"
+    try:
+        staged.mkdir(parents=True)
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _claim_version(folder: UPath, staging: Path) -> UPath:
+    """Publish what is staged under the next free number: by a rename, or object by object with the manifest last."""
+    number = max((int(path.name[1:]) for path in _numbered(folder)), default=0) + 1
+    while (folder / f"v{number:04d}").exists():
         number += 1
-        target = folder / f"v{number:04d}"
-        if not target.exists():
-            return staging.rename(target)
+    target = folder / f"v{number:04d}"
+    if local := local_path(target):
+        staging.rename(local)
+    else:
+        for file in sorted(staging.iterdir(), key=lambda file: file.name == MANIFEST):
+            put(target / file.name, file.read_bytes())
+    return target
 
 
 def _schema(table: pa.Table) -> dict[str, str]:

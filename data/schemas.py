@@ -27,6 +27,7 @@ ROLLOUTS = pa.schema(
 SCORES = pa.schema(
     [
         ("rollout_id", pa.string()),
+        ("prompt_id", pa.string()),
         ("verifier", pa.string()),
         ("verifier_version", pa.string()),
         ("reward", pa.float64()),

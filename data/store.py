@@ -1,106 +1,79 @@
-"""The store: rollouts and scores as grow-only Parquet, groups per run, curated sets beside them.
+"""The store: the ledger, each run's groups, and curated sets, in a local folder or behind an fsspec URL.
 
-<root>/rollouts/<run>-00000.parquet   written a chunk at a time, each file whole or absent
-<root>/scores/<run>-00000.parquet
-<root>/groups/<run>.parquet
-<root>/curated/<name>/<version>/
+<root>/rollouts/ and scores/        the ledger
+<root>/groups/<run>.parquet         what a run decided
+<root>/curated/<name>/<version>/    curated sets
+<root>/quarantine/                  damaged files of the ledger
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import polars as pl
-import pyarrow as pa
+from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Rollout, Score
-from learnable.data.schemas import ROLLOUTS, SCORES
-from learnable.data.tables import rollouts_table, scores_table, write_parquet
+from learnable.data.ledger.ledger import Ledger
+from learnable.data.lock import hold_store
+from learnable.data.places import Place, find_place, local_path, put, sweep
+from learnable.data.tables import parquet_bytes
 
 
 class Store:
-    """One folder of everything a policy answered and what verifiers said of it.
+    """Everything a policy answered, what verifiers said of it, and what was made of it."""
 
-    Raises `LearnableError` when the folder cannot be made or written.
-    """
-
-    def __init__(self, root: Path | str) -> None:
-        self.root = Path(root)
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise LearnableError(
-                f"store {str(root)!r} cannot be made ({error.strerror}): choose another --store"
-            ) from error
-        if not os.access(self.root, os.W_OK | os.X_OK):
-            raise LearnableError(f"store {str(root)!r} cannot be written: choose another --store")
+    def __init__(self, root: Place) -> None:
+        self.root: UPath = find_place(root)
+        self.ledger = Ledger(self.root)
 
     @property
-    def curated(self) -> Path:
+    def curated(self) -> UPath:
         """The folder of curated sets."""
         return self.root / "curated"
 
-    def append_rollouts(self, run_id: str, rollouts: Sequence[Rollout]) -> None:
-        """Make a chunk of rollouts durable."""
-        self._append("rollouts", run_id, rollouts_table(rollouts))
+    @contextmanager
+    def hold(self, *, wait: float | None, on_wait: Callable[[str], None]) -> Iterator[None]:
+        """Be the store's only writer inside the block, with room for a chunk kept, and no leavings of killed runs.
 
-    def append_scores(self, run_id: str, scores: Iterable[tuple[str, str, str, Score]]) -> None:
-        """Make a chunk of scores durable: tuples of rollout id, verifier, verifier version, score."""
-        self._append("scores", run_id, scores_table(scores))
+        Makes the folder. `wait` is how many seconds to wait for another writer, None for as long as it takes.
+        Raises `LearnableError` where the store cannot be made or written, is full, or is in use for too long.
+        """
+        self._make()
+        with hold_store(self.root, wait=wait, on_wait=on_wait) as held:
+            self.ledger.open(held.check)
+            sweep(self.root)
+            try:
+                yield
+            finally:
+                self.ledger.close()
+
+    def open(self) -> Store:
+        """Return the store itself if there is one. Raises `LearnableError` where there is none."""
+        if not self.root.is_dir():
+            raise LearnableError(
+                f"store {str(self.root)!r} does not exist: give --store, or fill one with find-learnable"
+            )
+        return self
 
     def write_groups(self, run_id: str, groups: pl.DataFrame) -> None:
         """Write the run's decided groups."""
-        write_parquet(groups.to_arrow(), self.root / "groups" / f"{run_id}.parquet")
+        path = self.root / "groups" / f"{run_id}.parquet"
+        try:
+            put(path, parquet_bytes(groups.to_arrow()))
+        except OSError as error:
+            raise LearnableError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
-    def find_rollouts(self, policy_id: str, sampling_id: str, prompt_ids: Sequence[str]) -> pl.DataFrame:
-        """Return the stored rollouts of these prompts by this policy under this sampling, one row a key.
-
-        Rollouts the engine failed on are left out: they are still owed.
-        """
-        wanted = pl.LazyFrame({"prompt_id": prompt_ids}, schema={"prompt_id": pl.String})
-        return (
-            self._scan("rollouts", ROLLOUTS)
-            .filter(
-                (pl.col("policy_id") == policy_id)
-                & (pl.col("sampling_id") == sampling_id)
-                & (pl.col("finish_reason") != "error")
-            )
-            .join(wanted, on="prompt_id", how="semi")
-            .unique("rollout_id", keep="first", maintain_order=True)
-            .collect()
-        )
-
-    def find_scores(self, rollout_ids: pl.Series, versions: dict[str, str]) -> pl.DataFrame:
-        """Return the stored scores of these rollouts by these verifier versions, one row a rollout and verifier.
-
-        Verifier errors are left out: a verifier that failed is asked again.
-        """
-        wanted = pl.LazyFrame({"rollout_id": rollout_ids}, schema={"rollout_id": pl.String})
-        current = pl.LazyFrame(
-            {"verifier": list(versions), "verifier_version": list(versions.values())},
-            schema={"verifier": pl.String, "verifier_version": pl.String},
-        )
-        return (
-            self._scan("scores", SCORES)
-            .filter(pl.col("verdict").is_in(["scored", "truncated"]))
-            .join(wanted, on="rollout_id", how="semi")
-            .join(current, on=["verifier", "verifier_version"], how="semi")
-            .unique(["rollout_id", "verifier"], keep="first", maintain_order=True)
-            .collect()
-        )
-
-    def _append(self, table_name: str, run_id: str, table: pa.Table) -> None:
-        if not table.num_rows:
+    def _make(self) -> None:
+        if (path := local_path(self.root)) is None:
             return
-        folder = self.root / table_name
-        written = len(list(folder.glob(f"{run_id}-*.parquet")))
-        write_parquet(table, folder / f"{run_id}-{written:05d}.parquet")
-
-    def _scan(self, table_name: str, schema: pa.Schema) -> pl.LazyFrame:
-        files = sorted((self.root / table_name).glob("*.parquet"))
-        if not files:
-            return pl.LazyFrame(pl.from_arrow(schema.empty_table()))
-        return pl.scan_parquet(files)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LearnableError(
+                f"store {str(self.root)!r} cannot be made ({error.strerror}): choose another --store"
+            ) from error
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise LearnableError(f"store {str(self.root)!r} cannot be written: choose another --store")

@@ -1,11 +1,10 @@
-"""Records to Arrow columns and Parquet files; files appear whole or not at all."""
+"""Records to Arrow columns and Parquet files."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import uuid
-from collections.abc import Callable, Iterable, Sequence
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,12 +33,13 @@ def rollouts_table(rollouts: Iterable[Rollout]) -> pa.Table:
     return pa.Table.from_pylist([asdict(r) | {"rollout_id": r.rollout_id} for r in rollouts], schema=ROLLOUTS)
 
 
-def scores_table(rows: Iterable[tuple[str, str, str, Score]]) -> pa.Table:
-    """Return one row a score, from tuples of rollout id, verifier name, verifier version and score."""
+def scores_table(rows: Iterable[tuple[Rollout, Score]], verifier: str, version: str) -> pa.Table:
+    """Return one row a score by one verifier."""
     return pa.Table.from_pylist(
         [
             {
-                "rollout_id": rollout_id,
+                "rollout_id": rollout.rollout_id,
+                "prompt_id": rollout.prompt_id,
                 "verifier": verifier,
                 "verifier_version": version,
                 "reward": score.reward,
@@ -48,36 +48,17 @@ def scores_table(rows: Iterable[tuple[str, str, str, Score]]) -> pa.Table:
                 "verdict": score.verdict,
                 "reason": score.reason,
             }
-            for rollout_id, verifier, version, score in rows
+            for rollout, score in rows
         ],
         schema=SCORES,
     )
 
 
-def write_parquet(table: pa.Table, path: Path) -> str:
-    """Write `table` so that `path` holds all of it or does not exist; return the SHA-256 of the file."""
-    write_whole(path, lambda partial: pq.write_table(table, partial, compression="zstd"))
-    return hash_file(path)
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a file beside `path`, make it durable, then rename it into place.
-
-    Raises `LearnableError` naming the path when the folder cannot be written or the disk is full.
-    """
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(partial)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise LearnableError(
-            f"cannot write {str(path)!r}: {error.strerror or error}; choose another --store"
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
+def parquet_bytes(table: pa.Table) -> bytes:
+    """Return the table as a Parquet file."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
 
 
 def hash_file(path: Path) -> str:

@@ -20,7 +20,7 @@ def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncate
         truncated: whether completions that ran out of tokens count, as they do in training, or are left out.
 
     Returns:
-        `prompt_id`, `rollouts`, a count `n_<verdict>` each, `n` (rollouts that count), `mean` and `std` of their
+        `prompt_id`, `rollouts` (that exist: not those the engine failed on), a count `n_<verdict>` each, `n` (rollouts that count), `mean` and `std` of their
         rewards (population, ddof 0; TRL's own is the sample one, larger by sqrt(n / (n - 1))), `passes`,
         `pass_rate`, `pass_at_<k>`, `min_reward`, `max_reward`, `zero_std`, `learnability`, `tokens`. A prompt none
         of whose rollouts count has null statistics, never zeros.
@@ -37,7 +37,7 @@ def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncate
     reward = pl.col("reward").filter(counts)
     passes = (pl.col("passed") & counts).sum().cast(pl.Int64)
     grouped = scores.group_by("prompt_id").agg(
-        pl.len().cast(pl.Int64).alias("rollouts"),
+        (pl.col("verdict") != "engine_error").sum().cast(pl.Int64).alias("rollouts"),
         *((pl.col("verdict") == verdict).sum().cast(pl.Int64).alias(f"n_{verdict}") for verdict in VERDICTS),
         counts.sum().cast(pl.Int64).alias("n"),
         reward.mean().alias("mean"),

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 
+from learnable.data.policies import Policy, find_policy
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Engine
 
+SIMULATED = Policy(path="simulated", policy_id="simulated")
+
 _running: dict[str, Engine] = {}
+_given: set[str] = set()
+
+
+def policy_for(settings: CurateSettings) -> Policy:
+    """Return the policy that the engine samples; a server is asked only where `settings` do not name it.
+
+    Raises `LearnableError` when it cannot be found.
+    """
+    engine = settings.engine
+    if engine.name == "simulated":
+        return SIMULATED
+    if engine.name == "server" and settings.policy is None:
+        from learnable.rollouts.server_engine import find_served_policy
+
+        return find_served_policy(
+            engine.base_urls, model=engine.served_model, api_key=os.environ.get(engine.api_key_env)
+        )
+    return find_policy(settings.policy)
 
 
 def engine_for(settings: CurateSettings) -> Engine:
@@ -18,11 +41,18 @@ def engine_for(settings: CurateSettings) -> Engine:
 
     Raises `LearnableError` when it cannot start.
     """
-    key = json.dumps([settings.engine, settings.policy, dict(settings.engine_options)], sort_keys=True, default=str)
+    key = _key(settings)
     if key not in _running:
         stop_engines()  # two policies at once would not fit most machines
         _running[key] = _start(settings)
     return _running[key]
+
+
+def drop_engine(settings: CurateSettings) -> None:
+    """Close an engine that failed, so that the next call of `engine_for` starts another."""
+    key = _key(settings)
+    if key in _running and key not in _given:
+        _running.pop(key).close()
 
 
 def stop_engines() -> None:
@@ -34,18 +64,45 @@ def stop_engines() -> None:
 @contextmanager
 def use_engine(engine: Engine, settings: CurateSettings) -> Iterator[None]:
     """Answer `engine_for(settings)` with a given engine inside the block: for tests and for engines of your own."""
-    key = json.dumps([settings.engine, settings.policy, dict(settings.engine_options)], sort_keys=True, default=str)
+    key = _key(settings)
     _running[key] = engine
+    _given.add(key)
     try:
         yield
     finally:
         _running.pop(key, None)
+        _given.discard(key)
+
+
+def _key(settings: CurateSettings) -> str:
+    return json.dumps([asdict(settings.engine), settings.policy], sort_keys=True, default=str)
 
 
 def _start(settings: CurateSettings) -> Engine:
+    engine = settings.engine
+    if engine.name == "server":
+        from learnable.rollouts.server_engine import ServerEngine
+
+        return ServerEngine(
+            engine.base_urls,
+            policy_for(settings),
+            model=engine.served_model,
+            api_key=os.environ.get(engine.api_key_env),
+            concurrency=engine.concurrency,
+            request_timeout=engine.request_timeout,
+            patience=engine.patience,
+        )
+    if engine.name == "ray":
+        from learnable.rollouts.ray_engine import RayEngine
+
+        return RayEngine(settings.policy, address=engine.ray_address, replicas=engine.replicas, **engine.options)
+    if engine.name == "simulated":
+        from learnable.rollouts.simulated import SimulatedEngine
+
+        return SimulatedEngine(**engine.options)
     from learnable.rollouts.vllm_engine import VLLMEngine
 
-    return VLLMEngine(settings.policy, **settings.engine_options)
+    return VLLMEngine(settings.policy, **engine.options)
 
 
 atexit.register(stop_engines)

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.store import Store
-from learnable.flows.engines import engine_for, stop_engines
+from learnable.flows.engines import engine_for, policy_for, stop_engines
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.report import Report
 from learnable.flows.settings import CurateSettings
-from learnable.flows.steps import find_stored, read_prompts
+from learnable.flows.steps import Run, find_held, new_run_id, read_prompts
+from learnable.flows.stores import held_store
 from learnable.train.checks import prepare_run
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
@@ -33,18 +34,17 @@ def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
-    with watched_by(Silence()):
-        prompts = read_prompts(settings)
-        _, owed = find_stored(prompts, Store(settings.store), settings)
-    if not use_prefect:
-        return _curate_plainly(settings, train)
-    progress().stage("Starting the Prefect server and the engine" if owed else "Starting the Prefect server")
-    with prefect_server():  # another process: its start and the engine's go side by side
-        if owed:
-            engine_for(settings)
-    from learnable.flows.curate import curate
+    with held_store(settings) as store:
+        owed = _is_anything_owed(settings, store)
+        if not use_prefect or not (owed or _has_server()):  # nothing to generate: a server would take longer to start
+            return _curate_plainly(settings, train)
+        progress().stage("Starting the Prefect server and the engine" if owed else "Starting the Prefect server")
+        with prefect_server():  # another process: its start and the engine's go side by side
+            if owed:
+                engine_for(settings)
+        from learnable.flows.curate import curate
 
-    return curate(settings, train)
+        return curate(settings, train)
 
 
 def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Report:
@@ -70,6 +70,13 @@ def prefect_server() -> Iterator[None]:
         started.result()
 
 
+def _is_anything_owed(settings: CurateSettings, store: Store) -> bool:
+    """Whether the engine is needed; the same look finds bad input early."""
+    with watched_by(Silence()):
+        run = Run(new_run_id(), settings, policy_for(settings), store)
+        return bool(find_held(run, read_prompts(settings))[1])
+
+
 def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Report:
     report = run_pipeline(settings)
     if train is not None:
@@ -78,10 +85,15 @@ def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Re
     return report
 
 
-def _start_server() -> None:
+def _has_server() -> bool:
+    """Whether a Prefect server is configured, rather than to be started for this run."""
     from prefect.settings import PREFECT_API_URL
 
-    if not PREFECT_API_URL.value():
+    return bool(PREFECT_API_URL.value())
+
+
+def _start_server() -> None:
+    if not _has_server():
         from prefect.server.api.server import SubprocessASGIServer
 
         # The server inherits this thread's mask: Ctrl-C stops the run, not the server that the run reports to.

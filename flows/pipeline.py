@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
 
 from learnable.data.progress import progress
-from learnable.data.store import Store
+from learnable.flows.engines import policy_for
 from learnable.flows.report import Report, build_report, find_warnings
 from learnable.flows.settings import CurateSettings
-from learnable.flows.steps import decide_groups, new_run_id, publish, read_prompts, roll_out_and_score
+from learnable.flows.steps import Run, decide_groups, new_run_id, publish, read_prompts, roll_out_and_score
+from learnable.flows.stores import held_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,16 +30,16 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
-    """Find the prompts that a policy can learn from, and publish them."""
+    """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
     started = time.monotonic()
-    run_id = new_run_id()
-    store = Store(settings.store)
-    prompts = step(read_prompts)(settings)
-    scores = step(roll_out_and_score)(run_id, prompts, store, settings)
-    decided = step(decide_groups)(prompts, scores, settings)
-    store.write_groups(run_id, decided)
-    curated = step(publish)(run_id, decided, scores, settings)
-    report = build_report(run_id, prompts, decided, curated, seconds=time.monotonic() - started)
+    with held_store(settings) as store:
+        run = Run(new_run_id(), settings, policy_for(settings), store)
+        prompts = step(read_prompts)(settings)
+        scores = step(roll_out_and_score)(run, prompts)
+        decided = step(decide_groups)(run, prompts, scores)
+        store.write_groups(run.run_id, decided)
+        curated = step(publish)(run, decided, scores)
+    report = build_report(run.run_id, prompts, decided, curated, seconds=time.monotonic() - started)
     for warning in find_warnings(report):
         progress().warn(warning)
     return report

@@ -37,6 +37,7 @@ def build_report(run_id: str, prompts: PromptSet, decided: pl.DataFrame, curated
     return {
         "run_id": run_id,
         "policy": curated.manifest["policy"]["policy_id"],
+        "engine": curated.manifest["engine"],
         "curated": str(curated.path),
         "forms": forms,
         "families": families,

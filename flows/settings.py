@@ -11,7 +11,7 @@ from learnable.data.records import Sampling
 from learnable.filters.band import Band
 from learnable.filters.groups import Truncated
 
-ENGINES = ("vllm",)
+ENGINES = ("vllm", "server", "ray", "simulated")
 BUILTIN_LIMIT = 512  # the built-in generators never end
 
 
@@ -44,13 +44,56 @@ class PromptSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """What samples the policy.
+
+    `options` go to the engine as they are: to `vllm.LLM` in this process or on each replica, or to the simulation.
+    `base_urls`, `served_model`, `api_key_env`, `concurrency` (requests under way at each server), `request_timeout` and
+    `patience` (seconds without a single answer) are for `server`; `ray_address` and `replicas` for `ray`.
+    """
+
+    name: str = "vllm"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    base_urls: tuple[str, ...] = ()
+    served_model: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    concurrency: int = 64
+    request_timeout: float = 600.0
+    patience: float = 300.0
+    ray_address: str | None = None
+    replicas: int = 1
+
+    def __post_init__(self) -> None:
+        if self.name not in ENGINES:
+            raise UnknownNameError("engine", self.name, ENGINES)
+        if self.name == "server" and not self.base_urls:
+            raise LearnableError("--engine server needs an address: give --base-url http://HOST:PORT/v1")
+        if self.name != "server" and self.base_urls:
+            raise LearnableError(f"--base-url is for --engine server, not {self.name}")
+        if self.name != "ray" and self.ray_address:
+            raise LearnableError(f"--ray-address is for --engine ray, not {self.name}")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        for flag, value in (("--concurrency", self.concurrency), ("--replicas", self.replicas)):
+            if value < 1:
+                raise LearnableError(f"{flag} {value} leaves nothing running: give 1 or more")
+        for flag, seconds in (("--request-timeout", self.request_timeout), ("--engine-patience", self.patience)):
+            if seconds <= 0:
+                raise LearnableError(f"{flag} {seconds:g} leaves no time: give seconds, more than 0")
+
+
+@dataclass(frozen=True, slots=True)
 class CurateSettings:
-    """Everything that a curation run depends on. Raises `LearnableError` for settings that cannot work."""
+    """Everything that a curation run depends on. Raises `LearnableError` for settings that cannot work.
+
+    `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
+    says whether to wait for another run that writes the same store.
+    """
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
     policy: str | None = None
-    engine: str = "vllm"
-    engine_options: Mapping[str, Any] = field(default_factory=dict)
+    engine: EngineSettings = field(default_factory=EngineSettings)
     group_size: int = 16
     band: Band = field(default_factory=Band)
     sampling: Sampling = field(default_factory=Sampling)
@@ -60,10 +103,10 @@ class CurateSettings:
     store: str = "learnable-store"
     name: str = ""
     workers: int = 1
+    verifier_timeout: float | None = None
+    wait: bool = True
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise UnknownNameError("engine", self.engine, ENGINES)
         if self.truncated not in ("count", "exclude"):
             raise LearnableError(f"--truncated {self.truncated!r} is not known: use count or exclude")
         if self.group_size < 2:
@@ -76,10 +119,28 @@ class CurateSettings:
             raise LearnableError("--temperature must be over 0: greedy completions of one prompt are all alike")
         if self.sampling.max_tokens < 1:
             raise LearnableError(f"--max-tokens {self.sampling.max_tokens} leaves no room: give 1 or more")
+        if self.verifier_timeout is not None and self.verifier_timeout <= 0:
+            raise LearnableError(
+                f"--verifier-timeout {self.verifier_timeout:g} leaves no time: give seconds, more than 0"
+            )
+        self._check_simulation()
         if not self.set_name.replace("-", "").replace("_", "").replace(".", "").isalnum() or self.set_name.startswith(
             "."
         ):
             raise LearnableError(f"--name {self.set_name!r} is no folder name: use letters, digits, '-', '_' and '.'")
+
+    def _check_simulation(self) -> None:
+        """Raise `LearnableError` where a simulation would answer real prompts, or a model simulated ones."""
+        prompts, simulates = self.prompts, self.engine.name == "simulated"
+        named = {name.casefold() for name in (*prompts.families, *prompts.forms)}
+        if simulates and not prompts.location and named != {"simulated"}:
+            raise LearnableError("--engine simulated answers simulated prompts alone: add --family simulated")
+        if simulates and self.policy is not None:
+            raise LearnableError(f"--engine simulated asks no model: leave out --policy {self.policy}")
+        if not simulates and "simulated" in named:
+            raise LearnableError(
+                f"no model can answer simulated prompts: use --engine simulated, not {self.engine.name}"
+            )
 
     @property
     def set_name(self) -> str:

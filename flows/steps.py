@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +12,9 @@ import polars as pl
 import polars.selectors as cs
 
 from learnable.data.curated import CuratedSet, publish_curated
-from learnable.data.errors import LearnableError
-from learnable.data.policies import find_policy
+from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.data.ledger.ledger import Draw
+from learnable.data.policies import Policy
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import builtin_prompts
@@ -26,8 +27,10 @@ from learnable.filters.band import decide
 from learnable.filters.demonstrations import pick_demonstrations
 from learnable.filters.groups import group_stats
 from learnable.filters.summary import summarise
-from learnable.flows.collect import Collection, Owed, find_owed
+from learnable.flows.collect import Collection
 from learnable.flows.engines import engine_for
+from learnable.flows.owed import Owed, find_owed
+from learnable.flows.rollout import RollOut
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 from learnable.rollouts.protocol import Engine
 from learnable.verifiers.protocol import verifier_notice
@@ -36,6 +39,21 @@ from learnable.verifiers.scoring import ScoringPool
 
 NAMED_IN_WARNINGS = 3
 DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: its id, what was asked, the policy that answers, and the store it writes."""
+
+    run_id: str
+    settings: CurateSettings
+    policy: Policy
+    store: Store
+
+    @property
+    def draw(self) -> Draw:
+        """What the rollouts of this run share."""
+        return Draw(self.policy.policy_id, self.settings.sampling)
 
 
 def new_run_id() -> str:
@@ -62,13 +80,11 @@ def read_prompts(settings: CurateSettings) -> PromptSet:
     return chosen
 
 
-def find_stored(prompts: PromptSet, store: Store, settings: CurateSettings) -> tuple[pl.DataFrame, list[Owed]]:
-    """Return the rollouts that the store holds for this run already, and what is still owed."""
-    policy = find_policy(settings.policy)
-    wanted = [prompt.prompt_id for prompt in prompts.prompts]
-    stored = store.find_rollouts(policy.policy_id, settings.sampling.sampling_id, wanted)
-    stored = stored.filter(pl.col("rollout_index") < settings.group_size)
-    return stored, find_owed(prompts.prompts, stored, settings.group_size)
+def find_held(run: Run, prompts: PromptSet) -> tuple[pl.DataFrame, list[Owed]]:
+    """Return the rollouts that the ledger holds for this run already, and what is still owed."""
+    size = run.settings.group_size
+    held, redrawn = run.store.ledger.find_rollouts(run.draw, [prompt.prompt_id for prompt in prompts.prompts])
+    return held.filter(pl.col("rollout_index") < size), find_owed(prompts.prompts, held, redrawn, size)
 
 
 def drop_long_prompts(owed: Sequence[Owed], engine: Engine) -> tuple[list[Owed], list[Prompt]]:
@@ -85,41 +101,55 @@ def drop_long_prompts(owed: Sequence[Owed], engine: Engine) -> tuple[list[Owed],
     return fit, [prompt for prompt, _ in long]
 
 
-def roll_out_and_score(run_id: str, prompts: PromptSet, store: Store, settings: CurateSettings) -> pl.DataFrame:
-    """Give every prompt a scored group: one row a rollout. Needs no engine when the store has everything."""
-    stored, owed = find_stored(prompts, store, settings)
-    if stored.height:
-        progress().note(f"{stored.height:,} rollouts reused from {settings.store}")
-    with ScoringPool(settings.workers) as pool:
+def roll_out_and_score(run: Run, prompts: PromptSet) -> pl.DataFrame:
+    """Give every prompt a scored group: one row a rollout. Needs no engine when the ledger has everything.
+
+    Ctrl-C raises `InterruptedRunError`: finished groups are kept, those in flight are dropped whole.
+    """
+    held, owed = find_held(run, prompts)
+    if held.height:
+        progress().note(f"{held.height:,} rollouts reused from {run.settings.store}")
+    with (
+        ScoringPool(run.settings.workers) as pool,
+        Collection(run.draw, prompts.prompts, run.store, pool) as collection,
+    ):
         pool.warm_up(prompts.verifiers)
-        collection = Collection(run_id, prompts.prompts, store, pool)
-        collection.score_stored(stored)
-        if owed:
-            progress().stage("Starting the engine")
-            engine = engine_for(settings)
-            owed, _ = drop_long_prompts(owed, engine)
-            progress().stage("Rolling out")
-            collection.roll_out(engine, owed, settings.sampling, settings.seed)
-        progress().stage("Scoring the last rollouts")
-        return collection.finish()
+        try:
+            collection.score_held(held)
+            if owed:
+                _generate(collection, owed, run.settings)
+            progress().stage("Scoring the last rollouts")
+            return collection.finish()
+        except KeyboardInterrupt as interrupt:
+            collection.writer.flush()
+            raise InterruptedRunError(
+                f"stopped: {collection.writer.saved:,} new rollouts are safe in {run.settings.store}, groups in flight were "
+                "dropped; the same command goes on from there"
+            ) from interrupt
 
 
-def decide_groups(prompts: PromptSet, scores: pl.DataFrame, settings: CurateSettings) -> pl.DataFrame:
+def _generate(collection: Collection, owed: Sequence[Owed], settings: CurateSettings) -> None:
+    progress().stage("Starting the engine")
+    fit, _ = drop_long_prompts(owed, engine_for(settings))
+    progress().stage("Rolling out")
+    RollOut(collection, fit, settings).run()
+
+
+def decide_groups(run: Run, prompts: PromptSet, scores: pl.DataFrame) -> pl.DataFrame:
     """Reduce scores to groups and decide each: the prompt columns, the statistics, the decision."""
     table = pl.from_arrow(prompts_table(prompts.prompts))
     if not isinstance(table, pl.DataFrame):
         raise TypeError("a table of prompts must be a frame")
-    stats = group_stats(scores.lazy(), truncated=settings.truncated)
+    stats = group_stats(scores.lazy(), truncated=run.settings.truncated)
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     joined = (
         table.lazy().join(stats, on="prompt_id", how="left").with_columns(pl.col("rollouts", "tokens").fill_null(0))
     )
-    return decide(joined, settings.band).sort("family", "form", "prompt_id").collect()
+    return decide(joined, run.settings.band).sort("family", "form", "prompt_id").collect()
 
 
-def publish(run_id: str, decided: pl.DataFrame, scores: pl.DataFrame, settings: CurateSettings) -> CuratedSet:
+def publish(run: Run, decided: pl.DataFrame, scores: pl.DataFrame) -> CuratedSet:
     """Write the curated set: kept prompts, held-out ones, rejects with reasons, a random control, demonstrations."""
-    store = Store(settings.store)
     kept = pl.col("decision") == "keep"
     in_train = pl.col("split") == "train"
     train = decided.filter(kept & in_train)
@@ -128,31 +158,35 @@ def publish(run_id: str, decided: pl.DataFrame, scores: pl.DataFrame, settings: 
         "train": train,
         "test": decided.filter(kept & ~in_train),
         "rejects": decided.filter(~kept),
-        "control": pool.sample(n=train.height, seed=settings.seed, shuffle=True),
-        "demonstrations": _demonstrations(train, scores, store, settings),
+        "control": pool.sample(n=train.height, seed=run.settings.seed, shuffle=True),
+        "demonstrations": _demonstrations(run, train, scores),
     }
     tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
-    return publish_curated(store.curated / settings.set_name, tables, _manifest(run_id, decided, settings))
+    return publish_curated(run.store.curated / run.settings.set_name, tables, _manifest(run, decided))
 
 
-def _demonstrations(train: pl.DataFrame, scores: pl.DataFrame, store: Store, settings: CurateSettings) -> pl.DataFrame:
-    policy, ids = find_policy(settings.policy), train["prompt_id"].to_list()
-    rollouts = store.find_rollouts(policy.policy_id, settings.sampling.sampling_id, ids)
-    best = pick_demonstrations(scores.lazy()).collect()
-    texts = best.join(rollouts.select("rollout_id", "completion"), on="rollout_id")
-    shown = train.select(DEMONSTRATION_COLUMNS).join(texts, on="prompt_id", maintain_order="left")
+def _demonstrations(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    chosen = scores.join(train.select("prompt_id"), on="prompt_id", how="semi")
+    best = pick_demonstrations(chosen.lazy()).collect()
+    whole = [rows.select("rollout_id", "completion") for rows in run.store.ledger.read_completions(run.draw, best)]
+    texts = pl.concat([pl.DataFrame(schema={"rollout_id": pl.String, "completion": pl.String}), *whole])
+    shown = train.select(DEMONSTRATION_COLUMNS).join(
+        best.select("prompt_id", "rollout_id").join(texts, on="rollout_id"), on="prompt_id", maintain_order="left"
+    )
     if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
         turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
         shown = shown.with_columns(pl.concat_list(turn).alias("completion"))
     return shown
 
 
-def _manifest(run_id: str, decided: pl.DataFrame, settings: CurateSettings) -> dict[str, Any]:
+def _manifest(run: Run, decided: pl.DataFrame) -> dict[str, Any]:
+    settings = run.settings
     verifiers = decided["verifier"].unique().sort().to_list()
     return {
-        "run_id": run_id,
+        "run_id": run.run_id,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "policy": asdict(find_policy(settings.policy)),
+        "policy": asdict(run.policy),
+        "engine": settings.engine.name,
         "sampling": asdict(settings.sampling),
         "group_size": settings.group_size,
         "band": asdict(settings.band),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from learnable.data.curated import CuratedSet, open_curated
+from learnable.data.curated import CuratedSet, download_curated, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.train.lengths import check_lengths
@@ -39,7 +39,8 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     if settings.resume:
         settings = resumed_settings(settings)
     check_numbers(settings)
-    curated = open_curated(settings.curated)
+    curated = download_curated(open_curated(settings.curated))
+    check_engine(curated)
     settings = settings.filled_from(curated.manifest)
     check_families(settings, curated)
     rows = {part: count_rows(curated, part, settings.families) for part in (settings.part, "test")}
@@ -49,6 +50,14 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     check_output(settings)
     warnings = [*weak_settings(settings, curated, policy, rows), *check_lengths(settings, curated, policy)]
     return PreparedRun(settings, curated, policy, tuple(warnings))
+
+
+def check_engine(curated: CuratedSet) -> None:
+    """Raise `LearnableError` for a set that no model was asked for."""
+    if curated.manifest.get("engine") == "simulated":
+        raise LearnableError(
+            f"curated set {str(curated.path)!r} was simulated: it is for planning, and no policy can be trained on it"
+        )
 
 
 def check_numbers(settings: TrainSettings) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learnable.data.tables import write_whole
+from learnable.data.places import write_whole
 from learnable.train.monitor import Record
 from learnable.train.report import CONFIDENCE, Comparison, HeldOut, describe
 

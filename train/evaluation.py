@@ -20,8 +20,8 @@ from typing import Any
 
 from learnable.data.curated import open_curated
 from learnable.data.errors import LearnableError
+from learnable.data.places import write_whole
 from learnable.data.records import Message, Prompt, Rollout, Sampling, Score
-from learnable.data.tables import write_whole
 from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
 from learnable.train.child import OnEvent, serve
 from learnable.verifiers.scoring import ScoreJob, ScoringPool

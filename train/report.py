@@ -9,7 +9,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
-from learnable.data.tables import write_whole
+from learnable.data.places import write_whole
 from learnable.train.evaluation import Evaluation, PromptResult
 from learnable.train.statistics import Interval, mean_interval, paired_difference, pass_at_k
 

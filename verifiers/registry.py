@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.verifiers.protocol import Verifier
+from learnable.verifiers.protocol import Verifier, verifier_time_limit
 
 # Imported on first use, so that asking for one verifier never loads another's dictionaries.
 VERIFIERS = {
@@ -16,6 +16,8 @@ VERIFIERS = {
     "poetry": "learnable.verifiers.poetry.verifier:PoetryVerifier",
     "programs": "learnable.verifiers.programs.verifier:ProgramVerifier",
 }
+# No judge of what a model writes: it only reads what the simulated engine drew.
+SIMULATED = {"simulated": "learnable.verifiers.simulated:SimulatedVerifier"}
 
 
 @cache
@@ -25,9 +27,10 @@ def find_verifier(name: str) -> Verifier:
     The object may be a verifier or a class that makes one without arguments. Raises `UnknownNameError`
     with the nearest names, or `LearnableError` when the import fails or yields something else.
     """
-    path = VERIFIERS.get(name, name)
+    known = VERIFIERS | SIMULATED
+    path = known.get(name, name)
     if ":" not in path:
-        raise UnknownNameError("verifier", name, VERIFIERS)
+        raise UnknownNameError("verifier", name, known)
     module_name, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), attribute)
@@ -36,4 +39,5 @@ def find_verifier(name: str) -> Verifier:
     verifier = found() if isinstance(found, type) else found
     if not isinstance(verifier, Verifier):
         raise LearnableError(f"verifier {name!r} is no verifier: it needs name, version, check_spec and score")
+    verifier_time_limit(verifier)  # a wrong one is found here, before any completion waits for it
     return verifier

@@ -15,10 +15,14 @@ from learnable.data.sources.counting import COUNTING
 from learnable.data.sources.family import Family, unknown_knob
 from learnable.data.sources.poetry import POETRY
 from learnable.data.sources.programs import PROGRAMS
+from learnable.data.sources.simulated import SIMULATED
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (ARITHMETIC, COMPARISON, COUNTING, POETRY, PROGRAMS)
 }
+# Nothing that a model could answer: in no default, only where it is named.
+ON_REQUEST: Mapping[str, Family] = {SIMULATED.name: SIMULATED}
+_KNOWN: Mapping[str, Family] = {**FAMILIES, **ON_REQUEST}
 
 
 def find_forms(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -41,9 +45,9 @@ def find_forms(names: Sequence[str]) -> list[tuple[str, str]]:
 
 def find_family(name: str) -> Family:
     """Return the family called `name`. Raises `UnknownNameError` with the nearest names."""
-    by_fold = {fold_name(known): family for known, family in FAMILIES.items()}
+    by_fold = {fold_name(known): family for known, family in _KNOWN.items()}
     if (family := by_fold.get(fold_name(name))) is None:
-        raise UnknownNameError("family", name, FAMILIES)
+        raise UnknownNameError("family", name, _KNOWN)
     return family
 
 
@@ -54,7 +58,7 @@ def builtin_prompts(
     seed: int = 0,
     knobs: Mapping[str, Any] | None = None,
 ) -> Iterator[Prompt]:
-    """Yield distinct prompts of the named forms and of the named families, or of everything when none is named.
+    """Yield distinct prompts of the named forms and of the named families, or of all `FAMILIES` when none is named.
 
     Families take turns, and inside a family its forms do, so every prefix is balanced; what runs dry
     leaves its turns to the others. `limit` is the total. `knobs` maps a knob's name (`largest`, or
@@ -63,7 +67,7 @@ def builtin_prompts(
     chosen = _choose(forms, families)
     settings = _settings(list(chosen), knobs or {})
     streams = (
-        _take_turns([FAMILIES[name].generate(form, seed, settings[name]) for form in form_names])
+        _take_turns([_KNOWN[name].generate(form, seed, settings[name]) for form in form_names])
         for name, form_names in chosen.items()
     )
     return islice(_take_turns(list(streams)), limit)
@@ -71,7 +75,7 @@ def builtin_prompts(
 
 def _form_names() -> dict[str, tuple[str, str]]:
     known = {}
-    for family in FAMILIES.values():
+    for family in _KNOWN.values():
         for alias, form in (*family.aliases.items(), *((form, form) for form in family.forms)):
             known[fold_name(alias)] = (family.name, form)
     for poem in poem_forms().values():
@@ -95,17 +99,15 @@ def _settings(families: Sequence[str], knobs: Mapping[str, Any]) -> dict[str, An
     values: dict[str, dict[str, Any]] = {name: {} for name in families}
     for full_name, value in knobs.items():
         owner, _, name = full_name.rpartition(".")
-        takers = [f for f in families if name in FAMILIES[f].knob_names() and owner in ("", f)]
+        takers = [f for f in families if name in _KNOWN[f].knob_names() and owner in ("", f)]
         if not takers:
             known = [
-                k
-                for f in families
-                for k in (*FAMILIES[f].knob_names(), *(f"{f}.{k}" for k in FAMILIES[f].knob_names()))
+                k for f in families for k in (*_KNOWN[f].knob_names(), *(f"{f}.{k}" for k in _KNOWN[f].knob_names()))
             ]
             raise unknown_knob(f"the chosen prompts ({', '.join(families)})", full_name, known)
         for taker in takers:
             values[taker][name] = value
-    return {name: FAMILIES[name].set_knobs(given) for name, given in values.items()}
+    return {name: _KNOWN[name].set_knobs(given) for name, given in values.items()}
 
 
 def _take_turns(streams: Iterable[Iterator[Prompt]]) -> Iterator[Prompt]:

@@ -1,22 +1,16 @@
-"""The command line: `find-learnable`, and `learnable find | train | verify | forms`."""
+"""The command line: `find-learnable`, and `learnable find | train | verify | forms | ledger`."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from learnable import options
 from learnable.console import open_shell
-from learnable.data.errors import LearnableError
-
-if TYPE_CHECKING:
-    from learnable.flows.settings import CurateSettings
+from learnable.ledger_cli import ledger_app
 
 # Only what `--help` needs is imported here: torch, vllm, trl, datasets and prefect wait inside their commands.
 
@@ -33,6 +27,8 @@ Examples:
   find-learnable --prompts questions.jsonl --verifier arithmetic
   find-learnable --prompts org/name --answer-column label --verifier choice
   find-learnable --form haiku --policy path/to/model --signal pass --json
+  find-learnable --engine server --base-url http://127.0.0.1:8000/v1 --base-url http://127.0.0.1:8001/v1
+  find-learnable --engine ray --ray-address auto --replicas 8 --store s3://bucket/store
 """
 VERIFY_HELP = """
 Score a file of completions with any verifier.
@@ -60,6 +56,7 @@ Examples:
 """
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the prompts a language model can learn from.")
+app.add_typer(ledger_app, name="ledger")
 find_app = typer.Typer(add_completion=False)
 
 
@@ -78,6 +75,14 @@ def find(
     policy: options.Policy = None,
     engine: options.Engine = "vllm",
     engine_arg: options.EngineArg = None,
+    base_url: options.BaseUrl = None,
+    served_model: options.ServedModel = None,
+    api_key_env: options.ApiKeyEnv = "OPENAI_API_KEY",
+    concurrency: options.Concurrency = 64,
+    request_timeout: options.RequestTimeout = 600.0,
+    engine_patience: options.EnginePatience = 300.0,
+    ray_address: options.RayAddress = None,
+    replicas: options.Replicas = 1,
     temperature: options.Temperature = 1.0,
     top_p: options.TopP = 1.0,
     max_tokens: options.MaxTokens = 256,
@@ -91,6 +96,8 @@ def find(
     store: options.Store = "learnable-store",
     name: options.Name = "",
     workers: options.Workers = None,
+    verifier_timeout: options.VerifierTimeout = None,
+    wait: options.Wait = True,
     then_train: options.ThenTrain = False,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
@@ -99,11 +106,12 @@ def find(
     """Find the prompts a policy can learn from."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet) as shell:
+        from learnable.asked import curate_settings, run_folder
         from learnable.flows.launch import run_curation
         from learnable.train.settings import TrainSettings
 
-        settings = _curate_settings(asked)
-        training = TrainSettings(curated="", output=_run_folder(settings.set_name)) if then_train else None
+        settings = curate_settings(asked)
+        training = TrainSettings(curated="", output=run_folder(settings.set_name)) if then_train else None
         shell.show_curation(run_curation(settings, training, use_prefect=prefect))
 
 
@@ -143,13 +151,14 @@ def train(
     """Train on a curated set."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet) as shell:
+        from learnable.asked import run_folder
         from learnable.flows.launch import run_training
         from learnable.train.settings import TrainSettings
 
         for name in ("prefect", "as_json", "quiet", "family"):
             asked.pop(name)
         asked["families"] = tuple(family or ())
-        asked["output"] = output or _run_folder(curated, resume)
+        asked["output"] = output or run_folder(curated, resume)
         shell.show_training(run_training(TrainSettings(**asked), use_prefect=prefect))
 
 
@@ -164,25 +173,25 @@ def verify(
 ) -> None:
     """Score a file of completions with any verifier."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
+        from learnable.asked import worker_count
         from learnable.verifiers.files import verify_file
         from learnable.verifiers.protocol import verifier_notice
         from learnable.verifiers.registry import find_verifier
 
         if notice := verifier_notice(find_verifier(verifier)):
             shell.progress.warn(notice)
-        summary = verify_file(verifier, input_path, output_path, _workers(workers), shell.progress.completions)
+        summary = verify_file(verifier, input_path, output_path, worker_count(workers), shell.progress.completions)
         shell.show_verified(asdict(summary) | {"output": str(output_path)})
 
 
 @app.command()
 def forms(as_json: options.AsJson = False) -> None:
-    """List the built-in families, their forms and their knobs."""
+    """List the built-in families, their forms and their knobs (`simulated` joins only where it is named)."""
     with open_shell(as_json=as_json, quiet=True) as shell:
-        from learnable.data.sources.builtin import FAMILIES
+        from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
 
-        shell.show_forms(
-            [{"family": f.name, "forms": list(f.forms), "knobs": list(f.knob_names())} for f in FAMILIES.values()]
-        )
+        families = {**FAMILIES, **ON_REQUEST}.values()
+        shell.show_forms([{"family": f.name, "forms": list(f.forms), "knobs": list(f.knob_names())} for f in families])
 
 
 def main() -> None:
@@ -193,56 +202,3 @@ def main() -> None:
 def find_command() -> None:
     """Run `find-learnable`."""
     find_app()
-
-
-def _curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
-    from learnable.data.records import Sampling
-    from learnable.filters.band import Band
-    from learnable.flows.settings import CurateSettings, PromptSettings
-
-    wanted = PromptSettings(
-        forms=tuple(asked["form"] or ()),
-        families=tuple(asked["family"] or ()),
-        location=asked["prompts"],
-        knobs=_pairs(asked["knob"], "--knob"),
-        **{key: asked[key] for key in ("prompt_column", "answer_column", "verifier", "dataset_split", "limit")},
-    )
-    return CurateSettings(
-        prompts=wanted,
-        engine_options={key: _literal(value) for key, value in _pairs(asked["engine_arg"], "--engine-arg").items()},
-        band=Band(asked["band"][0], asked["band"][1], min_std=asked["min_std"], signal=asked["signal"]),
-        sampling=Sampling(temperature=asked["temperature"], top_p=asked["top_p"], max_tokens=asked["max_tokens"]),
-        workers=_workers(asked["workers"]),
-        **{
-            key: asked[key]
-            for key in ("policy", "engine", "group_size", "truncated", "test_share", "seed", "store", "name")
-        },
-    )
-
-
-def _run_folder(curated: str, resume: bool = False) -> str:
-    parts = [part for part in Path(curated).parts if part not in ("/", ".", "..")]
-    name = "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
-    taken = len(list(Path("runs").glob(f"{name}-[0-9]*")))
-    return str(Path("runs") / f"{name}-{taken if resume and taken else taken + 1}")
-
-
-def _workers(asked: int | None) -> int:
-    return max(1, (os.cpu_count() or 1) // 4) if asked is None else asked
-
-
-def _pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
-    pairs = {}
-    for item in items or ():
-        name, separator, value = item.partition("=")
-        if not (name and separator):
-            raise LearnableError(f"{flag} {item!r} is not NAME=VALUE")
-        pairs[name] = value
-    return pairs
-
-
-def _literal(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text

@@ -23,6 +23,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 FILE_WIDTH = 100  # columns, where the output is no terminal
 MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
 HEADINGS = ("prompts", "mean", "within\nstd", "between\nstd", "zero-std\nshare", "pass@1", "kept", "rejected")
+MANY_FILES = 1000  # beyond this, looking things up takes seconds
 MEASURES = (
     ("mean reward", "mean_reward"),
     ("pass@1", "pass_at_1"),
@@ -59,7 +60,7 @@ class Shell:
         if "training" in report:
             self._line("")
             self.show_training(report["training"])
-        elif totals["train"]:
+        elif totals["train"] and report["engine"] != "simulated":
             self._line(f"next         learnable train --curated {report['curated']}")
 
     def show_training(self, report: Mapping[str, Any]) -> None:
@@ -93,6 +94,39 @@ class Shell:
         for family in families:
             table.add_row(family["name"], ", ".join(family["forms"]), ", ".join(family["knobs"]))
         self.out.print(table)
+
+    def show_ledger(self, holdings: Mapping[str, Any]) -> None:
+        """Show what a ledger holds."""
+        if self.as_json:
+            self._dump(holdings)
+            return
+        self.out.print(holdings_table(holdings))
+        self._line(
+            f"\n{holdings['rollouts']:,} rollouts of {holdings['prompts']:,} prompts, {holdings['tokens']:,} tokens; "
+            f"{holdings['bytes']:,} bytes in {holdings['files']:,} files"
+        )
+        self._line(f"scored by    {', '.join(holdings['verifiers']) or 'nothing yet'}")
+        if holdings["files"] > MANY_FILES:
+            self._line(f"next         learnable ledger compact --store {holdings['store']}")
+
+    def show_damage(self, damaged: Sequence[Mapping[str, Any]]) -> None:
+        """Show which files were set aside."""
+        if self.as_json:
+            self._dump({"damaged": damaged})
+            return
+        for file in damaged:
+            self._line(f"damaged      {file['file']}: {file['why']}\n             set aside as {file['moved_to']}")
+        if damaged:
+            self._line("What they held counts as missing: the command that made it makes it again, and nothing else.")
+        else:
+            self._line("every file is as it was written")
+
+    def show_compacted(self, files: Mapping[str, int]) -> None:
+        """Show how many files there were and are."""
+        if self.as_json:
+            self._dump(files)
+        else:
+            self._line(f"{files['files_before']:,} files before, {files['files_after']:,} now")
 
     def _line(self, text: str) -> None:
         self.out.print(text, highlight=False, soft_wrap=True, markup=False)
@@ -153,6 +187,17 @@ def forms_table(report: Mapping[str, Any]) -> Table:
         for form in report["forms"]:
             if form["family"] == family["family"]:
                 table.add_row(f"  {form['form']}" if several else form["form"], *_cells(form))
+    return table
+
+
+def holdings_table(holdings: Mapping[str, Any]) -> Table:
+    """Return the table of a ledger's policies and samplings."""
+    table = Table("policy", "sampling", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    keys = ("prompts", "rollouts", "tokens", "files")
+    for heading in keys:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for part in holdings["parts"]:
+        table.add_row(part["policy"], part["sampling"], *(f"{part[key]:,}" for key in keys))
     return table
 
 

@@ -13,6 +13,7 @@ def _option(panel: str) -> Any:
 
 prompts = _option("Which prompts")
 policy = _option("Which policy")
+engine = _option("What samples it")
 decision = _option("What is kept")
 output = _option("Where it goes")
 
@@ -27,8 +28,18 @@ Knob = Annotated[list[str] | None, prompts(help="A generator's knob, such as ari
 Limit = Annotated[int | None, prompts(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")]
 
 Policy = Annotated[str | None, policy(help="Model folder or hub id. (default: the bundled policy)")]
-Engine = Annotated[str, policy(help="What samples the policy.")]
-EngineArg = Annotated[list[str] | None, policy(help="For vllm.LLM, such as tensor_parallel_size=8; repeatable.")]
+Engine = Annotated[str, engine(help="What samples the policy: vllm (in this process), server, ray or simulated.")]
+EngineArg = Annotated[list[str] | None, engine(help="For vllm.LLM, such as tensor_parallel_size=8; repeatable.")]
+BaseUrl = Annotated[
+    list[str] | None, engine(help="server: an OpenAI-compatible endpoint; repeatable, shares the work.")
+]
+ServedModel = Annotated[str | None, engine(help="server: the model's name there. (default: the only one)")]
+ApiKeyEnv = Annotated[str, engine(help="server: the environment variable that holds the key.")]
+Concurrency = Annotated[int, engine(help="server: groups under way at each endpoint.")]
+RequestTimeout = Annotated[float, engine(help="server: seconds one group may take.")]
+EnginePatience = Annotated[float, engine(help="server: seconds without any answer before giving up.")]
+RayAddress = Annotated[str | None, engine(help="ray: the cluster's address. (default: RAY_ADDRESS, or a local one)")]
+Replicas = Annotated[int, engine(help="ray: copies of the policy.")]
 Temperature = Annotated[float, policy(help="Sampling temperature; use the one you train with.")]
 TopP = Annotated[float, policy(help="Nucleus sampling.")]
 MaxTokens = Annotated[int, policy(help="Most tokens of a completion.")]
@@ -41,9 +52,14 @@ Truncated = Annotated[str, decision(help="Completions that ran out of tokens: co
 TestShare = Annotated[float, decision(help="Share of each form held out from training.")]
 Seed = Annotated[int, decision(help="Seed of prompts, rollouts and splits.")]
 
-Store = Annotated[str, output(help="Folder of rollouts, scores and curated sets.")]
+Store = Annotated[str, output(help="Folder or URL (s3://...) of rollouts, scores and curated sets.")]
+LedgerStore = Annotated[str, typer.Option("--store", help="Folder or URL of the store.")]
+Wait = Annotated[bool, output("--wait/--no-wait", help="Wait for another run that writes the store, or stop.")]
 Name = Annotated[str, output(help="Name of the curated set. (default: from what was asked)")]
 Workers = Annotated[int | None, output(help="Processes that score. (default: one for four cores)")]
+VerifierTimeout = Annotated[
+    float | None, output(help="Seconds that scoring one completion may take. (default: the verifier's own)")
+]
 ThenTrain = Annotated[bool, output("--then-train", help="Train on the result, as `learnable train` does by default.")]
 UsePrefect = Annotated[bool, output("--prefect/--no-prefect", help="Run as a Prefect flow, or as plain functions.")]
 AsJson = Annotated[bool, output("--json", help="Print one JSON object on stdout and nothing else there.")]

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 from learnable.data.curated import open_curated
-from learnable.data.errors import LearnableError
+from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Silence, watched_by
-from learnable.data.records import Rollout, Sampling
+from learnable.data.records import Sampling
 from learnable.data.store import Store
 from learnable.flows.engines import use_engine
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.protocol import Answer, GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine
 
 SCRIPT = {"always": ["yes"], "never": ["no"], **{f"sometimes {i}": ["yes", "no"] for i in range(8)}}
@@ -34,7 +34,7 @@ class CountingEngine(ScriptedEngine):
         self.policy_id = policy_id
         self.asked: list[GroupRequest] = []
 
-    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[list[Rollout]]:
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         listed = list(requests)
         self.asked.extend(listed)
         return super().generate(listed, sampling)
@@ -43,7 +43,7 @@ class CountingEngine(ScriptedEngine):
 class InterruptedEngine(CountingEngine):
     """Is stopped by Ctrl-C after three groups."""
 
-    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[list[Rollout]]:
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         for number, group in enumerate(super().generate(requests, sampling)):
             if number == 3:
                 raise KeyboardInterrupt
@@ -113,7 +113,7 @@ def test_an_interrupt_loses_no_finished_group(
     settings: CurateSettings, engine_of: Callable[..., CountingEngine]
 ) -> None:
     broken = engine_of(InterruptedEngine)
-    with use_engine(broken, settings), pytest.raises(KeyboardInterrupt):
+    with use_engine(broken, settings), pytest.raises(InterruptedRunError, match="48 new rollouts are safe"):
         run_pipeline(settings)
     assert not Store(settings.store).curated.exists()
     again = engine_of()

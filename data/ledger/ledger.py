@@ -1,0 +1,180 @@
+"""What was paid for and what was said of it: asked before anything is generated or scored.
+
+<root>/rollouts/<policy>/<sampling>/*.parquet
+<root>/scores/<policy>/<sampling>/<verifier>@<version>/*.parquet
+
+A rollout's key is its prompt, the policy's weights, the sampling, the cap on tokens and its index; a score's is the
+rollout with the verifier and its version, the spec being part of the prompt. Rows are only ever added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+import polars as pl
+import pyarrow as pa
+from upath import UPath
+
+from learnable.data.errors import LearnableError
+from learnable.data.ledger.outbox import Outbox
+from learnable.data.ledger.partition import DamagedFileError, Partition
+from learnable.data.ledger.quarantine import quarantine
+from learnable.data.progress import progress
+from learnable.data.records import Rollout, Sampling, Score
+from learnable.data.schemas import ROLLOUTS, SCORES
+from learnable.data.tables import rollouts_table, scores_table
+
+T = TypeVar("T")
+HONEST = ("scored", "truncated")
+HELD = ("rollout_id", "prompt_id", "rollout_index", "max_tokens", "seed", "finish_reason", "num_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One policy under one sampling: what rollouts must share to be in one group."""
+
+    policy_id: str
+    sampling: Sampling
+
+    @property
+    def folder(self) -> str:
+        """Where its rows are."""
+        return f"{quote(self.policy_id, safe='@')}/{self.sampling.sampling_id}"
+
+
+ScoreRow = tuple[Rollout, str, Score]  # with the verifier's name
+
+
+class Ledger:
+    """The rollouts and scores of a store. Appending is for the holder of the store's lock."""
+
+    def __init__(self, root: UPath) -> None:
+        self.root = root
+        self._outbox = Outbox(root)
+        self._partitions: dict[str, Partition] = {}
+        self._still_held: Callable[[], None] = _not_held
+
+    def append_rollouts(self, draw: Draw, rollouts: Sequence[Rollout]) -> None:
+        """Make a chunk of rollouts durable. Raises `LearnableError` when it is not, or the store is full after it."""
+        self._append(f"rollouts/{draw.folder}", rollouts_table(rollouts))
+
+    def append_scores(self, draw: Draw, versions: Mapping[str, str], scores: Iterable[ScoreRow]) -> None:
+        """Make a chunk of scores durable; `versions` are those of the verifiers."""
+        for verifier, rows in _by_verifier(scores).items():
+            self._append(_scores_folder(draw, verifier, versions), scores_table(rows, verifier, versions[verifier]))
+
+    def find_rollouts(self, draw: Draw, prompt_ids: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return what is held for these prompts, without the texts: rollouts that stand, and those to be drawn again.
+
+        Both have the columns `HELD` and at most one row a prompt and index, the one written first. A rollout
+        stands under the cap on tokens that is asked for if it would be the same under it: it ended by itself within the
+        cap, or was cut at that very cap. Of an index without one, the first rollout is to be drawn again, by its seed.
+        """
+        rows = self._select(f"rollouts/{draw.folder}", prompt_ids, HELD, ROLLOUTS)
+        cap = draw.sampling.max_tokens
+        ended, cut = pl.col("finish_reason") == "stop", pl.col("finish_reason") == "length"
+        stands = (ended & (pl.col("num_tokens") <= cap)) | (cut & (pl.col("max_tokens") == cap))
+        key = ["prompt_id", "rollout_index"]
+        held = rows.filter(stands).unique(key, keep="first", maintain_order=True)
+        others = rows.filter(~stands).unique(key, keep="first", maintain_order=True)
+        return held, others.join(held, on=key, how="anti", maintain_order="left")
+
+    def read_completions(self, draw: Draw, held: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Yield the whole rows of rollouts that `find_rollouts` found, a file at a time."""
+        wanted = held.select("rollout_id").unique()
+        ids = pa.array(held["prompt_id"].unique().to_list(), pa.string())
+        for table in self._partition(f"rollouts/{draw.folder}").select(ids, ROLLOUTS.names):
+            rows = _frame(table).join(wanted, on="rollout_id", how="semi", maintain_order="left")
+            wanted = wanted.join(rows, on="rollout_id", how="anti")  # each once, the one written first
+            yield rows
+
+    def find_scores(self, draw: Draw, held: pl.DataFrame, versions: Mapping[str, str]) -> pl.DataFrame:
+        """Return the honest scores of rollouts by these verifier versions: one row a rollout and verifier.
+
+        Verifier errors are left out: a verifier that failed is asked again.
+        """
+        ids = held["prompt_id"].unique().to_list()
+        found = [
+            self._select(_scores_folder(draw, verifier, versions), ids, SCORES.names, SCORES) for verifier in versions
+        ]
+        return (
+            pl.concat(found or [_frame(SCORES.empty_table())])
+            .filter(pl.col("verdict").is_in(HONEST))
+            .join(held.select("rollout_id"), on="rollout_id", how="semi", maintain_order="left")
+            .unique(["rollout_id", "verifier"], keep="first", maintain_order=True)
+        )
+
+    def partitions(self, table: str) -> list[Partition]:
+        """Return the parts of `rollouts` or `scores`."""
+        folders = {path.parent for path in (self.root / table).rglob("*.parquet")}
+        return [Partition(folder) for folder in sorted(folders, key=str)]
+
+    def open(self, still_held: Callable[[], None]) -> None:
+        """Get ready to write: keep room for a chunk, and bring in what an earlier run could not write.
+
+        `still_held` raises when the store's lock was lost; nothing is written after that.
+        """
+        self._still_held = still_held
+        self._partitions.clear()
+        if delivered := self._outbox.deliver():
+            progress().note(f"{delivered} chunks that could not be written earlier are in {self.root} now")
+        self._outbox.reserve()
+
+    def close(self) -> None:
+        """Give the kept room back."""
+        self._outbox.release()
+
+    def _append(self, folder: str, table: pa.Table) -> None:
+        if table.num_rows:
+            self._outbox.append(self._partition(folder), table, self._still_held)
+
+    def _select(
+        self, folder: str, prompt_ids: Sequence[str], columns: Sequence[str], schema: pa.Schema
+    ) -> pl.DataFrame:
+        ids = pa.array(sorted(set(prompt_ids)), pa.string())
+        partition = self._partition(folder)
+        empty = schema.empty_table().select(list(columns))
+        return self._undamaged(lambda: _frame(pa.concat_tables([empty, *partition.select(ids, columns)])))
+
+    def _undamaged(self, read: Callable[[], T]) -> T:
+        """Read; set a damaged file aside, say so, and read again: what it held is owed."""
+        while True:
+            try:
+                return read()
+            except DamagedFileError as damage:
+                moved = quarantine(self.root, damage.chunk)
+                progress().warn(f"{damage}; set aside as {moved}, its rows count as missing and are made again")
+            except FileNotFoundError as error:
+                raise LearnableError(
+                    f"the ledger in {str(self.root)!r} changed while it was read ({error}): try again"
+                ) from error
+
+    def _partition(self, folder: str) -> Partition:
+        if folder not in self._partitions:
+            self._partitions[folder] = Partition(self.root / folder)
+        return self._partitions[folder]
+
+
+def _not_held() -> None:
+    raise RuntimeError("appending to a ledger needs Store.hold()")
+
+
+def _scores_folder(draw: Draw, verifier: str, versions: Mapping[str, str]) -> str:
+    return f"scores/{draw.folder}/{quote(verifier, safe='')}@{quote(versions[verifier], safe='')}"
+
+
+def _by_verifier(scores: Iterable[ScoreRow]) -> dict[str, list[tuple[Rollout, Score]]]:
+    grouped: dict[str, list[tuple[Rollout, Score]]] = {}
+    for rollout, verifier, score in scores:
+        grouped.setdefault(verifier, []).append((rollout, score))
+    return grouped
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError("a table is a frame")
+    return frame

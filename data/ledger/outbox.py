@@ -1,0 +1,110 @@
+"""What becomes of a paid chunk when the store cannot take it: room kept for it, or a folder that is not the store's."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Callable
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from upath import UPath
+
+from learnable.data.errors import LearnableError
+from learnable.data.ledger.partition import Partition, encode
+from learnable.data.places import cache_folder, local_path, put
+from learnable.data.records import content_id
+
+RESERVED_BYTES = 16 << 20  # a chunk of 1,024 long completions and its scores, compressed
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+class StoreFullError(LearnableError):
+    """The store has no room left; what was to be written is written, in the room that was kept for it."""
+
+
+class Outbox:
+    """Appends to a store's partitions, so that a chunk that was paid for survives a full disk or a store out of reach."""
+
+    def __init__(self, root: UPath) -> None:
+        self.root = root
+        path = local_path(root)
+        self.folder = cache_folder() / "unsaved" / content_id(str(path.absolute() if path else root))
+        self._reserve = path / ".reserve" if path else None
+
+    def reserve(self) -> None:
+        """Keep room for one more chunk while a run goes on. Raises `LearnableError` where there is none, before paying."""
+        if self._reserve is None:
+            return
+        try:
+            with self._reserve.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, RESERVED_BYTES)
+        except OSError as error:
+            self.release()
+            raise LearnableError(
+                f"store {str(self.root)!r} has no room for a chunk of rollouts ({error.strerror}): free "
+                f"{RESERVED_BYTES >> 20} MiB there, or choose another --store"
+            ) from error
+
+    def release(self) -> bool:
+        """Give the kept room back; return whether there was any."""
+        held = self._reserve is not None and self._reserve.exists()
+        if held and self._reserve is not None:
+            self._reserve.unlink()
+        return held
+
+    def append(self, partition: Partition, table: pa.Table, still_held: Callable[[], None]) -> None:
+        """Append, whatever it takes; `still_held` raises when another writer has taken the store.
+
+        Raises `StoreFullError` when that took the last room, and `LearnableError` when the rows had to be left
+        outside the store, or are lost.
+        """
+        try:
+            still_held()
+            partition.append(table)
+            return
+        except (OSError, LearnableError) as error:
+            failure = error
+        if getattr(failure, "errno", None) in NO_ROOM and self.release():
+            self._append_to_the_last(partition, table)
+        self._keep(partition, table, failure)
+
+    def deliver(self) -> int:
+        """Bring the chunks that are kept outside into the store; return how many. Raises `LearnableError`."""
+        kept = sorted(self.folder.glob("*/*.parquet"))
+        for path in kept:
+            try:
+                Partition(self.root / unquote(path.parent.name)).append(pq.read_table(io.BytesIO(path.read_bytes())))
+            except OSError as error:
+                raise LearnableError(f"{self._cannot(error)}: {str(path)!r} still waits to be brought in") from error
+            path.unlink()
+        return len(kept)
+
+    def _append_to_the_last(self, partition: Partition, table: pa.Table) -> None:
+        try:
+            partition.append(table)
+        except OSError as error:
+            self._keep(partition, table, error)
+        raise StoreFullError(
+            f"store {str(self.root)!r} is full: everything that was paid for is in it; free some room, then the "
+            "same command goes on from there"
+        )
+
+    def _keep(self, partition: Partition, table: pa.Table, failure: Exception) -> None:
+        folder = partition.folder.path.removeprefix(self.root.path).strip("/")
+        name, data = encode(table, 0, 0)
+        place = self.folder / quote(folder, safe="") / name
+        cannot = self._cannot(failure)
+        try:
+            put(UPath(place), data)
+        except OSError as error:
+            raise LearnableError(f"{cannot}, nor can {str(place)!r}: {table.num_rows:,} rows are lost") from error
+        raise LearnableError(
+            f"{cannot}: {table.num_rows:,} rows are kept in {str(place.parent)!r}; the next command that can write the "
+            "store brings them in and goes on"
+        )
+
+    def _cannot(self, failure: Exception) -> str:
+        return f"store {str(self.root)!r} cannot be written ({getattr(failure, 'strerror', None) or failure})"

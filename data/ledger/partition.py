@@ -1,0 +1,170 @@
+"""One grow-only part of a table: numbered, immutable Parquet files whose names hold their checksums.
+
+    00000000-00000041-3f9a0c1d2b4e5f60.parquet    numbers 0 to 41, merged
+    00000042-00000042-9c8b7a6d5e4f3021.parquet    number 42, as it was written
+
+Numbers count up and never come from a clock. A file whose range holds another's replaces it: so merging may be
+killed at any moment, and readers see each row once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from upath import UPath
+
+from learnable.data.places import put
+from learnable.data.tables import parquet_bytes
+
+T = TypeVar("T")
+
+READERS = 4
+_NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
+
+
+class DamagedFileError(Exception):
+    """A file whose content is not what was written."""
+
+    def __init__(self, chunk: Chunk, why: str) -> None:
+        super().__init__(f"{chunk.path} is damaged: {why}")
+        self.chunk = chunk
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One file: where it is, the numbers it covers, the first 16 hex digits of its SHA-256."""
+
+    path: UPath
+    first: int
+    last: int
+    digest: str
+
+    def read(self) -> pq.ParquetFile:
+        """Return the verified file. Raises `DamagedFileError`; a file that reads well the second time is well."""
+        data = self.path.read_bytes()
+        if _digest(data) != self.digest:
+            data = self.path.read_bytes()
+        if (found := _digest(data)) != self.digest:
+            raise DamagedFileError(self, f"its SHA-256 begins with {found}, not {self.digest} ({len(data):,} bytes)")
+        return pq.ParquetFile(pa.BufferReader(data), read_dictionary=["prompt_id"])
+
+    def covers(self, other: Chunk) -> bool:
+        """Whether this file holds what the other one does, and more."""
+        wider = self.last - self.first > other.last - other.first
+        return wider and self.first <= other.first and other.last <= self.last
+
+
+class Partition:
+    """The files of one folder. Only the holder of the store's lock appends."""
+
+    def __init__(self, folder: UPath) -> None:
+        self.folder = folder
+        self._next: int | None = None  # so that an append costs the same however many files there are
+
+    def chunks(self) -> list[Chunk]:
+        """Return the files that count, oldest first."""
+        return _split(self._listed())[0]
+
+    def replaced(self) -> list[Chunk]:
+        """Return the files that a merged one holds already."""
+        return _split(self._listed())[1]
+
+    def append(self, table: pa.Table) -> None:
+        """Make the rows durable. Raises `OSError` when they are not."""
+        if self._next is None:
+            self._next = max((chunk.last + 1 for chunk in self._listed()), default=0)
+        self.write(table, self._next, self._next)
+        self._next += 1
+
+    def write(self, table: pa.Table, first: int, last: int) -> Chunk:
+        """Write one file that covers the numbers `first` to `last`."""
+        name, data = encode(table, first, last)
+        put(self.folder / name, data)
+        return _parse(self.folder / name)
+
+    def select(self, prompt_ids: pa.Array, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield, file by file and oldest first, the rows of these prompts. Memory holds a few files at a time.
+
+        Raises `DamagedFileError`.
+        """
+        tables = read_in_order(self.chunks(), lambda chunk: _select(chunk, prompt_ids, columns))
+        yield from (table for table in tables if table.num_rows)
+
+    def _listed(self) -> list[Chunk]:
+        try:
+            names = [path.name for path in self.folder.iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [_parse(self.folder / name) for name in names if _NAME.fullmatch(name)]
+
+
+def encode(table: pa.Table, first: int, last: int) -> tuple[str, bytes]:
+    """Return the name and the bytes of a file."""
+    data = parquet_bytes(table)
+    return f"{first:08d}-{last:08d}-{_digest(data)}.parquet", data
+
+
+def read_in_order(chunks: Iterable[Chunk], read: Callable[[Chunk], T]) -> Iterator[T]:
+    """Yield `read(chunk)` of each chunk, in order, while a few of the next ones are being read."""
+    with ThreadPoolExecutor(READERS, thread_name_prefix="ledger") as pool:
+        pending: deque[Future[T]] = deque()
+        for chunk in chunks:
+            pending.append(pool.submit(read, chunk))
+            if len(pending) >= READERS:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def whole_table(chunk: Chunk) -> pa.Table:
+    """Return every row of a file. Raises `DamagedFileError`."""
+    return _plain(chunk.read().read())
+
+
+def _select(chunk: Chunk, prompt_ids: pa.Array, columns: Sequence[str]) -> pa.Table:
+    file = chunk.read()
+    wanted = _mask(file.read(columns=["prompt_id"]).column(0), prompt_ids)
+    if not pc.any(wanted).as_py():
+        return file.schema_arrow.empty_table()
+    return _plain(file.read(columns=list(columns)).select(columns).filter(wanted))
+
+
+def _mask(prompt_id: pa.ChunkedArray, wanted: pa.Array) -> pa.ChunkedArray:
+    """Look each distinct prompt up once: a group's rows share theirs."""
+    parts = [pc.take(pc.is_in(part.dictionary, value_set=wanted), part.indices) for part in prompt_id.chunks]
+    return pa.chunked_array(parts, pa.bool_())
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Return the table with its dictionary column as text."""
+    index = table.schema.get_field_index("prompt_id")
+    return table if index < 0 else table.set_column(index, "prompt_id", table["prompt_id"].cast(pa.string()))
+
+
+def _split(chunks: Collection[Chunk]) -> tuple[list[Chunk], list[Chunk]]:
+    current: list[Chunk] = []
+    replaced: list[Chunk] = []
+    for chunk in sorted(chunks, key=lambda c: (c.first, -c.last, c.digest)):
+        (replaced if current and current[-1].covers(chunk) else current).append(chunk)
+    return current, replaced
+
+
+def _parse(path: UPath) -> Chunk:
+    match = _NAME.fullmatch(path.name)
+    if match is None:
+        raise ValueError(f"{path} is no chunk")
+    return Chunk(path, int(match[1]), int(match[2]), match[3])
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -1,0 +1,81 @@
+"""Chunks on their way to the disk, in a thread that Ctrl-C does not reach: rollouts first, then their scores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from learnable.data.ledger.ledger import Draw, Ledger, ScoreRow
+from learnable.data.records import Rollout
+
+CHUNK_ROLLOUTS = 1024  # durable at once
+CHUNK_SECONDS = 10.0  # and never later than this after the first of them
+
+
+class ChunkWriter:
+    """Writes what is added to it in chunks. A score never reaches the ledger before its rollout.
+
+    A failed write is raised at the next call.
+    """
+
+    def __init__(self, ledger: Ledger, draw: Draw, versions: Mapping[str, str]) -> None:
+        self.ledger = ledger
+        self.draw = draw
+        self.versions = versions
+        self.saved = 0
+        self._rollouts: list[Rollout] = []
+        self._scores: list[ScoreRow] = []
+        self._due = 0.0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="chunks")
+        self._writing: Future[None] | None = None
+
+    def add(self, rollouts: Sequence[Rollout]) -> None:
+        """Take a finished group."""
+        if not self._rollouts:
+            self._due = time.monotonic() + CHUNK_SECONDS
+        self._rollouts.extend(rollouts)
+        if len(self._rollouts) >= CHUNK_ROLLOUTS or time.monotonic() >= self._due:
+            self._start()
+
+    def add_scores(self, scores: Sequence[ScoreRow]) -> None:
+        """Take scores of rollouts that were added before, or are in the ledger already. They wait for a chunk of those."""
+        self._scores.extend(scores)
+        if len(self._scores) >= 2 * CHUNK_ROLLOUTS:
+            self._start()
+
+    def flush(self) -> None:
+        """Make everything durable that was added. Raises `LearnableError` when it is not."""
+        self._start()
+        self._wait()
+
+    def close(self) -> None:
+        """Flush, and let the thread go."""
+        try:
+            self.flush()
+        finally:
+            self._thread.shutdown()
+
+    def _start(self) -> None:
+        self._wait()
+        self._writing = self._thread.submit(self._write)
+
+    def _wait(self) -> None:
+        """Wait for the chunk on its way. An interrupt ends the waiting and not the writing."""
+        if self._writing is not None:
+            wait([self._writing])
+            writing, self._writing = self._writing, None
+            writing.result()
+
+    def _write(self) -> None:
+        scores = self._scores[:]  # before the rollouts: so those of these scores are among them, or saved already
+        rollouts = self._rollouts[:]
+        try:
+            self.ledger.append_rollouts(self.draw, rollouts)
+            self.saved += len(rollouts)
+        finally:  # the ledger has done what can be done
+            del self._rollouts[: len(rollouts)]
+        try:
+            self.ledger.append_scores(self.draw, self.versions, scores)
+        finally:
+            del self._scores[: len(scores)]

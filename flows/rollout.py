@@ -1,0 +1,70 @@
+"""Rolling out: every owed rollout is asked of the engine until it is there, refused, or the engine is given up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
+from learnable.flows.collect import Collection
+from learnable.flows.engines import drop_engine, engine_for
+from learnable.flows.owed import Owed
+from learnable.flows.settings import CurateSettings
+from learnable.rollouts.protocol import Answer, EngineError, Refusal
+
+ATTEMPTS = 4  # at an engine that yields nothing in between
+FIRST_DELAY = 1.0  # seconds, doubled after each failure
+
+
+class RollOut:
+    """One run's way through what is owed."""
+
+    def __init__(self, collection: Collection, owed: Iterable[Owed], settings: CurateSettings) -> None:
+        self.collection = collection
+        self.settings = settings
+        self.owed = {(o.prompt.prompt_id, o.first): o for o in owed}
+        self.total = sum(o.count for o in self.owed.values())
+        self.done = self.tokens = self.failures = 0
+
+    def run(self) -> None:
+        """Ask for everything that is owed; an engine that fails is started anew, after growing pauses.
+
+        Raises `LearnableError` when it fails `ATTEMPTS` times without an answer in between: what is still owed is
+        not scored, and stays owed.
+        """
+        while self.owed:
+            try:
+                self._ask()
+            except EngineError as error:
+                self._pause(error)
+
+    def _ask(self) -> None:
+        requests = (owed.request(self.settings.seed) for owed in list(self.owed.values()))
+        for answer in engine_for(self.settings).generate(requests, self.settings.sampling):
+            self._take(answer)
+        if self.owed:
+            raise EngineError(f"the engine left {len(self.owed)} groups unanswered")
+
+    def _take(self, answer: Answer) -> None:
+        self.done += self.collection.take(answer)
+        self.failures = 0
+        if isinstance(answer, Refusal):
+            del self.owed[answer.request.prompt.prompt_id, answer.request.first_index]
+            return
+        del self.owed[answer[0].prompt_id, min(rollout.rollout_index for rollout in answer)]
+        self.tokens += sum(rollout.num_tokens for rollout in answer)
+        progress().rollouts(self.done, self.total, self.tokens)
+
+    def _pause(self, error: EngineError) -> None:
+        drop_engine(self.settings)
+        self.failures += 1
+        if self.failures == ATTEMPTS:
+            raise LearnableError(
+                f"the engine failed {ATTEMPTS} times in a row, last with: {error}. {self.done:,} rollouts of this run are "
+                f"in {self.settings.store}; {self.total - self.done:,} are still owed and were not scored: the same "
+                "command goes on from there"
+            ) from error
+        delay = FIRST_DELAY * 2 ** (self.failures - 1)
+        progress().warn(f"{error}; the engine is asked again in {delay:g} s for {len(self.owed)} groups")
+        time.sleep(delay)

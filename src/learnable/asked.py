@@ -1,0 +1,87 @@
+"""Turns what was typed on the command line into settings."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Sampling
+from learnable.filters.band import Band
+from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+
+
+def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
+    """Return the settings of a curation. Raises `LearnableError` for what cannot work."""
+    wanted = PromptSettings(
+        forms=tuple(asked["form"] or ()),
+        families=tuple(asked["family"] or ()),
+        location=asked["prompts"],
+        knobs=_pairs(asked["knob"], "--knob"),
+        **{key: asked[key] for key in ("prompt_column", "answer_column", "verifier", "dataset_split", "limit")},
+    )
+    return CurateSettings(
+        prompts=wanted,
+        engine=_engine_settings(asked),
+        band=Band(asked["band"][0], asked["band"][1], min_std=asked["min_std"], signal=asked["signal"]),
+        sampling=Sampling(temperature=asked["temperature"], top_p=asked["top_p"], max_tokens=asked["max_tokens"]),
+        workers=worker_count(asked["workers"]),
+        **{
+            key: asked[key]
+            for key in (
+                "policy",
+                "group_size",
+                "truncated",
+                "test_share",
+                "seed",
+                "store",
+                "name",
+                "verifier_timeout",
+                "wait",
+            )
+        },
+    )
+
+
+def _engine_settings(asked: Mapping[str, Any]) -> EngineSettings:
+    keys = ("served_model", "api_key_env", "concurrency", "request_timeout", "ray_address", "replicas")
+    return EngineSettings(
+        name=asked["engine"],
+        options={key: _literal(value) for key, value in _pairs(asked["engine_arg"], "--engine-arg").items()},
+        base_urls=tuple(asked["base_url"] or ()),
+        patience=asked["engine_patience"],
+        **{key: asked[key] for key in keys},
+    )
+
+
+def run_folder(curated: str, resume: bool = False) -> str:
+    """Return `runs/NAME-N`: the next one, or the last one to resume."""
+    parts = [part for part in Path(curated).parts if part not in ("/", ".", "..")]
+    name = "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
+    taken = len(list(Path("runs").glob(f"{name}-[0-9]*")))
+    return str(Path("runs") / f"{name}-{taken if resume and taken else taken + 1}")
+
+
+def worker_count(asked: int | None) -> int:
+    """Return how many processes score: one for four cores unless told otherwise."""
+    return max(1, (os.cpu_count() or 1) // 4) if asked is None else asked
+
+
+def _pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
+    pairs = {}
+    for item in items or ():
+        name, separator, value = item.partition("=")
+        if not (name and separator):
+            raise LearnableError(f"{flag} {item!r} is not NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

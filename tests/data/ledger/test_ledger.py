@@ -1,0 +1,132 @@
+"""What is found again, and under which cap on tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.data.records import Rollout, Score
+from learnable.data.store import Store
+from tests.data.ledger.rollouts_for_tests import DRAW, rollout, under
+
+VERSIONS = {"poetry": "1"}
+
+
+def test_rollouts_come_back_as_they_went(store: Store) -> None:
+    written = [rollout(index) for index in range(3)]
+    store.ledger.append_rollouts(DRAW, written)
+    store.ledger.append_rollouts(DRAW, [rollout(prompt="other")])
+    held, redrawn = store.ledger.find_rollouts(DRAW, ["p0"])
+    assert redrawn.is_empty()
+    [rows] = store.ledger.read_completions(DRAW, held)
+    assert [Rollout(**row) for row in rows.drop("rollout_id").to_dicts()] == written
+    assert held["rollout_id"].to_list() == [one.rollout_id for one in written]
+
+
+def test_another_policy_or_temperature_has_rollouts_of_its_own(store: Store) -> None:
+    store.ledger.append_rollouts(DRAW, [rollout()])
+    other = type(DRAW)("other", DRAW.sampling)
+    warmer = type(DRAW)(DRAW.policy_id, type(DRAW.sampling)(temperature=1.5, max_tokens=64))
+    assert all(store.ledger.find_rollouts(draw, ["p0"])[0].is_empty() for draw in (other, warmer))
+
+
+@pytest.mark.parametrize(
+    ("written", "cap", "stands"),
+    [
+        (rollout(end="stop", tokens=60), 64, True),
+        (rollout(end="stop", tokens=60), 128, True),  # it ended by itself
+        (rollout(end="stop", tokens=60), 32, False),  # it would have been cut
+        (rollout(end="stop", tokens=20), 32, True),
+        (rollout(end="length", tokens=64), 64, True),  # as it was cut
+        (rollout(end="length", tokens=64), 128, False),  # it may go on
+        (rollout(end="length", tokens=64), 32, False),
+    ],
+)
+def test_a_rollout_stands_where_it_would_be_the_same(store: Store, written: Rollout, cap: int, stands: bool) -> None:
+    store.ledger.append_rollouts(DRAW, [written])
+    held, redrawn = store.ledger.find_rollouts(under(cap), ["p0"])
+    assert (held.height, redrawn.height) == ((1, 0) if stands else (0, 1))
+    if not stands:
+        assert redrawn["seed"].to_list() == [100]
+
+
+def test_a_longer_draw_takes_the_place_of_the_cut_one_only_under_its_cap(store: Store) -> None:
+    store.ledger.append_rollouts(DRAW, [rollout(end="length", tokens=64)])
+    store.ledger.append_rollouts(under(128), [rollout(tokens=100, cap=128)])
+    for cap in (64, 128):
+        held, redrawn = store.ledger.find_rollouts(under(cap), ["p0"])
+        assert held["max_tokens"].to_list() == [cap]
+        assert redrawn.is_empty()
+
+
+def test_the_first_that_was_written_counts(store: Store) -> None:
+    first = rollout(tokens=2)
+    store.ledger.append_rollouts(DRAW, [first])
+    store.ledger.append_rollouts(under(128), [rollout(tokens=3, cap=128)])
+    held, _ = store.ledger.find_rollouts(under(128), ["p0"])
+    assert held["rollout_id"].to_list() == [first.rollout_id]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([16, 32, 64]), st.integers(1, 64)), max_size=12))
+def test_what_stands_and_what_is_drawn_again_equal_a_plain_loop(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[int, int, int]]
+) -> None:
+    written = [
+        rollout(index, end="length" if tokens >= cap else "stop", tokens=min(tokens, cap), cap=cap)
+        for index, cap, tokens in drawn
+    ]
+    store = Store(tmp_path_factory.mktemp("s"))
+    with store.hold(wait=0, on_wait=print):
+        for one in written:
+            store.ledger.append_rollouts(DRAW, [one])
+    first: dict[int, Rollout] = {}
+    cut: dict[int, Rollout] = {}
+    for one in written:
+        fits = one.num_tokens <= 32 if one.finish_reason == "stop" else one.max_tokens == 32
+        (first if fits else cut).setdefault(one.rollout_index, one)
+    held, redrawn = store.ledger.find_rollouts(under(32), ["p0"])
+    assert dict(zip(held["rollout_index"], held["rollout_id"], strict=True)) == {
+        index: one.rollout_id for index, one in first.items()
+    }
+    assert set(redrawn["rollout_index"]) == set(cut) - set(first)
+
+
+def test_scores_of_another_version_and_errors_are_asked_again(store: Store) -> None:
+    one, two = rollout(0), rollout(1)
+    store.ledger.append_rollouts(DRAW, [one, two])
+    scores = [
+        (one, "poetry", Score(0.5, False, {"rhyme": 0.5})),
+        (two, "poetry", Score.unscored("broke")),
+        (one, "poetry", Score(0.9, True)),
+    ]
+    store.ledger.append_scores(DRAW, VERSIONS, scores)
+    held, _ = store.ledger.find_rollouts(DRAW, ["p0"])
+    assert store.ledger.find_scores(DRAW, held, {"poetry": "2"}).is_empty()
+    [row] = store.ledger.find_scores(DRAW, held, VERSIONS).to_dicts()
+    assert (row["rollout_id"], row["reward"]) == (one.rollout_id, 0.5)
+    assert row["components"] == {"rhyme": 0.5}
+
+
+def test_names_with_slashes_and_colons_are_folders(store: Store) -> None:
+    scored = [(rollout(), "my.module:Judge", Score(1.0, True))]
+    store.ledger.append_rollouts(DRAW, [rollout()])
+    store.ledger.append_scores(DRAW, {"my.module:Judge": "a/b"}, scored)
+    held, _ = store.ledger.find_rollouts(DRAW, ["p0"])
+    assert store.ledger.find_scores(DRAW, held, {"my.module:Judge": "a/b"})["reward"].to_list() == [1.0]
+
+
+def test_an_empty_ledger_answers(store: Store) -> None:
+    held, redrawn = store.ledger.find_rollouts(DRAW, ["p0"])
+    assert held.is_empty()
+    assert redrawn.is_empty()
+    assert store.ledger.find_scores(DRAW, held, VERSIONS).is_empty()
+    assert list(store.ledger.read_completions(DRAW, held)) == []
+
+
+def test_only_the_holder_of_the_store_appends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(RuntimeError, match="hold"):
+        Store(tmp_path / "s").ledger.append_rollouts(DRAW, [rollout()])

@@ -1,0 +1,89 @@
+"""Numbered, immutable, checked files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.data.ledger.partition import DamagedFileError, Partition
+from learnable.data.places import find_place
+from learnable.data.tables import rollouts_table
+from tests.data.ledger.rollouts_for_tests import rollout
+
+
+def partition(folder: Path) -> Partition:
+    return Partition(find_place(folder))
+
+
+def indices(part: Partition, *prompts: str) -> list[int]:
+    tables = part.select(pa.array(prompts or ["p0"]), ["rollout_index", "prompt_id"])
+    return [index for table in tables for index in table["rollout_index"].to_pylist()]
+
+
+def fill(part: Partition, count: int) -> None:
+    for index in range(count):
+        part.append(rollouts_table([rollout(index)]))
+
+
+def test_numbers_count_up_over_processes(tmp_path: Path) -> None:
+    fill(partition(tmp_path), 2)
+    fill(partition(tmp_path), 1)
+    assert [(chunk.first, chunk.last) for chunk in partition(tmp_path).chunks()] == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_rows_come_in_the_order_they_were_written(tmp_path: Path) -> None:
+    part = partition(tmp_path)
+    for index in (3, 1, 2):
+        part.append(rollouts_table([rollout(index), rollout(index, prompt="other")]))
+    assert indices(part) == [3, 1, 2]
+    assert indices(part, "nobody") == []
+
+
+def test_a_merged_file_replaces_what_it_holds_before_that_is_gone(tmp_path: Path) -> None:
+    part = partition(tmp_path)
+    fill(part, 4)
+    part.write(rollouts_table([rollout(0), rollout(1), rollout(2)]), 0, 2)
+    assert indices(part) == [0, 1, 2, 3]
+    assert [chunk.first for chunk in part.replaced()] == [0, 1, 2]
+
+
+def test_two_files_of_one_number_both_count(tmp_path: Path) -> None:
+    """As when another writer took the store over: neither paid chunk is hidden."""
+    part = partition(tmp_path)
+    part.write(rollouts_table([rollout(0)]), 0, 0)
+    part.write(rollouts_table([rollout(1)]), 0, 0)
+    assert sorted(indices(part)) == [0, 1]
+
+
+@given(position=st.integers(0, 10_000), flip=st.integers(1, 255))
+def test_any_changed_byte_is_seen(tmp_path_factory: pytest.TempPathFactory, position: int, flip: int) -> None:
+    folder = tmp_path_factory.mktemp("p")
+    part = partition(folder)
+    fill(part, 1)
+    [file] = folder.iterdir()
+    data = bytearray(file.read_bytes())
+    data[position % len(data)] ^= flip
+    file.write_bytes(data)
+    with pytest.raises(DamagedFileError, match=r"SHA-256 begins with"):
+        indices(part)
+
+
+@pytest.mark.parametrize("length", [0, 4, 200])
+def test_a_file_cut_short_is_seen(tmp_path: Path, length: int) -> None:
+    fill(partition(tmp_path), 1)
+    [file] = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:length])
+    with pytest.raises(DamagedFileError, match=f"{length} bytes"):
+        indices(partition(tmp_path))
+
+
+def test_files_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
+    part = partition(tmp_path)
+    fill(part, 1)
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / ".00000001-00000001-0000000000000000.parquet.ab.partial").write_text("half")
+    assert indices(part) == [0]

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from types import SimpleNamespace
+
+import pytest
+from fsspec import AbstractFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
+from tests.data.object_store_for_tests import ObjectStore, object_store
+from upath import UPath
+
+from learnable.data import lease
+from learnable.data.errors import LearnableError
+from learnable.data.lease import LEASE_FILE, hold_lease
+from learnable.data.lock import Owner, Waiting, hold_store
+
+OTHER = Owner("elsewhere", 7, "find-learnable", "2026-01-01T12:00:00+00:00")
+OTHERS_LEASE = json.dumps({"owner": asdict(OTHER), "beat": 3, "token": "theirs"}).encode()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ObjectStore]:
+    with object_store() as started:
+        yield started
+
+
+@pytest.fixture
+def remote(server: ObjectStore, request: pytest.FixtureRequest) -> UPath:
+    return UPath(server.url) / request.node.name
+
+
+@pytest.fixture
+def memory(request: pytest.FixtureRequest) -> UPath:
+    return UPath(f"memory://{request.node.name}")
+
+
+def waiting(seconds: float | None, on_wait: Callable[[str], None] = str) -> Waiting:
+    return Waiting("X", seconds, on_wait)
+
+
+def read(root: UPath) -> dict[str, object]:
+    return json.loads(root.fs.cat_file((root / LEASE_FILE).path))
+
+
+def write(root: UPath, data: bytes = OTHERS_LEASE) -> None:
+    root.fs.pipe_file((root / LEASE_FILE).path, data)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    pytest.fail("waited for half a minute")
+
+
+def test_whoever_waits_is_kept_out_while_the_beats_go_on(remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "EXPIRY", 20)
+    told: list[str] = []
+    with hold_lease(remote, waiting(0), beat_seconds=0.1) as held:
+        with pytest.raises(LearnableError, match="in use"), hold_lease(remote, waiting(3, told.append), beat_seconds=0.1):
+            pass
+        assert len(told) == 1
+        held.check()
+        assert read(remote)["beat"] > 5
+    assert not remote.fs.exists((remote / LEASE_FILE).path)
+
+
+def test_one_of_many_takes_an_expired_lease(remote: UPath) -> None:
+    write(remote)
+    inside, most = [], []
+
+    def hold() -> None:
+        with hold_lease(remote, waiting(60), beat_seconds=0.2) as held:
+            inside.append(1)
+            most.append(len(inside))
+            held.check()
+            inside.pop()
+
+    threads = [threading.Thread(target=hold) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1, 1]
+
+
+def test_a_lease_taken_over_is_not_believed_until_it_has_stayed(memory: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    stays = []
+
+    def stay(_: float) -> None:
+        if not stays:  # somebody slower deletes what we created, and creates their own
+            write(memory)
+        stays.append(read(memory)["token"])
+
+    write(memory, b"garbage")
+    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=time.monotonic, sleep=stay))
+    with hold_lease(memory, waiting(60), beat_seconds=0.02):
+        assert stays[0] == "theirs"
+        assert stays[1:] == [read(memory)["token"]]
+
+
+@pytest.mark.parametrize(
+    ("left", "whom"), [(OTHERS_LEASE, "process 7 on elsewhere"), (b"?", "another process"), (None, "another process")]
+)
+def test_a_holder_learns_that_its_lease_was_taken(remote: UPath, left: bytes | None, whom: str) -> None:
+    path = (remote / LEASE_FILE).path
+    with hold_lease(remote, waiting(0), beat_seconds=0.2) as held:
+        held.check()
+        remote.fs.rm_file(path) if left is None else write(remote, left)
+        until(lambda: is_lost(held))
+        with pytest.raises(LearnableError, match=rf"lease on store 's3://.* was lost to {whom}.*: stop, the same"):
+            held.check()
+    assert remote.fs.exists(path) == (left is not None)
+
+
+def is_lost(held: lease.Held) -> bool:
+    try:
+        held.check()
+    except LearnableError:
+        return True
+    return False
+
+
+def test_failed_beats_are_borne(server: ObjectStore, remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "EXPIRY", 100)
+    with hold_lease(remote, waiting(0), beat_seconds=0.1) as held:
+        failed = server.failed
+        server.fail_puts(3, LEASE_FILE)
+        until(lambda: server.failed == failed + 3)
+        beat = read(remote)["beat"]
+        until(lambda: read(remote)["beat"] > beat)
+        held.check()
+
+
+def test_beats_that_fail_for_too_long_lose_the_lease(server: ObjectStore, remote: UPath) -> None:
+    with hold_lease(remote, waiting(0), beat_seconds=0.1) as held:
+        server.fail_puts(1000, LEASE_FILE)
+        until(lambda: is_lost(held))
+        server.fail_puts(0)
+        beat = read(remote)["beat"]
+        with pytest.raises(LearnableError, match=r"was lost: it could not be renewed for 0.6 s \(OSError: .*internal"):
+            held.check()
+    assert read(remote)["beat"] == beat  # left to expire: another may be taking it over just now
+
+
+def test_a_lease_whose_creation_was_done_but_not_answered_is_ours(server: ObjectStore, remote: UPath) -> None:
+    server.fail_puts(1, LEASE_FILE, stored=True)
+    with hold_lease(remote, waiting(0)) as held:
+        held.check()
+
+
+def test_a_bucket_that_is_not_there_is_not_waited_for(server: ObjectStore) -> None:
+    refusal = r"store 's3://nowhere/s' cannot be locked \(FileNotFoundError: "
+    with pytest.raises(LearnableError, match=refusal), hold_store(UPath("s3://nowhere/s")):
+        pass
+
+
+def test_a_store_that_fails_while_we_wait_is_borne(memory: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = []
+
+    def break_down(_: str) -> None:
+        cat_file = memory.fs.cat_file
+
+        def fail_twice(*arguments: object, **options: object) -> bytes:
+            if len(failures) < 2:
+                failures.append(1)
+                raise OSError("busy")
+            return cat_file(*arguments, **options)
+
+        monkeypatch.setattr(memory.fs, "cat_file", fail_twice)
+
+    write(memory)
+    with hold_lease(memory, waiting(60, break_down), beat_seconds=0.1):
+        assert len(failures) == 2
+
+
+def overwrite(filesystem: MemoryFileSystem, path: str, value: bytes, **_: object) -> None:
+    with filesystem.open(path, "wb") as file:
+        file.write(value)
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise NotImplementedError
+
+
+def know_no_mode(filesystem: MemoryFileSystem, path: str, value: bytes) -> None:
+    overwrite(filesystem, path, value)
+
+
+@pytest.mark.parametrize("pipe_file", [overwrite, refuse, know_no_mode, AbstractFileSystem.pipe_file])
+def test_a_file_system_without_exclusive_creation_is_refused(
+    memory: UPath, monkeypatch: pytest.MonkeyPatch, pipe_file: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(MemoryFileSystem, "pipe_file", pipe_file)
+    with pytest.raises(LearnableError, match=r"store 'memory://.* cannot be locked \(its "), hold_store(memory):
+        pass
+    assert not memory.fs.exists((memory / LEASE_FILE).path)

@@ -1,0 +1,54 @@
+"""The judge of simulated completions: it reads the outcome that was drawn, for no model answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from learnable.data.records import Score, Spec
+from learnable.data.sources.simulated import NOTICE, find_fault
+from learnable.verifiers.specs import check_keys, fault
+
+OUTCOMES = {"pass": True, "fail": False}
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedVerifier:
+    """What was drawn: "pass" or "fail", or, where the spec has a `spread`, a reward from 0 to 1.
+
+    Spec: `{"rate": p}`, the mean reward, and optionally `spread`, its standard deviation inside a group. A graded
+    completion passes from 0.5. Anything else was not drawn here, and gets no score.
+    """
+
+    name: str = "simulated"
+    version: str = "1"
+    notice: str = NOTICE
+
+    def check_spec(self, spec: Spec) -> None:
+        """Raise `SpecError` unless completions can be drawn with this rate and spread."""
+        check_keys(spec, ["rate"], ["spread"])
+        if found := find_fault(spec):
+            key, fix = found
+            raise fault(key, spec[key], fix)
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Read one completion."""
+        if "spread" in spec:
+            reward = _read_reward(completion)
+            if reward is None:
+                return Score.unscored(f"not simulated: {completion[:40]!r} is no reward from 0 to 1")
+            return _judged(reward, reward >= 0.5)
+        if (passed := OUTCOMES.get(completion)) is None:
+            return Score.unscored(f"not simulated: {completion[:40]!r} is neither 'pass' nor 'fail'")
+        return _judged(float(passed), passed)
+
+
+def _judged(reward: float, passed: bool) -> Score:
+    return Score(reward, passed, reason="" if passed else "drawn so")
+
+
+def _read_reward(text: str) -> float | None:
+    try:
+        reward = float(text)
+    except ValueError:
+        return None
+    return reward if 0 <= reward <= 1 else None
