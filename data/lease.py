@@ -27,6 +27,7 @@ LEASE_FILE = ".lease"
 LARGEST_LEASE = 65_536  # bytes; reading a range asks no listing, which drivers cache
 BEAT_SECONDS = 10.0
 EXPIRY = 6  # beats
+POLL_SECONDS = 2.0
 
 
 @contextmanager
@@ -79,7 +80,7 @@ class Lease:
             except Exception as error:  # drivers raise what they like
                 if time.monotonic() - answered >= self._expiry:
                     raise self._cannot_lock(f"{type(error).__name__}: {error}") from error
-            waiting.pause(watch.owner, self._beat_seconds / 5)
+            waiting.pause(watch.owner, POLL_SECONDS)
         self._thread.start()
 
     def check(self) -> None:

@@ -4,19 +4,19 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
-from types import SimpleNamespace
 
 import pytest
 from fsspec import AbstractFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
-from tests.data.object_store_for_tests import ObjectStore, object_store
 from upath import UPath
 
 from learnable.data import lease
 from learnable.data.errors import LearnableError
 from learnable.data.lease import LEASE_FILE, hold_lease
 from learnable.data.lock import Owner, Waiting, hold_store
+from tests.data.object_store_for_tests import ObjectStore, object_store
 
 OTHER = Owner("elsewhere", 7, "find-learnable", "2026-01-01T12:00:00+00:00")
 OTHERS_LEASE = json.dumps({"owner": asdict(OTHER), "beat": 3, "token": "theirs"}).encode()
@@ -38,8 +38,42 @@ def memory(request: pytest.FixtureRequest) -> UPath:
     return UPath(f"memory://{request.node.name}")
 
 
-def waiting(seconds: float | None, on_wait: Callable[[str], None] = str) -> Waiting:
-    return Waiting("X", seconds, on_wait)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The lease's clock: time passes where it sleeps and where `Patience` pauses, and nowhere else."""
+    clock = Clock()
+    monkeypatch.setattr(lease, "time", clock)
+    return clock
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.at_sleep: Callable[[], object] = list
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.at_sleep()
+
+
+class Patience:
+    """Waits for `limit` seconds of the clock; `meanwhile` is what others do at each pause."""
+
+    def __init__(self, clock: Clock, limit: float = 1e6, meanwhile: Callable[[], object] = list) -> None:
+        self.clock, self.end, self.meanwhile = clock, clock.now + limit, meanwhile
+
+    def pause(self, owner: Owner | None, seconds: float) -> None:
+        self.clock.now += seconds
+        self.meanwhile()
+        if self.clock.now > self.end:
+            raise LearnableError(f"tired of waiting for {owner}")
+
+
+def waiting(seconds: float = 0) -> Waiting:
+    return Waiting("X", seconds, str)
 
 
 def read(root: UPath) -> dict[str, object]:
@@ -58,27 +92,51 @@ def until(condition: Callable[[], bool]) -> None:
     pytest.fail("waited for half a minute")
 
 
-def test_whoever_waits_is_kept_out_while_the_beats_go_on(remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "EXPIRY", 20)
-    told: list[str] = []
-    with hold_lease(remote, waiting(0), beat_seconds=0.1) as held:
-        with pytest.raises(LearnableError, match="in use"), hold_lease(remote, waiting(3, told.append), beat_seconds=0.1):
-            pass
-        assert len(told) == 1
+def test_whoever_waits_is_kept_out_while_the_beats_go_on(memory: UPath, clock: Clock) -> None:
+    def beat() -> None:
+        write(memory, OTHERS_LEASE.replace(b": 3", f": {clock.now // 50}".encode()))
+
+    beat()
+    with (
+        pytest.raises(LearnableError, match="tired of .*elsewhere"),
+        hold_lease(memory, Patience(clock, 2000, beat), 10),
+    ):
+        pass
+    assert read(memory)["token"] == "theirs"
+
+
+def test_a_lease_that_rests_for_six_beats_is_taken_over(memory: UPath, clock: Clock) -> None:
+    write(memory)
+    with hold_lease(memory, Patience(clock), 10) as held:
+        assert 1060 <= clock.now <= 1060 + 10 + 2 * lease.POLL_SECONDS
+        assert read(memory)["token"] != "theirs"
         held.check()
-        assert read(remote)["beat"] > 5
-    assert not remote.fs.exists((remote / LEASE_FILE).path)
+    assert not memory.fs.exists((memory / LEASE_FILE).path)
 
 
-def test_one_of_many_takes_an_expired_lease(remote: UPath) -> None:
+def test_a_lease_taken_over_is_not_believed_until_it_has_stayed(memory: UPath, clock: Clock) -> None:
+    seen = []
+
+    def look() -> None:
+        if not seen:  # somebody slower deletes what we created, and creates their own
+            write(memory)
+        seen.append(read(memory)["token"])
+
+    clock.at_sleep = look
+    write(memory, b"garbage")
+    with hold_lease(memory, Patience(clock), 10):
+        assert seen == ["theirs", read(memory)["token"]]
+
+
+def test_one_of_many_takes_an_expired_lease(remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "POLL_SECONDS", 0.05)
     write(remote)
     inside, most = [], []
 
     def hold() -> None:
-        with hold_lease(remote, waiting(60), beat_seconds=0.2) as held:
+        with hold_lease(remote, waiting(60), beat_seconds=0.3):
             inside.append(1)
             most.append(len(inside))
-            held.check()
             inside.pop()
 
     threads = [threading.Thread(target=hold) for _ in range(3)]
@@ -89,27 +147,15 @@ def test_one_of_many_takes_an_expired_lease(remote: UPath) -> None:
     assert most == [1, 1, 1]
 
 
-def test_a_lease_taken_over_is_not_believed_until_it_has_stayed(memory: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    stays = []
-
-    def stay(_: float) -> None:
-        if not stays:  # somebody slower deletes what we created, and creates their own
-            write(memory)
-        stays.append(read(memory)["token"])
-
-    write(memory, b"garbage")
-    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=time.monotonic, sleep=stay))
-    with hold_lease(memory, waiting(60), beat_seconds=0.02):
-        assert stays[0] == "theirs"
-        assert stays[1:] == [read(memory)["token"]]
-
-
 @pytest.mark.parametrize(
     ("left", "whom"), [(OTHERS_LEASE, "process 7 on elsewhere"), (b"?", "another process"), (None, "another process")]
 )
-def test_a_holder_learns_that_its_lease_was_taken(remote: UPath, left: bytes | None, whom: str) -> None:
+def test_a_holder_learns_that_its_lease_was_taken(
+    remote: UPath, monkeypatch: pytest.MonkeyPatch, left: bytes | None, whom: str
+) -> None:
+    monkeypatch.setattr(lease, "EXPIRY", 600)
     path = (remote / LEASE_FILE).path
-    with hold_lease(remote, waiting(0), beat_seconds=0.2) as held:
+    with hold_lease(remote, waiting(), beat_seconds=0.2) as held:
         held.check()
         remote.fs.rm_file(path) if left is None else write(remote, left)
         until(lambda: is_lost(held))
@@ -127,8 +173,8 @@ def is_lost(held: lease.Held) -> bool:
 
 
 def test_failed_beats_are_borne(server: ObjectStore, remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "EXPIRY", 100)
-    with hold_lease(remote, waiting(0), beat_seconds=0.1) as held:
+    monkeypatch.setattr(lease, "EXPIRY", 600)
+    with hold_lease(remote, waiting(), beat_seconds=0.1) as held:
         failed = server.failed
         server.fail_puts(3, LEASE_FILE)
         until(lambda: server.failed == failed + 3)
@@ -137,20 +183,23 @@ def test_failed_beats_are_borne(server: ObjectStore, remote: UPath, monkeypatch:
         held.check()
 
 
-def test_beats_that_fail_for_too_long_lose_the_lease(server: ObjectStore, remote: UPath) -> None:
-    with hold_lease(remote, waiting(0), beat_seconds=0.1) as held:
+def test_beats_that_fail_for_too_long_lose_the_lease(
+    server: ObjectStore, remote: UPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "EXPIRY", 20)
+    with hold_lease(remote, waiting(), beat_seconds=0.1) as held:
         server.fail_puts(1000, LEASE_FILE)
         until(lambda: is_lost(held))
         server.fail_puts(0)
         beat = read(remote)["beat"]
-        with pytest.raises(LearnableError, match=r"was lost: it could not be renewed for 0.6 s \(OSError: .*internal"):
+        with pytest.raises(LearnableError, match=r"was lost: it could not be renewed for 2 s \(OSError: .*internal"):
             held.check()
     assert read(remote)["beat"] == beat  # left to expire: another may be taking it over just now
 
 
 def test_a_lease_whose_creation_was_done_but_not_answered_is_ours(server: ObjectStore, remote: UPath) -> None:
     server.fail_puts(1, LEASE_FILE, stored=True)
-    with hold_lease(remote, waiting(0)) as held:
+    with hold_lease(remote, waiting()) as held:
         held.check()
 
 
@@ -160,23 +209,22 @@ def test_a_bucket_that_is_not_there_is_not_waited_for(server: ObjectStore) -> No
         pass
 
 
-def test_a_store_that_fails_while_we_wait_is_borne(memory: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures = []
+@pytest.mark.parametrize(("outage", "borne"), [(50, True), (70, False)])
+def test_an_outage_while_we_wait_is_borne_for_six_beats(
+    memory: UPath, clock: Clock, monkeypatch: pytest.MonkeyPatch, outage: float, borne: bool
+) -> None:
+    cat_file = memory.fs.cat_file
 
-    def break_down(_: str) -> None:
-        cat_file = memory.fs.cat_file
+    def answer(*arguments: object, **options: object) -> bytes:
+        if 1020 < clock.now < 1020 + outage:
+            raise OSError("busy")
+        return cat_file(*arguments, **options)
 
-        def fail_twice(*arguments: object, **options: object) -> bytes:
-            if len(failures) < 2:
-                failures.append(1)
-                raise OSError("busy")
-            return cat_file(*arguments, **options)
-
-        monkeypatch.setattr(memory.fs, "cat_file", fail_twice)
-
+    monkeypatch.setattr(memory.fs, "cat_file", answer)
     write(memory)
-    with hold_lease(memory, waiting(60, break_down), beat_seconds=0.1):
-        assert len(failures) == 2
+    ends = nullcontext() if borne else pytest.raises(LearnableError, match=r"cannot be locked \(OSError: busy\)")
+    with ends, hold_lease(memory, Patience(clock), 10):
+        assert clock.now >= 1020 + outage
 
 
 def overwrite(filesystem: MemoryFileSystem, path: str, value: bytes, **_: object) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -12,12 +14,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.data.object_store_for_tests import object_store
 from upath import UPath
 
 from learnable.data import lease, lock
 from learnable.data.errors import LearnableError
 from learnable.data.lock import OWNER_FILE, Owner, hold_store
+from tests.data.object_store_for_tests import object_store
 
 HOLD = """
 import os, sys, time
@@ -25,7 +27,7 @@ from upath import UPath
 from learnable.data import lease
 from learnable.data.lock import hold_store
 
-lease.BEAT_SECONDS = 0.2
+lease.POLL_SECONDS = 0.05
 with hold_store(UPath(sys.argv[1]), on_wait=lambda _: print("waiting", flush=True)):
     child = os.fork() if "fork" in sys.argv else 0
     if child == 0 and "fork" in sys.argv:
@@ -39,7 +41,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 @pytest.fixture(params=["local", "s3"])
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UPath]:
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.2)
+    monkeypatch.setattr(lease, "POLL_SECONDS", 0.05)
     if request.param == "local":
         yield UPath(tmp_path / "store")
         return
@@ -89,7 +91,8 @@ def test_who_will_not_wait_is_told_whom_for(root: UPath) -> None:
         pass
 
 
-def test_a_killed_holder_frees_the_store(root: UPath) -> None:
+def test_a_killed_holder_frees_the_store(root: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.1)
     with holder(root) as first:
         first.kill()
         first.wait()
@@ -183,6 +186,15 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
         pytest.raises(LearnableError, match=r"store .*s' cannot be locked \(File exists\)"),
         hold_store(tmp_path / "s"),
     ):
+        pass
+
+
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(LearnableError, match=r"cannot be locked \(Function not implemented\)"), hold_store(tmp_path):
         pass
 
 

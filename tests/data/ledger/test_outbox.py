@@ -81,7 +81,7 @@ def test_no_room_for_a_chunk_is_said_before_anything_is_paid(
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with (
-        pytest.raises(LearnableError, match="no room for a chunk of rollouts .*free 16 MiB"),
+        pytest.raises(LearnableError, match=r"no room for a chunk of rollouts .*free 16 MiB"),
         Store(tmp_path / "s").hold(wait=0, on_wait=print),
     ):
         pass
