@@ -107,7 +107,7 @@ class Rollout:
     @property
     def rollout_id(self) -> str:
         """Content id of the question and the draw, not of the answer: the key of the ledger."""
-        return content_id(self.prompt_id, self.policy_id, self.sampling_id, self.max_tokens, self.rollout_index)
+        return content_id(self.prompt_id, weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,15 @@ class Score:
     def unscored(cls, reason: str, verdict: Verdict = "verifier_error") -> Score:
         """A verdict without a reward: a failure of ours, never a zero of the policy's."""
         return cls(reward=None, passed=None, verdict=verdict, reason=reason)
+
+
+def weights_id(policy_id: str) -> str:
+    """Return the part of a policy's id that follows from its weights, whatever it is called.
+
+    >>> weights_id("checkpoint-60@3f9a0c1d2b4e5f60")
+    '3f9a0c1d2b4e5f60'
+    """
+    return policy_id.rpartition("@")[2]
 
 
 def canonical_json(value: object) -> str:

@@ -35,11 +35,12 @@ def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
     with held_store(settings) as store:
         run = Run(new_run_id(), settings, policy_for(settings), store)
         prompts = step(read_prompts)(settings)
-        scores = step(roll_out_and_score)(run, prompts)
-        decided = step(decide_groups)(run, prompts, scores)
+        collected = step(roll_out_and_score)(run, prompts)
+        decided = step(decide_groups)(run, prompts, collected)
         store.write_groups(run.run_id, decided)
-        curated = step(publish)(run, decided, scores)
-    report = build_report(run.run_id, prompts, decided, curated, seconds=time.monotonic() - started)
+        curated = step(publish)(run, decided, collected)
+    seconds = time.monotonic() - started
+    report = build_report(run.run_id, prompts, decided, curated, generated=collected.generated, seconds=seconds)
     for warning in find_warnings(report):
         progress().warn(warning)
     return report

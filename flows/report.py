@@ -17,8 +17,13 @@ DEAD_SHARE = 0.7
 ALIKE_F_RATIO = 1.2
 
 
-def build_report(run_id: str, prompts: PromptSet, decided: pl.DataFrame, curated: CuratedSet, seconds: float) -> Report:
-    """Return the run's report: ids and paths, a row a form, totals, seconds of wall clock."""
+def build_report(
+    run_id: str, prompts: PromptSet, decided: pl.DataFrame, curated: CuratedSet, *, generated: int, seconds: float
+) -> Report:
+    """Return the run's report: ids and paths, a row a form, totals, seconds of wall clock.
+
+    `generated` is how many of the rollouts are new; the others were in the ledger.
+    """
     forms = summarise(decided.lazy()).collect().to_dicts()
     families = summarise(decided.lazy(), by=("family",)).collect().to_dicts()
     decisions = count_decisions(decided.lazy())
@@ -29,6 +34,7 @@ def build_report(run_id: str, prompts: PromptSet, decided: pl.DataFrame, curated
         "test": curated.manifest["parts"]["test"]["rows"],
         "duplicates": prompts.duplicates,
         "rollouts": int(decided["rollouts"].sum()),
+        "generated": generated,
         "tokens": int(decided["tokens"].sum()),
         "errors": sum(form["errors"] or 0 for form in forms),
         "truncated": int(decided["n_truncated"].sum() or 0),

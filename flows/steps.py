@@ -56,6 +56,14 @@ class Run:
         return Draw(self.policy.policy_id, self.settings.sampling)
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Every rollout of a run with its score, one row each, and how many of them this run generated."""
+
+    scores: pl.DataFrame
+    generated: int
+
+
 def new_run_id() -> str:
     """Return an id that sorts by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
@@ -101,8 +109,8 @@ def drop_long_prompts(owed: Sequence[Owed], engine: Engine) -> tuple[list[Owed],
     return fit, [prompt for prompt, _ in long]
 
 
-def roll_out_and_score(run: Run, prompts: PromptSet) -> pl.DataFrame:
-    """Give every prompt a scored group: one row a rollout. Needs no engine when the ledger has everything.
+def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
+    """Give every prompt a scored group. Needs no engine when the ledger has everything.
 
     Ctrl-C raises `InterruptedRunError`: finished groups are kept, those in flight are dropped whole.
     """
@@ -119,7 +127,7 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> pl.DataFrame:
             if owed:
                 _generate(collection, owed, run.settings)
             progress().stage("Scoring the last rollouts")
-            return collection.finish()
+            return Collected(collection.finish(), collection.writer.saved)
         except KeyboardInterrupt as interrupt:
             collection.writer.flush()
             raise InterruptedRunError(
@@ -135,12 +143,12 @@ def _generate(collection: Collection, owed: Sequence[Owed], settings: CurateSett
     RollOut(collection, fit, settings).run()
 
 
-def decide_groups(run: Run, prompts: PromptSet, scores: pl.DataFrame) -> pl.DataFrame:
+def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.DataFrame:
     """Reduce scores to groups and decide each: the prompt columns, the statistics, the decision."""
     table = pl.from_arrow(prompts_table(prompts.prompts))
     if not isinstance(table, pl.DataFrame):
         raise TypeError("a table of prompts must be a frame")
-    stats = group_stats(scores.lazy(), truncated=run.settings.truncated)
+    stats = group_stats(collected.scores.lazy(), truncated=run.settings.truncated)
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     joined = (
         table.lazy().join(stats, on="prompt_id", how="left").with_columns(pl.col("rollouts", "tokens").fill_null(0))
@@ -148,7 +156,7 @@ def decide_groups(run: Run, prompts: PromptSet, scores: pl.DataFrame) -> pl.Data
     return decide(joined, run.settings.band).sort("family", "form", "prompt_id").collect()
 
 
-def publish(run: Run, decided: pl.DataFrame, scores: pl.DataFrame) -> CuratedSet:
+def publish(run: Run, decided: pl.DataFrame, collected: Collected) -> CuratedSet:
     """Write the curated set: kept prompts, held-out ones, rejects with reasons, a random control, demonstrations."""
     kept = pl.col("decision") == "keep"
     in_train = pl.col("split") == "train"
@@ -159,7 +167,7 @@ def publish(run: Run, decided: pl.DataFrame, scores: pl.DataFrame) -> CuratedSet
         "test": decided.filter(kept & ~in_train),
         "rejects": decided.filter(~kept),
         "control": pool.sample(n=train.height, seed=run.settings.seed, shuffle=True),
-        "demonstrations": _demonstrations(run, train, scores),
+        "demonstrations": _demonstrations(run, train, collected.scores),
     }
     tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
     return publish_curated(run.store.curated / run.settings.set_name, tables, _manifest(run, decided))

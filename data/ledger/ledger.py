@@ -1,7 +1,7 @@
 """What was paid for and what was said of it: asked before anything is generated or scored.
 
-<root>/rollouts/<policy>/<sampling>/*.parquet
-<root>/scores/<policy>/<sampling>/<verifier>@<version>/*.parquet
+<root>/rollouts/<weights>/<sampling>/*.parquet
+<root>/scores/<weights>/<sampling>/<verifier>@<version>/*.parquet
 
 A rollout's key is its prompt, the policy's weights, the sampling, the cap on tokens and its index; a score's is the
 rollout with the verifier and its version, the spec being part of the prompt. Rows are only ever added.
@@ -23,7 +23,7 @@ from learnable.data.ledger.outbox import Outbox
 from learnable.data.ledger.partition import DamagedFileError, Partition
 from learnable.data.ledger.quarantine import quarantine
 from learnable.data.progress import progress
-from learnable.data.records import Rollout, Sampling, Score
+from learnable.data.records import Rollout, Sampling, Score, weights_id
 from learnable.data.schemas import ROLLOUTS, SCORES
 from learnable.data.tables import rollouts_table, scores_table
 
@@ -42,7 +42,7 @@ class Draw:
     @property
     def folder(self) -> str:
         """Where its rows are."""
-        return f"{quote(self.policy_id, safe='@')}/{self.sampling.sampling_id}"
+        return f"{quote(weights_id(self.policy_id), safe='')}/{self.sampling.sampling_id}"
 
 
 ScoreRow = tuple[Rollout, str, Score]  # with the verifier's name

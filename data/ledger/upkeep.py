@@ -112,15 +112,17 @@ def _chunks(ledger: Ledger) -> Iterator[Chunk]:
 
 
 def _part(partition: Partition) -> dict[str, Any]:
-    columns = ["prompt_id", "num_tokens"]
+    columns = ["prompt_id", "num_tokens", "policy_id"]
     prompts: set[str] = set()
+    policies: set[str] = set()
     rollouts = tokens = 0
     for table in read_in_order(partition.chunks(), lambda chunk: chunk.read().read(columns=columns)):
         prompts.update(pc.unique(table["prompt_id"]).to_pylist())
         rollouts += table.num_rows
         tokens += pc.sum(table["num_tokens"]).as_py() or 0
+        policies.update(pc.unique(table["policy_id"]).to_pylist())
     return {
-        "policy": unquote(partition.folder.parent.name),
+        "policy": " = ".join(sorted(policies)),
         "sampling": partition.folder.name,
         "prompts": len(prompts),
         "rollouts": rollouts,

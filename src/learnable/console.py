@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -51,7 +53,8 @@ class Shell:
         self.out.print(forms_table(report))
         self._line(
             f"\n{totals['kept']} of {totals['prompts']} prompts kept: {totals['train']} to train on, {totals['test']} held out. "
-            f"{totals['rollouts']:,} rollouts, {totals['tokens']:,} tokens, {report['seconds']:.0f} s."
+            f"{totals['rollouts']:,} rollouts, {totals['generated']:,} of them new, {totals['tokens']:,} tokens, "
+            f"{report['seconds']:.0f} s."
         )
         rejected = ", ".join(f"{count} {reason}" for reason, count in totals["decisions"].items() if reason != "keep")
         if rejected:
@@ -141,6 +144,8 @@ def open_shell(*, as_json: bool, quiet: bool) -> Iterator[Shell]:
 
     What libraries print on stdout goes to stderr, so that stdout holds results alone.
     """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's wish to stop is as good as Ctrl-C
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout:
         os.dup2(2, 1)

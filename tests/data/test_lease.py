@@ -98,7 +98,7 @@ def test_whoever_waits_is_kept_out_while_the_beats_go_on(memory: UPath, clock: C
 
     beat()
     with (
-        pytest.raises(LearnableError, match="tired of .*elsewhere"),
+        pytest.raises(LearnableError, match=r"tired of .*elsewhere"),
         hold_lease(memory, Patience(clock, 2000, beat), 10),
     ):
         pass

@@ -128,10 +128,12 @@ def test_a_clock_that_is_set_changes_the_text_alone(
         def now(cls, tz: object = None) -> datetime:
             return datetime.now(UTC) + timedelta(days=days)
 
+    told: list[str] = []
     with hold_store(root) as held:
         monkeypatch.setattr(lock, "datetime", Skewed)
-        with pytest.raises(LearnableError, match=age), hold_store(root, wait=0.3):
+        with pytest.raises(LearnableError, match=age), hold_store(root, wait=0.5, on_wait=told.append):
             pass
+        assert len(told) == 1
         held.check()
     with hold_store(root, wait=0):
         pass

@@ -120,6 +120,7 @@ def test_an_interrupt_loses_no_finished_group(
     with use_engine(again, settings):
         report = run_pipeline(settings)
     assert len(again.asked) == len(SCRIPT) - 3
+    assert report["totals"]["generated"] == 16 * len(again.asked)
     assert report["totals"]["decisions"] == {"keep": 8, "too_easy": 1, "too_hard": 1}
 
 

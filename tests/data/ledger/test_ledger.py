@@ -26,6 +26,12 @@ def test_rollouts_come_back_as_they_went(store: Store) -> None:
     assert held["rollout_id"].to_list() == [one.rollout_id for one in written]
 
 
+def test_a_policy_is_known_by_its_weights_and_not_by_its_name(store: Store) -> None:
+    store.ledger.append_rollouts(DRAW, [rollout()])
+    renamed = type(DRAW)("elsewhere/copy@abc", DRAW.sampling)
+    assert store.ledger.find_rollouts(renamed, ["p0"])[0].height == 1
+
+
 def test_another_policy_or_temperature_has_rollouts_of_its_own(store: Store) -> None:
     store.ledger.append_rollouts(DRAW, [rollout()])
     other = type(DRAW)("other", DRAW.sampling)

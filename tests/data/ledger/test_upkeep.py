@@ -93,7 +93,7 @@ def test_damage_is_set_aside_and_nothing_else(filled: Store) -> None:
     victim.write_bytes(victim.read_bytes()[:-1])
     [damage] = find_damage(filled.ledger)
     assert damage.file == str(victim)
-    assert damage.moved_to == f"quarantine/rollouts__org%2Fpolicy@abc__{DRAW.sampling.sampling_id}__{victim.name}"
+    assert damage.moved_to == f"quarantine/rollouts__abc__{DRAW.sampling.sampling_id}__{victim.name}"
     assert (Path(str(filled.root)) / damage.moved_to).is_file()
     assert len(rows(filled)) == 10
 
