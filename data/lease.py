@@ -21,7 +21,7 @@ from dataclasses import asdict
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.lock import Held, Owner, Waiting
+from learnable.data.owner import Held, Owner, Waiting
 
 LEASE_FILE = ".lease"
 LARGEST_LEASE = 65_536  # bytes; reading a range asks no listing, which drivers cache
@@ -85,10 +85,7 @@ class Lease:
 
     def check(self) -> None:
         """Raise `LearnableError` when the lease was lost."""
-        if self._loss is None and self._is_overdue():
-            trouble = f" ({type(self._trouble).__name__}: {self._trouble})" if self._trouble else ""
-            self._loss = f"was lost: it could not be renewed for {self._expiry:g} s{trouble}"
-        if self._loss is not None:
+        if self._is_lost():
             raise LearnableError(
                 f"the lease on store {self.store!r} {self._loss}: stop, the same command goes on later"
             )
@@ -98,7 +95,7 @@ class Lease:
         self._released.set()
         if self._thread.is_alive():
             self._thread.join(self._expiry)
-        if self._loss is None:
+        if not self._is_lost():
             with suppress(Exception):  # what stays expires
                 self._delete_if_ours()
 
@@ -117,9 +114,7 @@ class Lease:
         return lease is None or self._is_ours(self._read())
 
     def _keep(self) -> None:
-        while self._loss is None and not self._released.wait(self._beat_seconds):
-            if self._is_overdue():
-                return
+        while not self._released.wait(self._beat_seconds) and not self._is_lost():
             try:
                 self._renew()
             except Exception as error:  # borne until the lease is overdue; `check` then names it
@@ -176,8 +171,11 @@ class Lease:
     def _is_ours(self, lease: bytes | None) -> bool:
         return lease is not None and self._token.encode() in lease
 
-    def _is_overdue(self) -> bool:
-        return time.monotonic() - self._renewed >= self._expiry
+    def _is_lost(self) -> bool:
+        if self._loss is None and time.monotonic() - self._renewed >= self._expiry:
+            trouble = f" ({type(self._trouble).__name__}: {self._trouble})" if self._trouble else ""
+            self._loss = f"was lost: it could not be renewed for {self._expiry:g} s{trouble}"
+        return self._loss is not None
 
     def _text(self) -> bytes:
         return json.dumps({"owner": asdict(self._owner), "beat": self._beat, "token": self._token}).encode()

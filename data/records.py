@@ -107,7 +107,9 @@ class Rollout:
     @property
     def rollout_id(self) -> str:
         """Content id of the question and the draw, not of the answer: the key of the ledger."""
-        return content_id(self.prompt_id, weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index)
+        return content_id(
+            self.prompt_id, weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,7 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected) -> CuratedSet
         "demonstrations": _demonstrations(run, train, collected.scores),
     }
     tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
+    run.store.ledger.check_held()
     return publish_curated(run.store.curated / run.settings.set_name, tables, _manifest(run, decided))
 
 

@@ -123,6 +123,10 @@ class Ledger:
             progress().note(f"{delivered} chunks that could not be written earlier are in {self.root} now")
         self._outbox.reserve()
 
+    def check_held(self) -> None:
+        """Raise `LearnableError` when another writer has taken the store."""
+        self._still_held()
+
     def close(self) -> None:
         """Give the kept room back."""
         self._outbox.release()

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 from upath import UPath
 
-from learnable.data import lease, lock
+from learnable.data import lease, owner
 from learnable.data.errors import LearnableError
-from learnable.data.lock import OWNER_FILE, Owner, hold_store
+from learnable.data.lock import OWNER_FILE, hold_store
+from learnable.data.owner import Owner
 from tests.data.object_store_for_tests import object_store
 
 HOLD = """
@@ -130,7 +131,7 @@ def test_a_clock_that_is_set_changes_the_text_alone(
 
     told: list[str] = []
     with hold_store(root) as held:
-        monkeypatch.setattr(lock, "datetime", Skewed)
+        monkeypatch.setattr(owner, "datetime", Skewed)
         with pytest.raises(LearnableError, match=age), hold_store(root, wait=0.5, on_wait=told.append):
             pass
         assert len(told) == 1

@@ -32,7 +32,10 @@ def test_a_held_store_leaves_only_its_lock(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_run_left_half_made_goes(tmp_path: Path) -> None:
-    left = [tmp_path / "s/rollouts/p/t/.00000000.parquet.ab.partial", tmp_path / "s/curated/set/.staging-1/train.parquet"]
+    left = [
+        tmp_path / "s/rollouts/p/t/.00000000.parquet.ab.partial",
+        tmp_path / "s/curated/set/.staging-1/train.parquet",
+    ]
     kept = tmp_path / "s/curated/set/v0001/manifest.json"
     for path in [*left, kept]:
         path.parent.mkdir(parents=True)
@@ -45,7 +48,8 @@ def test_what_a_killed_run_left_half_made_goes(tmp_path: Path) -> None:
 
 def test_groups_are_written_by_run(tmp_path: Path) -> None:
     store = Store(tmp_path / "s")
-    store.write_groups("run-1", pl.DataFrame({"prompt_id": ["p"]}))
+    with store.hold(wait=0, on_wait=print):
+        store.write_groups("run-1", pl.DataFrame({"prompt_id": ["p"]}))
     assert pl.read_parquet(tmp_path / "s" / "groups" / "run-1.parquet")["prompt_id"].to_list() == ["p"]
 
 

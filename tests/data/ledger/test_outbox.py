@@ -73,9 +73,7 @@ def test_a_lost_lease_costs_no_paid_chunk(store: Store, disk: Disk) -> None:
     assert held(store) == [0]
 
 
-def test_no_room_for_a_chunk_is_said_before_anything_is_paid(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_room_for_a_chunk_is_said_before_anything_is_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
