@@ -1,0 +1,171 @@
+"""What a failed request to a server means, when a failing server is asked again, and when to give up on it."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from learnable.rollouts.protocol import EngineError
+
+FIRST_DELAY = 0.5  # seconds; it doubles with every failure
+LONGEST_DELAY = 10.0
+REPORTED_FAILURES = 2  # in a row: one alone is nothing to tell
+SHOWN = 300  # characters of a server's own words
+RETRIED = {408, 409, 425, 429}  # and every 5xx
+REFUSED = {400, 413, 422}
+GATEWAY = {502, 503, 504}  # the server behind it is away: no request is to blame
+
+
+class RequestRefusedError(Exception):
+    """The server will not answer this request, however often it is asked."""
+
+
+class ServerFailedError(Exception):
+    """The request may well be answered later, or by another server.
+
+    `retry_after` is the pause in seconds that the server asked for. `blames_request` says that the request itself may
+    be the cause. `is_grave` marks a failure that took so long that it is worth telling at once.
+    """
+
+    def __init__(
+        self, reason: str, retry_after: float | None = None, blames_request: bool = False, is_grave: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after = retry_after
+        self.blames_request = blames_request
+        self.is_grave = is_grave
+
+
+class ServerHealth:
+    """How one server does. Times are those of a monotonic clock, in seconds."""
+
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self._given_up_at: float | None = None  # set while it fails
+        self.reason = ""
+        self.is_reported = False
+        self.successes = 0
+        self._failures = 0  # in a row
+        self._last_failure = float("-inf")
+        self._ready_at = float("-inf")
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether nothing was answered since the last failure."""
+        return self._given_up_at is not None
+
+    def pause(self, now: float) -> float:
+        """Return the seconds until the server may be asked again."""
+        return self._ready_at - now
+
+    def is_hopeless(self, now: float) -> bool:
+        """Whether every request has failed for as long as patience lasts."""
+        return self._given_up_at is not None and now >= self._given_up_at
+
+    def worth_reporting(self, failure: ServerFailedError) -> bool:
+        """Whether `failure` should be told; true once, until the server has answered again."""
+        return not self.is_reported and (failure.is_grave or self._failures >= REPORTED_FAILURES)
+
+    def succeed(self) -> None:
+        """Take note of an answer. A pause that the server asked for goes on."""
+        self.successes += 1
+        self._failures = 0
+        self._given_up_at = None
+        self.is_reported = False
+
+    def fail(self, failure: ServerFailedError, asked: float, now: float) -> None:
+        """Take note of a failed request that was sent at `asked`.
+
+        What was in flight together fails together and counts as one failure. No pause outlasts the patience.
+        """
+        self.reason = failure.reason
+        if self._given_up_at is None:
+            self._given_up_at = now + self.patience
+        if asked > self._last_failure:
+            self._last_failure = now
+            self._failures += 1
+            self._rest(now, backoff(self._failures))
+        if failure.retry_after is not None and failure.retry_after > 0:
+            self._rest(now, failure.retry_after)
+
+    def _rest(self, now: float, delay: float) -> None:
+        end = now + self.patience if self._given_up_at is None or now >= self._given_up_at else self._given_up_at
+        self._ready_at = max(self._ready_at, min(now + delay, end))
+
+
+def backoff(failures: int) -> float:
+    """Return the pause in seconds after so many failures in a row; a random quarter keeps clients apart."""
+    return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 10)) * random.uniform(0.75, 1))
+
+
+def read_failure(error: Exception, key: str | None) -> Exception:
+    """Say what a failed request means.
+
+    Returns a `RequestRefusedError`, a `ServerFailedError`, an `EngineError` where no request can succeed, or `error`
+    itself where it is none of the server's. None of them tells the key.
+    """
+    from openai import APIConnectionError, APIStatusError, APITimeoutError
+
+    if isinstance(error, TimeoutError | APITimeoutError):
+        return ServerFailedError("no answer within the request time-out", is_grave=True)
+    if isinstance(error, APIConnectionError):
+        return ServerFailedError(shown(f"connection failed: {_cause(error)}", key))
+    if isinstance(error, APIStatusError):
+        return _read_status(error, key)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        return ServerFailedError("the answer is not JSON", blames_request=True)
+    return error
+
+
+def server_message(error: Any, key: str | None) -> str:
+    """Return the status of an `openai.APIStatusError` and the server's own words."""
+    body = error.body
+    if isinstance(body, Mapping):
+        body = body.get("message") or body.get("detail") or dict(body)
+    return f"status {error.status_code}: {shown(body or 'no message', key)}"
+
+
+def shown(text: object, key: str | None) -> str:
+    """Return `text` on one line, shortened, and without the key."""
+    plain = " ".join(str(text).split())
+    plain = plain.replace(key, "[key]") if key else plain
+    return plain if len(plain) <= SHOWN else f"{plain[: SHOWN - 1]}…"
+
+
+def read_retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the pause that the headers ask for, in seconds, or None. `now` is the time of day in Unix seconds.
+
+    >>> read_retry_after({"retry-after-ms": "1500", "retry-after": "9"}, now=0.0)
+    1.5
+    >>> read_retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=20.0)
+    40.0
+    """
+    for name, divisor in (("retry-after-ms", 1000), ("retry-after", 1)):
+        with suppress(ValueError):  # not a number: perhaps a date
+            seconds = float(headers.get(name, "")) / divisor
+            return seconds if 0 <= seconds < float("inf") else None
+    try:
+        return parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - now
+    except ValueError:
+        return None
+
+
+def _read_status(error: Any, key: str | None) -> Exception:
+    status, message = error.status_code, server_message(error, key)
+    if status in REFUSED:
+        return RequestRefusedError(message)
+    if status in RETRIED or status >= 500:
+        retry_after = read_retry_after(error.response.headers, time.time())
+        return ServerFailedError(message, retry_after, blames_request=status >= 500 and status not in GATEWAY)
+    return EngineError(f"the server {error.request.url} will not be used: {message}")
+
+
+def _cause(error: Exception) -> str:
+    cause = error.__cause__ or error
+    return str(cause) or type(cause).__name__
