@@ -180,7 +180,7 @@ def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell)
     assert out == ""
     assert "goes on from there" in err
     assert "Traceback" not in err
-    saved = sum(pq.read_metadata(path).num_rows for path in (shell.folder / "cut" / "rollouts").glob("*.parquet"))
+    saved = sum(pq.read_metadata(path).num_rows for path in (shell.folder / "cut" / "rollouts").rglob("*.parquet"))
     assert 0 < saved < 960
     assert not (shell.folder / "cut" / "curated").exists()
     report, err = shell.learnable(*command[2:], "--no-prefect")
