@@ -118,7 +118,7 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
     if held.height:
         progress().note(f"{held.height:,} rollouts reused from {run.settings.store}")
     with (
-        ScoringPool(run.settings.workers) as pool,
+        ScoringPool(run.settings.workers, time_limit=run.settings.verifier_timeout) as pool,
         Collection(run.draw, prompts.prompts, run.store, pool) as collection,
     ):
         pool.warm_up(prompts.verifiers)

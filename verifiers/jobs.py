@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from typing import get_args
 
-from learnable.data.records import FinishReason, Score
+from learnable.data.records import FinishReason, Score, Verdict
 from learnable.verifiers.registry import find_verifier
+
+VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,20 @@ def score_one(job: ScoreJob) -> Score:
 
 
 def _checked(score: Score) -> Score:
-    """Return the score if it is an honest one. NaN fails both comparisons."""
+    """Return the score in plain types, ready for a pipe and a column, if it is an honest one.
+
+    NaN fails both comparisons.
+    """
     if not isinstance(score, Score):
         raise TypeError(f"score() returned {type(score).__name__}, not Score")
+    if score.verdict not in VERDICTS:
+        raise ValueError(f"score() returned the verdict {score.verdict!r}, which is none of {', '.join(VERDICTS)}")
+    components = {str(name): float(value) for name, value in score.components.items()}
+    passed = None if score.passed is None else bool(score.passed)
     if score.reward is None:
-        return score if score.verdict != "scored" else Score.unscored(score.reason or "the verifier gave no reward")
+        if score.verdict == "scored":
+            return Score.unscored(score.reason or "the verifier gave no reward")
+        return Score(None, passed, components, score.verdict, str(score.reason))
     if not 0.0 <= score.reward <= 1.0:
         return Score.unscored(f"reward {score.reward} is outside [0, 1]")
-    return score
+    return Score(float(score.reward), passed, components, score.verdict, str(score.reason))

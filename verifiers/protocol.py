@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol, runtime_checkable
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
+
+DEFAULT_TIME_LIMIT = 30.0
 
 
 class SpecError(LearnableError):
@@ -21,7 +24,8 @@ class Verifier(Protocol):
     changes whenever the same completion could get another score.
 
     A verifier may also have `notice`, one sentence users must read before it runs (see `verifier_notice`),
-    and `warm_up()`, which loads ahead of time what `score` would load on its first call.
+    `time_limit`, the seconds it may take for one completion (see `verifier_time_limit`), and `warm_up()`,
+    which loads ahead of time what `score` would load on its first call.
     """
 
     @property
@@ -42,3 +46,14 @@ class Verifier(Protocol):
 def verifier_notice(verifier: Verifier) -> str:
     """Return what users must be told before this verifier runs: its `notice`, or nothing if it has none."""
     return str(getattr(verifier, "notice", ""))
+
+
+def verifier_time_limit(verifier: Verifier) -> float:
+    """Return the seconds after which a completion goes unscored: the verifier's `time_limit`, or the default.
+
+    It must exceed the slowest honest judgement on a busy machine. Raises `LearnableError` for what is no such number.
+    """
+    seconds = getattr(verifier, "time_limit", DEFAULT_TIME_LIMIT)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise LearnableError(f"verifier {verifier.name!r}: time_limit is {seconds!r}: give seconds, more than 0")
+    return float(seconds)

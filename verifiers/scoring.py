@@ -10,18 +10,19 @@ fresh interpreter that imports the verifiers and nothing else (see `worker`).
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from learnable.data.records import Score
 from learnable.verifiers.jobs import ScoreJob, score_one
-from learnable.verifiers.worker import Worker, WorkerDied, load_verifiers
+from learnable.verifiers.serving import load_verifier
+from learnable.verifiers.supervisor import Supervisor
 
 __all__ = ["ScoreJob", "ScoringPool", "score_one"]
 
@@ -31,14 +32,21 @@ MAX_SHARD = 32  # jobs a worker takes at once: small enough that all workers fin
 class ScoringPool:
     """Scores batches in `workers` processes, which start on the first call; 0 scores in the caller's thread.
 
+    A completion whose verifier hangs, or kills its process twice, goes unscored, and its neighbours keep their scores.
+    `time_limit` is in seconds for each completion, in place of what verifiers declare (see `verifier_time_limit`);
+    loading a verifier has a longer one of its own. In the caller's thread there is no limit and no second try: a
+    verifier that hangs there hangs the caller.
+
     Leaving the `with` block waits for what was submitted; leaving it by an exception cancels it.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, time_limit: float | None = None) -> None:
         if workers < 0:
             raise ValueError(f"workers is {workers}: give 0 for the caller's own thread, or more")
+        if time_limit is not None and not 0 < time_limit < math.inf:
+            raise ValueError(f"time_limit is {time_limit}: give seconds, more than 0, or None for the verifiers' own")
         self._shards: queue.SimpleQueue[_Shard | None] = queue.SimpleQueue()
-        self._workers = [Worker() for _ in range(workers)]
+        self._supervisors = [Supervisor(time_limit) for _ in range(workers)]
         self._threads: list[threading.Thread] = []
         self._closing = False
         self._closed = False
@@ -51,8 +59,8 @@ class ScoringPool:
     ) -> None:
         self._closed, self._closing = True, kind is not None
         if self._closing:
-            for worker in self._workers:
-                worker.kill()
+            for supervisor in self._supervisors:
+                supervisor.kill()
         for _ in self._threads:
             self._shards.put(None)
         for thread in self._threads:
@@ -64,8 +72,9 @@ class ScoringPool:
         Call it before the first `submit`; workers that run already load what they need when they need it.
         """
         names = sorted(set(verifier_names))
-        if not self._workers:
-            load_verifiers(names)
+        if not self._supervisors:
+            for name in names:
+                load_verifier(name)
         self._start(names)
 
     def submit(self, jobs: Sequence[ScoreJob]) -> Future[list[Score]]:
@@ -73,11 +82,11 @@ class ScoringPool:
         if self._closed:
             raise RuntimeError("this scoring pool is closed: submit inside its with block")
         future: Future[list[Score]] = Future()
-        if not self._workers or not jobs:
+        if not self._supervisors or not jobs:
             future.set_result([score_one(job) for job in jobs])
             return future
         self._start([])
-        size = min(MAX_SHARD, -(-len(jobs) // len(self._workers)))
+        size = min(MAX_SHARD, -(-len(jobs) // len(self._supervisors)))
         batch = _Batch(future, len(jobs))
         for first in range(0, len(jobs), size):
             self._shards.put(_Shard(batch, first, jobs[first : first + size]))
@@ -86,48 +95,30 @@ class ScoringPool:
     def _start(self, names: list[str]) -> None:
         if not self._threads:
             self._threads = [
-                threading.Thread(target=self._serve, args=(worker, names), daemon=True, name="scoring")
-                for worker in self._workers
+                threading.Thread(target=self._serve, args=(supervisor, names), daemon=True, name="scoring")
+                for supervisor in self._supervisors
             ]
             for thread in self._threads:
                 thread.start()
 
-    def _serve(self, worker: Worker, names: list[str]) -> None:
-        """Feed one worker until the pool closes. Runs in a thread of its own."""
+    def _serve(self, supervisor: Supervisor, names: list[str]) -> None:
+        """Feed one worker until the pool closes. The kernel ends the worker with this thread, which has no other task."""
         if names:
-            with suppress(WorkerDied):  # the first shard starts another one, and reports what is wrong with it
-                worker.load(names)
+            supervisor.load(names)
         while (shard := self._shards.get()) is not None:
             if self._closing:
                 shard.batch.future.cancel()
             else:
-                self._score(worker, shard)
-        worker.close()
+                self._score(supervisor, shard)
+        supervisor.close()
 
-    def _score(self, worker: Worker, shard: _Shard) -> None:
+    def _score(self, supervisor: Supervisor, shard: _Shard) -> None:
         try:
-            shard.batch.fill(shard.first, score_shard(worker, shard.jobs, lambda: self._closing))
+            shard.batch.fill(shard.first, supervisor.score(shard.jobs))
         except CancelledError:
             shard.batch.future.cancel()
-        except Exception as error:  # an unpicklable score, say: the caller must hear of it
+        except Exception as error:  # no fault of a verifier: the caller must hear of it
             shard.batch.fail(error)
-
-
-def score_shard(worker: Worker, jobs: Sequence[ScoreJob], closing: Callable[[], bool]) -> list[Score]:
-    """Score jobs in `worker`; where it dies, once more in a fresh one, then each job alone.
-
-    So a completion that kills its judge costs itself a `verifier_error` and its neighbours nothing.
-    Raises `CancelledError` where the death was the pool's own doing.
-    """
-    for _ in range(2):
-        try:
-            return worker.score(jobs)
-        except WorkerDied as death:
-            if closing():
-                raise CancelledError from death
-    if len(jobs) == 1:
-        return [Score.unscored("the scoring process died twice on this completion")]
-    return [score for job in jobs for score in score_shard(worker, [job], closing)]
 
 
 @dataclass(slots=True)

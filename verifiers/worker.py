@@ -1,149 +1,155 @@
-"""One scoring process and the pipe to it.
+"""One scoring process, seen from its caller, from its start to its end.
 
 The process is a fresh interpreter that gets the caller's `sys.path` and imports nothing of the caller's:
-no `__main__` (a script needs no guard), no torch. It ignores SIGINT and has a session of its own, so
-Ctrl-C reaches the caller alone, and it ends when the caller does, because its input ends.
+no `__main__` (a script needs no guard), no torch. It ignores SIGINT and has a session of its own, so Ctrl-C
+reaches the caller alone, and it can be killed with what its verifiers have started. It ends when its caller does.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
-import struct
 import subprocess
 import sys
-from collections.abc import Sequence
-from typing import IO, Any
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from operator import attrgetter
 
-from learnable.data.errors import LearnableError
 from learnable.data.records import Score
-from learnable.verifiers.jobs import ScoreJob, score_one
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.channel import Channel, Disconnected, TooLate
+from learnable.verifiers.jobs import ScoreJob
+
+LOAD_SECONDS = 120.0  # to start, import a verifier and load its dictionaries: no part of a completion's time
+END_SECONDS = 10.0  # to end by itself, and then to be gone once killed
 
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from learnable.verifiers.worker import serve; serve()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from learnable.verifiers.serving import serve; serve(int(sys.argv[2]))"
 )
-_LENGTH = struct.Struct("<Q")
+_JOB_FIELDS = attrgetter("verifier", "completion", "prompt", "spec_json", "finish_reason")
 
 
-class WorkerDied(Exception):
-    """The process ended, or was ended from outside, while it still owed an answer."""
+class WorkerFailed(Exception):
+    """The process is of no more use. `how` says what it did, e.g. "exited with status 3"."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(f"the scoring process {how}")
+        self.how = how
+
+
+class WorkerDied(WorkerFailed):
+    """It ended while it owed an answer, or could not be started."""
+
+
+class TimeLimitReached(WorkerFailed):
+    """It gave no score within `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"gave no score within {seconds:g} s")
+        self.seconds = seconds
+
+
+class LoadingFailed(WorkerFailed):
+    """It died or hung while it loaded `verifier`."""
+
+    def __init__(self, verifier: str, how: str) -> None:
+        super().__init__(how)
+        self.verifier = verifier
 
 
 class Worker:
-    """A handle on one scoring process, which starts when it is first needed and again after its death."""
+    """A running scoring process. It is for one thread; only `kill` may be called from another.
+
+    The thread that makes it must live as long as the worker is wanted (see `serving`). After an exception it can only
+    be ended: what it still sends would be taken for the answer to another question.
+    """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def load(self, verifier_names: Sequence[str]) -> None:
-        """Load the dictionaries of these verifiers. Raises `WorkerDied`."""
-        self._ask(list(verifier_names))
-
-    def score(self, jobs: Sequence[ScoreJob]) -> list[Score]:
-        """Return one score for each job. Raises `WorkerDied`; the next call then starts another process."""
-        scores: list[Score] = self._ask(tuple(jobs))
-        return scores
+        command = [sys.executable, "-c", _START, json.dumps(sys.path), str(os.getpid())]
+        pipe = subprocess.PIPE
+        try:
+            self._process = subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, start_new_session=True)
+        except OSError as error:
+            raise WorkerDied(f"could not be started ({error})") from error
+        self._channel = Channel(self._process)
+        self._limits: dict[str, float] = {}  # of the verifiers it has loaded
+        self._lock = threading.Lock()
+        self._ended = False
 
     @property
-    def pid(self) -> int | None:
-        """Process id, or None where none runs."""
-        return None if self._process is None else self._process.pid
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def load(self, verifier_names: Sequence[str]) -> None:
+        """Load these verifiers and their dictionaries. Raises `WorkerFailed`."""
+        self._ask(verifier_names)
+        for name in verifier_names:
+            self._await_loading(name)
+
+    def score(self, jobs: Sequence[ScoreJob], time_limit: float | None) -> Iterator[Score]:
+        """Yield one score for each job as it comes. Raises `WorkerFailed` about the first job without one.
+
+        `time_limit` is in seconds for each completion; None takes what its verifier declares.
+        """
+        self._ask([_JOB_FIELDS(job) for job in jobs])
+        for job in jobs:
+            declared = self._await_loading(job.verifier)
+            limit = declared if time_limit is None else time_limit
+            try:
+                answer = self._channel.receive(limit)
+            except TooLate as late:
+                raise TimeLimitReached(limit) from late
+            except Disconnected as end:
+                raise self._death() from end
+            yield Score(*answer)
 
     def close(self) -> None:
-        """Let the process end by itself."""
-        if self._process is not None:
-            _pipe(self._process.stdin).close()
-            self._process.wait()
-            _pipe(self._process.stdout).close()
-            self._process = None
+        """Let the process end by itself, and kill it where it does not."""
+        self._channel.end_questions()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_SECONDS)
+        self.end()
 
     def kill(self) -> None:
-        """End the process at once. May be called while another thread waits in `score`."""
-        if (process := self._process) is not None:
-            process.kill()
+        """Kill the process, and with it the children that verifiers left in its process group."""
+        with self._lock:
+            if not self._ended:  # else its number may be another's by now
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _ask(self, question: object) -> Any:
+    def end(self) -> None:
+        """Kill the process and free what is held for it."""
+        self.kill()
+        with suppress(subprocess.TimeoutExpired):  # stuck in the kernel: it goes when that lets go of it
+            self._process.wait(END_SECONDS)
+        with self._lock:
+            self._ended = True
+        self._channel.close()
+
+    def _ask(self, question: object) -> None:
         try:
-            if self._process is None:
-                self._process = _start()
-            _send(_pipe(self._process.stdin), question)
-            return _receive(_pipe(self._process.stdout))
-        except (OSError, EOFError) as error:
-            self._forget()
-            raise WorkerDied(str(error)) from error
+            self._channel.send(question, LOAD_SECONDS)
+        except TooLate as late:
+            raise WorkerDied(f"took no question within {LOAD_SECONDS:g} s") from late
+        except Disconnected as end:
+            raise self._death() from end
 
-    def _forget(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                _close_quietly(_pipe(stream))
+    def _await_loading(self, verifier: str) -> float:
+        if verifier not in self._limits:
+            try:
+                self._limits[verifier] = self._channel.receive(LOAD_SECONDS)
+            except TooLate as late:
+                raise LoadingFailed(verifier, f"did not load it within {LOAD_SECONDS:g} s") from late
+            except Disconnected as end:
+                raise LoadingFailed(verifier, self._death().how) from end
+        return self._limits[verifier]
 
-
-def serve() -> None:
-    """Answer questions until input ends. Runs in the worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a verifier prints goes to stderr, never into an answer
-    questions = sys.stdin.buffer
-    while True:
+    def _death(self) -> WorkerDied:
         try:
-            question = _receive(questions)
-        except EOFError:
-            return
-        if isinstance(question, list):
-            load_verifiers(question)
-            _send(answers, None)
-        else:
-            _send(answers, [score_one(job) for job in question])
-
-
-def load_verifiers(names: Sequence[str]) -> None:
-    """Import these verifiers and call the `warm_up` of those that have one."""
-    for name in names:
-        try:
-            warm_up = getattr(find_verifier(name), "warm_up", None)
-        except LearnableError:
-            continue  # scoring reports it, for each completion it costs
-        if warm_up is not None:
-            warm_up()
-
-
-def _start() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", _START, json.dumps(sys.path)]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)
-
-
-def _send(stream: IO[bytes], message: object) -> None:
-    payload = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(_LENGTH.pack(len(payload)) + payload)
-    stream.flush()
-
-
-def _receive(stream: IO[bytes]) -> Any:
-    header = stream.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
-        raise EOFError("the pipe ended")
-    (length,) = _LENGTH.unpack(header)
-    payload = stream.read(length)
-    if len(payload) < length:
-        raise EOFError("the pipe ended within a message")
-    return pickle.loads(payload)
-
-
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        raise ValueError("a worker has both pipes")
-    return stream
-
-
-def _close_quietly(stream: IO[bytes]) -> None:
-    try:
-        stream.close()
-    except OSError:
-        return  # unsent bytes for a process that is gone
+            status = self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return WorkerDied("closed its pipe")
+        return WorkerDied(f"was killed by signal {-status}" if status < 0 else f"exited with status {status}")

@@ -42,6 +42,9 @@ def sums(answers: list[int]) -> list[ScoreJob]:
         ("1.01", "reward 1.01 is outside"),
         ("-0.1", "reward -0.1 is outside"),
         ("None", "TypeError: score() returned NoneType"),
+        ("text", "TypeError: '<='"),
+        ("object", "TypeError: float()"),
+        ("verdict", "the verdict 'great', which is none of scored,"),
         ("blank", "gave no reward"),
     ],
 )
@@ -136,12 +139,15 @@ def test_a_job_that_fails_once_is_tried_again(tmp_path: Path) -> None:
     assert [score.reward for score in scores] == [0.5, 1.0]
 
 
-@pytest.mark.parametrize("end", ["die", "exit"])
-def test_a_completion_that_kills_its_judge_costs_only_itself(end: str) -> None:
+@pytest.mark.parametrize(
+    ("end", "how"), [("die", "was killed by signal 9 twice on this completion"), ("exit", "exited with status 3 twice")]
+)
+def test_a_completion_that_kills_its_judge_costs_only_itself(end: str, how: str) -> None:
     with ScoringPool(1) as pool:
         scores = pool.submit([judge("0.5"), judge(end), judge("0.75")]).result()
     assert [score.reward for score in scores] == [0.5, None, 0.75]
     assert scores[1].verdict == "verifier_error"
+    assert how in scores[1].reason
 
 
 def test_workers_ignore_ctrl_c() -> None:

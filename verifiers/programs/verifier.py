@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from learnable.data.records import Score, Spec
-from learnable.verifiers.programs.client import Outcome, Runner, RunnerError
+from learnable.verifiers.programs.client import GRACE_SECONDS, Outcome, Runner, RunnerError
 from learnable.verifiers.programs.equality import EQUALITIES
 from learnable.verifiers.programs.extraction import program_text
 from learnable.verifiers.specs import check_keys, check_text, fault
@@ -20,6 +20,7 @@ NOTICE = (
 )
 DEFAULT_CPU_SECONDS = 2.0
 MAX_CPU_SECONDS = 60.0
+TIME_LIMIT = 2 * (2 * MAX_CPU_SECONDS + 1 + GRACE_SECONDS) + 10  # both tries of `Runner.run` at their longest, and more
 
 _ENDS = {"exited": "ended", "killed": "was killed", "flooded": "wrote too much"}
 
@@ -38,6 +39,7 @@ class ProgramVerifier:
     name: str = "programs"
     version: str = "1"
     notice: str = NOTICE
+    time_limit: float = TIME_LIMIT
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the spec names a function and holds well-formed cases."""
