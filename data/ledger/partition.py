@@ -27,7 +27,7 @@ from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
 
-READERS = 4
+READERS = 2
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 
 

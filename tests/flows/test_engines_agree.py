@@ -14,7 +14,7 @@ import pytest
 
 from learnable.data.sources.builtin import builtin_prompts
 from tests.flows.agreement_for_tests import agree
-# RAY
+from tests.rollouts.ray_cluster_for_tests import ray_cluster
 from tests.rollouts.servers_for_tests import VLLMServer
 
 PROMPTS = 64
@@ -84,6 +84,6 @@ def test_the_server_agrees_with_vllm_in_process(workplace: Workplace, in_process
 
 @pytest.mark.e2e
 def test_ray_replicas_agree_with_vllm_in_process(workplace: Workplace, in_process: pl.DataFrame) -> None:
-    with ray_cluster() as address:
-        replicated = workplace.rewards("ray", 3, "--ray-address", address, "--replicas", "2")
+    with ray_cluster() as cluster:
+        replicated = workplace.rewards("ray", 3, "--ray-address", cluster.address, "--replicas", "2")
     assert agree(in_process, replicated)

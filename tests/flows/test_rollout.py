@@ -99,7 +99,9 @@ def test_an_engine_that_is_gone_stops_the_run_and_costs_nothing(settings: Curate
     engine.dies = True
     with use_engine(engine, settings), pytest.raises(LearnableError) as stopped:
         run_pipeline(settings)
-    assert "failed 4 times in a row, last with: the device is gone. 80 rollouts of this run are in" in str(stopped.value)
+    assert "failed 4 times in a row, last with: the device is gone. 80 rollouts of this run are in" in str(
+        stopped.value
+    )
     assert "112 are still owed and were not scored: the same command goes on" in str(stopped.value)
     assert held(settings) == 80
     assert not Store(settings.store).curated.exists()

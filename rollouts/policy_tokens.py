@@ -1,0 +1,53 @@
+"""What a policy's files say of tokens: how prompts become them, which end a completion, how many fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.policies import Policy, read_context_length
+from learnable.data.records import Prompt, message_list
+
+QUIET = {"verbose": False}  # about prompts that are too long: the caller counts them
+
+
+class PolicyTokens:
+    """A policy's tokenizer and its limits, read without loading any weights.
+
+    `options` are vLLM's, of which `tokenizer`, `trust_remote_code` and `max_model_len` count. `stops` are the tokens
+    at which vLLM ends a completion by itself.
+    """
+
+    def __init__(self, policy: Policy, options: Mapping[str, Any]) -> None:
+        from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+
+        trusted = {"trust_remote_code": bool(options.get("trust_remote_code"))}
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(options.get("tokenizer") or policy.path, **trusted)
+            config = AutoConfig.from_pretrained(policy.path, **trusted)
+        except (OSError, ValueError) as error:
+            raise LearnableError(f"policy {policy.path!r} cannot be read: {error}") from error
+        try:
+            ends = GenerationConfig.from_pretrained(policy.path).eos_token_id
+        except OSError:  # it has none
+            ends = config.eos_token_id
+        listed = ends if isinstance(ends, list) else [ends]
+        self.stops = frozenset(token for token in [self._tokenizer.eos_token_id, *listed] if token is not None)
+        length = options.get("max_model_len") or read_context_length(policy)
+        length = length or getattr(config.get_text_config(), "max_position_embeddings", None)
+        if not isinstance(length, int) or length < 1:
+            raise LearnableError(
+                f"policy {policy.path!r} has a context of {length!r} tokens: give --engine-arg max_model_len=N"
+            )
+        self.max_context = length
+
+    def encode(self, prompt: Prompt) -> list[int]:
+        """Return the tokens of a prompt as vLLM sees it, chat template and special tokens included."""
+        messages = message_list(prompt.prompt)
+        if isinstance(messages, str):
+            return list(self._tokenizer(messages, **QUIET).input_ids)
+        encoded = self._tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET
+        )
+        return list(encoded["input_ids"])

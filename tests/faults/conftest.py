@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.runs_for_tests import Shell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    """A folder to run commands in; whatever still runs at the end is killed."""
+    started = Shell(tmp_path)
+    yield started
+    started.kill_all()

@@ -1,0 +1,58 @@
+"""A crash at every touch of the disk: going on gives what an undisturbed run gives, and pays for what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from learnable.flows import chunks
+from tests.faults.crashes_for_tests import CHUNK, GROWN, merge
+from tests.faults.runs_for_tests import Shell
+from tests.faults.scripted_for_tests import GROUP_SIZE, SCRIPT, engine_of, run_small, small_settings
+from tests.faults.stores_for_tests import check_rollouts, check_scores, files, leftovers, parts, rollouts
+
+REPOSITORY = Path(__file__).parents[2]
+CASES = [("first", GROUP_SIZE), ("grow", GROWN), ("merge", GROUP_SIZE), ("deliver", GROUP_SIZE)]
+
+
+@pytest.mark.parametrize(("job", "group_size"), CASES)
+def test_at_every_touch(shell: Shell, monkeypatch: pytest.MonkeyPatch, job: str, group_size: int) -> None:
+    monkeypatch.setattr(chunks, "CHUNK_ROLLOUTS", CHUNK)
+    shell.run("crashes", job, program=("-m", "tests.faults.crashes_for_tests"), PYTHONPATH=str(REPOSITORY))
+    *crashes, whole = sorted((shell.folder / "crashes").glob("[0-9]*"))
+    assert len(crashes) > 15
+    assert not (whole / "died").exists()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(whole / "cache"))
+    undisturbed = go_on(whole, job, group_size)
+    for place in crashes:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+        died = (place / "died").read_text()
+        assert go_on(place, job, group_size) == undisturbed, died
+        check_rollouts(place / "store", group_size * len(SCRIPT))
+        check_scores(place / "store", group_size * len(SCRIPT))
+        assert leftovers(place / "store") == [], died
+
+
+def go_on(place: Path, job: str, group_size: int) -> Mapping[str, Any]:
+    """Do again what was crashed; return the parts that a run publishes then."""
+    before, paid = files(place / "store" / "rollouts"), paid_for(place)
+    settings = small_settings(place, group_size)
+    engine = engine_of(settings)
+    report = run_small(settings, engine)
+    assert len(engine.paid) == group_size * len(SCRIPT) - len(paid)
+    assert before.items() <= files(place / "store" / "rollouts").items()
+    if job == "merge":
+        merge(place)
+    return parts(Path(report["curated"]))
+
+
+def paid_for(place: Path) -> set[str]:
+    """Return what is durable, in the store or kept outside of it."""
+    durable = {id_ for row in rollouts(place / "store").select("rollout_id").rows() for id_ in row}
+    for path in (place / "cache").glob("learnable/unsaved/*/rollouts*/[!.]*.parquet"):
+        durable |= set(pl.read_parquet(path, hive_partitioning=False)["rollout_id"])
+    return durable

@@ -1,0 +1,134 @@
+"""Ctrl-C at every line of the way from the engine to the disk: nothing taken is lost, nothing is written twice."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from learnable.data.errors import InterruptedRunError
+from learnable.data.ledger.ledger import Ledger
+from learnable.flows import chunks
+from tests.faults.scripted_for_tests import GROUP_SIZE, ROLLOUTS, engine_of, run_small, small_settings
+from tests.faults.stores_for_tests import check_rollouts, leftovers, rollouts
+
+CHUNK = 12  # rollouts: three groups
+PACKAGE = Path(chunks.__file__).parents[1]
+WATCHED = [
+    *(PACKAGE / "flows" / name for name in ("chunks.py", "collect.py", "rollout.py", "steps.py")),
+    Path(sys.modules["concurrent.futures.thread"].__file__ or ""),
+]
+Trace = Callable[[FrameType, str, Any], Any]
+
+
+def with_lines(path: Path) -> frozenset[int]:
+    """Return where blocks are entered, and left: Python raises no interrupt between a block and its `__exit__`."""
+    return frozenset(node.lineno for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.With))
+
+
+SKIPPED = {str(path.resolve()): with_lines(path) for path in WATCHED}
+
+
+@cache
+def resolved(name: str) -> str:
+    return str(Path(name).resolve())
+
+
+class CtrlC:
+    """Raises `KeyboardInterrupt` in this thread at the n-th line of the watched files, from the moment it is armed."""
+
+    def __init__(self, line: int) -> None:
+        self.left = line
+        self.armed = False
+
+    def trace(self, frame: FrameType, event: str, _: Any) -> Trace | None:
+        skipped = SKIPPED.get(resolved(frame.f_code.co_filename))
+        if skipped is None:
+            return None
+        if event == "line" and self.armed and frame.f_lineno not in skipped:
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self.trace
+
+    @property
+    def was_pressed(self) -> bool:
+        return self.left <= 0
+
+
+def interrupt(folder: Path, line: int, *, first_after: int | None) -> bool:
+    """Run, press Ctrl-C at that line (of the clean-up, where a first one comes `first_after` groups); go on and check."""
+    settings = small_settings(folder)
+    engine, ctrl_c = engine_of(settings, first_after), CtrlC(line)
+    generate = engine.generate
+
+    def armed_by_the_first(*arguments: Any) -> Any:
+        ctrl_c.armed = first_after is None
+        try:
+            yield from generate(*arguments)
+        except KeyboardInterrupt:
+            ctrl_c.armed = True
+            raise
+
+    engine.generate = armed_by_the_first  # type: ignore[method-assign, assignment]
+    sys.settrace(ctrl_c.trace)
+    try:
+        with suppress(KeyboardInterrupt, InterruptedRunError):
+            run_small(settings, engine)
+    finally:
+        sys.settrace(None)
+    held = rollouts(folder / "store")
+    assert set(engine.paid) <= set(held["rollout_id"] if held.height else [])
+    last = engine_of(settings)
+    run_small(settings, last)
+    check_rollouts(folder / "store", ROLLOUTS)
+    assert len(last.paid) == ROLLOUTS - held.height
+    assert leftovers(folder / "store") == []
+    return ctrl_c.was_pressed
+
+
+@pytest.mark.parametrize(("first_after", "step"), [(None, 5), (5, 1)], ids=["the first", "a second"])
+def test_at_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_after: int | None, step: int) -> None:
+    monkeypatch.setattr(chunks, "CHUNK_ROLLOUTS", CHUNK)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    line = 1
+    while interrupt(tmp_path / f"{line:04d}", line, first_after=first_after):
+        line += step
+    assert line > 50
+
+
+def test_while_the_writing_thread_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, append = threading.Thread.start, Ledger.append_rollouts
+    pressed: list[threading.Thread] = []
+    writing: list[None] = []
+
+    def press(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name.startswith("chunks") and not pressed:
+            pressed.append(thread)
+            raise KeyboardInterrupt  # while the starter waits for the thread to have started
+
+    def append_slowly(*arguments: Any) -> None:
+        writing.append(None)
+        time.sleep(0.05 * len(writing))
+        append(*arguments)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(threading.Thread, "start", press)
+    monkeypatch.setattr(Ledger, "append_rollouts", append_slowly)
+    settings = small_settings(tmp_path)
+    with pytest.raises((KeyboardInterrupt, InterruptedRunError)):
+        run_small(settings, engine_of(settings, stop_after=2))
+    assert pressed
+    check_rollouts(tmp_path / "store", 2 * GROUP_SIZE)
+    run_small(settings)
+    check_rollouts(tmp_path / "store", ROLLOUTS)
