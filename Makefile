@@ -48,6 +48,9 @@ check: setup ## lint, types, import law
 
 bench: setup ## measure speed and the bundled policy; figures go to benchmarks/RESULTS.md by hand
 	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.utilisation
+	$(BIN)/python -m benchmarks.ledger append
+	$(BIN)/python -m benchmarks.ledger resume
 	$(BIN)/python -m benchmarks.policy
 
 lock: setup ## resolve requirements/*.txt anew

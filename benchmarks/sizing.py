@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 CHUNK_ROLLOUTS = 1024
-LEDGER_BYTES_A_ROLLOUT = 130.0  # keys and scores, compressed (measured; see RESULTS.md)
-LEDGER_BYTES_A_TOKEN = 1.6  # text, compressed (measured; see RESULTS.md)
-SCALING = 0.95  # share of a replica's speed that is left when there are many
+LEDGER_BYTES_A_ROLLOUT = 47.0  # keys and scores, compressed; measured, see RESULTS.md
+LEDGER_BYTES_A_TOKEN = 2.1  # text, compressed; measured, see RESULTS.md
+SCALING = 0.95  # share of a replica's speed that is left when there are many: assumed, not measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,12 @@ class Rollout:
         )
 
 
+    @property
+    def completion_id(self) -> str:
+        """Content id of the answer: a score belongs to it, since a rollout that is made again may read differently."""
+        return hashlib.sha256(self.completion.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """What a verifier says of one completion.

@@ -17,6 +17,7 @@ ROLLOUTS = pa.schema(
         ("rollout_index", pa.int32()),
         ("seed", pa.int64()),
         ("completion", pa.string()),
+        ("completion_id", pa.string()),
         ("finish_reason", pa.string()),
         ("num_tokens", pa.int32()),
         ("cumulative_logprob", pa.float64()),
@@ -27,6 +28,7 @@ ROLLOUTS = pa.schema(
 SCORES = pa.schema(
     [
         ("rollout_id", pa.string()),
+        ("completion_id", pa.string()),
         ("prompt_id", pa.string()),
         ("verifier", pa.string()),
         ("verifier_version", pa.string()),

@@ -29,8 +29,9 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
 
 
 def rollouts_table(rollouts: Iterable[Rollout]) -> pa.Table:
-    """Return one row a rollout, its key among the columns."""
-    return pa.Table.from_pylist([asdict(r) | {"rollout_id": r.rollout_id} for r in rollouts], schema=ROLLOUTS)
+    """Return one row a rollout, its key and its answer's among the columns."""
+    rows = [asdict(r) | {"rollout_id": r.rollout_id, "completion_id": r.completion_id} for r in rollouts]
+    return pa.Table.from_pylist(rows, schema=ROLLOUTS)
 
 
 def scores_table(rows: Iterable[tuple[Rollout, Score]], verifier: str, version: str) -> pa.Table:
@@ -39,6 +40,7 @@ def scores_table(rows: Iterable[tuple[Rollout, Score]], verifier: str, version: 
         [
             {
                 "rollout_id": rollout.rollout_id,
+                "completion_id": rollout.completion_id,
                 "prompt_id": rollout.prompt_id,
                 "verifier": verifier,
                 "verifier_version": version,

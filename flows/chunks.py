@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -27,6 +28,7 @@ class ChunkWriter:
         self._rollouts: list[Rollout] = []
         self._scores: list[ScoreRow] = []
         self._due = 0.0
+        self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chunks")
         self._writing: Future[None] | None = None
 
@@ -68,14 +70,15 @@ class ChunkWriter:
             writing.result()
 
     def _write(self) -> None:
-        scores = self._scores[:]  # before the rollouts: so those of these scores are among them, or saved already
-        rollouts = self._rollouts[:]
-        try:
-            self.ledger.append_rollouts(self.draw, rollouts)
-            self.saved += len(rollouts)
-        finally:  # the ledger has done what can be done
-            del self._rollouts[: len(rollouts)]
-        try:
-            self.ledger.append_scores(self.draw, self.versions, scores)
-        finally:
-            del self._scores[: len(scores)]
+        with self._lock:  # an interrupt while the thread was being started can leave two of them
+            scores = self._scores[:]  # before the rollouts: so those of these scores are among them, or saved already
+            rollouts = self._rollouts[:]
+            try:
+                self.ledger.append_rollouts(self.draw, rollouts)
+                self.saved += len(rollouts)
+            finally:  # the ledger has done what can be done
+                del self._rollouts[: len(rollouts)]
+            try:
+                self.ledger.append_scores(self.draw, self.versions, scores)
+            finally:
+                del self._scores[: len(scores)]

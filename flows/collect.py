@@ -92,7 +92,7 @@ class Collection:
 
     def _score_texts(self, owed: pl.DataFrame) -> None:
         for rows in self.ledger.read_completions(self.draw, owed):
-            for row in rows.drop("rollout_id").iter_rows(named=True):
+            for row in rows.drop("rollout_id", "completion_id").iter_rows(named=True):
                 self._unscored.append(Rollout(**row))
             self._submit_batches()
             self._gather(lambda: self._scoring[0][1].done())

@@ -72,9 +72,9 @@ def prefect_server() -> Iterator[None]:
 
 def _is_anything_owed(settings: CurateSettings, store: Store) -> bool:
     """Whether the engine is needed; the same look finds bad input early."""
-    with watched_by(Silence()):
-        run = Run(new_run_id(), settings, policy_for(settings), store)
-        return bool(find_held(run, read_prompts(settings))[1])
+    with watched_by(Silence()):  # the run itself will say it
+        prompts = read_prompts(settings)
+    return bool(find_held(Run(new_run_id(), settings, policy_for(settings), store), prompts)[1])
 
 
 def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Report:

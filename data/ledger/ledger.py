@@ -4,7 +4,7 @@
 <root>/scores/<weights>/<sampling>/<verifier>@<version>/*.parquet
 
 A rollout's key is its prompt, the policy's weights, the sampling, the cap on tokens and its index; a score's is the
-rollout with the verifier and its version, the spec being part of the prompt. Rows are only ever added.
+rollout with its text, the verifier and its version, the spec being part of the prompt. Rows are only ever added.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from learnable.data.tables import rollouts_table, scores_table
 
 T = TypeVar("T")
 HONEST = ("scored", "truncated")
-HELD = ("rollout_id", "prompt_id", "rollout_index", "max_tokens", "seed", "finish_reason", "num_tokens")
+HELD = ("rollout_id", "completion_id", "prompt_id", "rollout_index", "max_tokens", "seed", "finish_reason", "num_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Ledger:
         return (
             pl.concat(found or [_frame(SCORES.empty_table())])
             .filter(pl.col("verdict").is_in(HONEST))
-            .join(held.select("rollout_id"), on="rollout_id", how="semi", maintain_order="left")
+            .join(held, on=["rollout_id", "completion_id"], how="semi", maintain_order="left")
             .unique(["rollout_id", "verifier"], keep="first", maintain_order=True)
         )
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 from collections.abc import Callable
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.errors import LearnableError
@@ -76,7 +74,7 @@ class Outbox:
         kept = sorted(self.folder.glob("*/*.parquet"))
         for path in kept:
             try:
-                Partition(self.root / unquote(path.parent.name)).append(pq.read_table(io.BytesIO(path.read_bytes())))
+                Partition(self.root / unquote(path.parent.name)).adopt(path.read_bytes())
             except OSError as error:
                 raise LearnableError(f"{self._cannot(error)}: {str(path)!r} still waits to be brought in") from error
             path.unlink()

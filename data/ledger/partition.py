@@ -82,15 +82,21 @@ class Partition:
     def append(self, table: pa.Table) -> None:
         """Make the rows durable. Raises `OSError` when they are not."""
         if self._next is None:
-            self._next = max((chunk.last + 1 for chunk in self._listed()), default=0)
+            self._next = self._first_free(self._listed())
         self.write(table, self._next, self._next)
         self._next += 1
 
-    def write(self, table: pa.Table, first: int, last: int) -> Chunk:
+    def adopt(self, data: bytes) -> None:
+        """Append a file that was encoded elsewhere, unless it is here already. Raises `OSError`."""
+        listed = self._listed()
+        if _digest(data) not in {chunk.digest for chunk in listed}:
+            number = self._first_free(listed)
+            put(self.folder / _name(data, number, number), data)
+
+    def write(self, table: pa.Table, first: int, last: int) -> None:
         """Write one file that covers the numbers `first` to `last`."""
         name, data = encode(table, first, last)
         put(self.folder / name, data)
-        return _parse(self.folder / name)
 
     def select(self, prompt_ids: pa.Array, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Yield, file by file and oldest first, the rows of these prompts. Memory holds a few files at a time.
@@ -99,6 +105,9 @@ class Partition:
         """
         tables = read_in_order(self.chunks(), lambda chunk: _select(chunk, prompt_ids, columns))
         yield from (table for table in tables if table.num_rows)
+
+    def _first_free(self, listed: Iterable[Chunk]) -> int:
+        return max((chunk.last + 1 for chunk in listed), default=0)
 
     def _listed(self) -> list[Chunk]:
         try:
@@ -111,7 +120,11 @@ class Partition:
 def encode(table: pa.Table, first: int, last: int) -> tuple[str, bytes]:
     """Return the name and the bytes of a file."""
     data = parquet_bytes(table)
-    return f"{first:08d}-{last:08d}-{_digest(data)}.parquet", data
+    return _name(data, first, last), data
+
+
+def _name(data: bytes, first: int, last: int) -> str:
+    return f"{first:08d}-{last:08d}-{_digest(data)}.parquet"
 
 
 def read_in_order(chunks: Iterable[Chunk], read: Callable[[Chunk], T]) -> Iterator[T]:

@@ -11,7 +11,11 @@ from learnable.data.places import local_path
 def quarantine(root: UPath, chunk: Chunk) -> str:
     """Move a file to `<root>/quarantine`, its folders in its name; return where it is now, under the root."""
     inside = chunk.path.path.removeprefix(root.path).strip("/")
-    target = root / "quarantine" / inside.replace("/", "__")
+    name = inside.replace("/", "__")
+    target, copies = root / "quarantine" / name, 0
+    while target.exists():  # the same file was damaged before, and made again as it was
+        copies += 1
+        target = root / "quarantine" / f"{name}.{copies}"
     if local_path(root):
         target.parent.mkdir(parents=True, exist_ok=True)
         chunk.path.rename(target)

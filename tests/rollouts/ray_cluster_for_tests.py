@@ -43,13 +43,12 @@ class LocalCluster:
     """A running cluster: `address` is what `ray.init` takes."""
 
     address: str
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
 
     def lose_node(self) -> None:
         """Kill the node that was added last, as a crash would."""
         assert self.process.stdin
-        self.process.stdin.write("lose\n")
-        self.process.stdin.flush()
+        self.process.stdin.write(b"lose\n")
         assert _read_line(self.process) == "lost"
 
 
@@ -68,7 +67,7 @@ def ray_cluster(nodes: int = 2, cpus: int = 1) -> Iterator[LocalCluster]:
             [sys.executable, "-W", "ignore", "-c", SCRIPT, json.dumps(settings), str(nodes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            bufsize=0,  # or `select` misses lines that Python has read ahead
             start_new_session=True,
         )
         try:
@@ -79,18 +78,18 @@ def ray_cluster(nodes: int = 2, cpus: int = 1) -> Iterator[LocalCluster]:
             _stop(process)
 
 
-def _read_line(process: subprocess.Popen[str]) -> str:
+def _read_line(process: subprocess.Popen[bytes]) -> str:
     """Read the next line that is ours; Ray prints others."""
     assert process.stdout
     while select.select([process.stdout], [], [], START_SECONDS)[0]:
-        line = process.stdout.readline().strip()
+        line = process.stdout.readline().decode().strip()
         assert line or process.poll() is None, "the cluster's process ended"
         if line.startswith(("address ", "lost")):
             return line
     raise TimeoutError(f"the cluster did not answer within {START_SECONDS} s")
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """Ask the cluster to end, then kill what is left of its session: nodes give each worker a process group."""
     with suppress(subprocess.TimeoutExpired):
         process.communicate(timeout=STOP_SECONDS)
