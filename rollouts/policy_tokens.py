@@ -43,11 +43,16 @@ class PolicyTokens:
         self.max_context = length
 
     def encode(self, prompt: Prompt) -> list[int]:
-        """Return the tokens of a prompt as vLLM sees it, chat template and special tokens included."""
-        messages = message_list(prompt.prompt)
-        if isinstance(messages, str):
-            return list(self._tokenizer(messages, **QUIET).input_ids)
-        encoded = self._tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET
-        )
-        return list(encoded["input_ids"])
+        """Return the tokens of a prompt, as `encode_prompt` does."""
+        return encode_prompt(self._tokenizer, prompt)
+
+
+def encode_prompt(tokenizer: Any, prompt: Prompt) -> list[int]:
+    """Return the tokens of a prompt as every engine sees it, chat template and special tokens included."""
+    messages = message_list(prompt.prompt)
+    if isinstance(messages, str):
+        return list(tokenizer(messages, **QUIET).input_ids)
+    encoded = tokenizer.apply_chat_template(
+        messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET
+    )
+    return list(encoded["input_ids"])

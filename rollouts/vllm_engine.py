@@ -13,7 +13,8 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
-from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, message_list
+from learnable.data.records import FinishReason, Prompt, Rollout, Sampling
+from learnable.rollouts.policy_tokens import encode_prompt
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 
 QUIET = {
@@ -58,7 +59,7 @@ class VLLMEngine:
 
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         """Return the tokens each prompt takes, chat template and special tokens included."""
-        return [len(self._tokenize(prompt)) for prompt in prompts]
+        return [len(encode_prompt(self._tokenizer, prompt)) for prompt in prompts]
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield each group as it finishes. See `Engine.generate`."""
@@ -103,17 +104,10 @@ class VLLMEngine:
         sequences = sum(request.group_size for request in in_flight.values())
         while sequences < self._most_sequences and (request := next(queue, None)) is not None:
             request_id = uuid.uuid4().hex
-            tokens = {"prompt_token_ids": self._tokenize(request.prompt)}
+            tokens = {"prompt_token_ids": encode_prompt(self._tokenizer, request.prompt)}
             self.llm.llm_engine.add_request(request_id, tokens, sampling_params(request, sampling))
             in_flight[request_id] = request
             sequences += request.group_size
-
-    def _tokenize(self, prompt: Prompt) -> list[int]:
-        messages = message_list(prompt.prompt)
-        if isinstance(messages, str):
-            return list(self._tokenizer(messages).input_ids)
-        encoded = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
-        return list(encoded["input_ids"])
 
     def _answer(self, request: GroupRequest, output: Any, sampling: Sampling) -> Answer:
         children = list(islice(output.outputs, request.group_size))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +17,10 @@ from learnable.data.store import Store
 from learnable.flows.engines import use_engine
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.report import Report
-from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings import CurateSettings
 from learnable.rollouts.scripted import ScriptedEngine
 from tests.data.object_store_for_tests import ObjectStore, object_store
+from tests.flows.questions_for_tests import ask
 
 TEXTS = [f"question {number}" for number in range(8)]
 
@@ -35,15 +35,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectSt
 
 @pytest.fixture
 def settings(tmp_path: Path, bucket: ObjectStore) -> CurateSettings:
-    policy = tmp_path / "policy"
-    policy.mkdir()
-    (policy / "config.json").write_text("{}")
-    (policy / "model.safetensors").write_bytes(b"weights")
-    rows = [{"prompt": text, "answer": "yes", "verifier": "choice"} for text in TEXTS]
-    (tmp_path / "q.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    return CurateSettings(
-        prompts=PromptSettings(location=str(tmp_path / "q.jsonl")), policy=str(policy), store=bucket.url, workers=0
-    )
+    return ask(tmp_path, TEXTS, bucket.url)
 
 
 def run(settings: CurateSettings) -> Report:

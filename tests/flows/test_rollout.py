@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +18,10 @@ from learnable.data.store import Store
 from learnable.flows import rollout
 from learnable.flows.engines import use_engine
 from learnable.flows.pipeline import run_pipeline
-from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 from learnable.rollouts.scripted import ScriptedEngine
+from tests.flows.questions_for_tests import ask
 
 TEXTS = [f"question {number}" for number in range(12)]
 
@@ -59,18 +59,7 @@ class Listener(Silence):
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CurateSettings:
     monkeypatch.setattr(rollout, "FIRST_DELAY", 0.0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    policy = tmp_path / "policy"
-    policy.mkdir()
-    (policy / "config.json").write_text("{}")
-    (policy / "model.safetensors").write_bytes(b"weights")
-    rows = [{"prompt": text, "answer": "yes", "verifier": "choice"} for text in TEXTS]
-    (tmp_path / "q.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    return CurateSettings(
-        prompts=PromptSettings(location=str(tmp_path / "q.jsonl")),
-        policy=str(policy),
-        store=str(tmp_path / "store"),
-        workers=0,
-    )
+    return ask(tmp_path, TEXTS, str(tmp_path / "store"))
 
 
 def shaky(settings: CurateSettings, good: int, refused: frozenset[str] = frozenset()) -> Shaky:
