@@ -111,7 +111,6 @@ class Rollout:
             self.prompt_id, weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index
         )
 
-
     @property
     def completion_id(self) -> str:
         """Content id of the answer: a score belongs to it, since a rollout that is made again may read differently."""

@@ -29,7 +29,16 @@ from learnable.data.tables import rollouts_table, scores_table
 
 T = TypeVar("T")
 HONEST = ("scored", "truncated")
-HELD = ("rollout_id", "completion_id", "prompt_id", "rollout_index", "max_tokens", "seed", "finish_reason", "num_tokens")
+HELD = (
+    "rollout_id",
+    "completion_id",
+    "prompt_id",
+    "rollout_index",
+    "max_tokens",
+    "seed",
+    "finish_reason",
+    "num_tokens",
+)
 
 
 @dataclass(frozen=True, slots=True)
