@@ -27,7 +27,7 @@ from upath import UPath
 
 from learnable.data.card import render_card
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.places import Place, cache_folder, find_place, local_path, put
+from learnable.data.places import Place, cache_folder, find_place, local_path, put, sync
 from learnable.data.records import content_id
 from learnable.data.tables import hash_file
 
@@ -59,7 +59,8 @@ class CuratedSet:
 def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
     """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
 
-    When the latest version holds the very same rows, that one is returned and nothing is written. Raises
+    When the latest version holds the very same rows, judged by the same verifiers, that one is returned and nothing is
+    written. Raises
     `LearnableError` when the folder cannot be written.
     """
     folder = find_place(place)
@@ -67,14 +68,14 @@ def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mappi
     try:
         with _staging(folder) as staging:
             shards = {name: _write_shards(staging, name, table) for name, table in parts.items()}
-            if latest and (previous := open_curated(latest[0])).manifest["parts"] == shards:
-                return previous
             whole = {
                 **manifest,
                 "parent": latest[0].name if latest else None,
                 "parts": shards,
                 "schema": _schema(parts["train"]),
             }
+            if latest and _says_the_same(previous := open_curated(latest[0]), whole):
+                return previous
             (staging / "README.md").write_text(render_card(folder.name, whole), encoding="utf-8")
             (staging / MANIFEST).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
             return open_curated(_claim_version(folder, staging))
@@ -142,6 +143,10 @@ def _write_shards(folder: Path, part: str, table: pa.Table) -> dict[str, Any]:
     return {"rows": table.num_rows, "sha256": files}
 
 
+def _says_the_same(curated: CuratedSet, manifest: Mapping[str, Any]) -> bool:
+    return all(curated.manifest.get(key) == manifest.get(key) for key in ("parts", "verifiers"))
+
+
 @contextmanager
 def _staging(folder: UPath) -> Iterator[Path]:
     """Make a folder to fill: beside the versions where a rename can publish it, else on this machine."""
@@ -164,7 +169,10 @@ def _claim_version(folder: UPath, staging: Path) -> UPath:
         number += 1
     target = folder / f"v{number:04d}"
     if local := local_path(target):
+        for path in (*staging.iterdir(), staging):
+            sync(path)
         staging.rename(local)
+        sync(local.parent)
     else:
         for file in sorted(staging.iterdir(), key=lambda file: file.name == MANIFEST):
             put(target / file.name, file.read_bytes())

@@ -73,9 +73,9 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(partial)
-        _sync(partial)
+        sync(partial)
         partial.replace(path)
-        _sync(path.parent)  # or the new name may not outlive a power cut
+        sync(path.parent)  # or the new name may not outlive a power cut
     finally:
         partial.unlink(missing_ok=True)
 
@@ -95,7 +95,8 @@ def sweep(root: UPath) -> int:
     return len(files) + len(folders)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Make a file's content, or the names in a folder, durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

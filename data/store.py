@@ -43,8 +43,8 @@ class Store:
         """
         self._make()
         with hold_store(self.root, wait=wait, on_wait=on_wait) as held:
+            sweep(self.root)  # before room is kept: leavings take some
             self.ledger.open(held.check)
-            sweep(self.root)
             try:
                 yield
             finally:

@@ -16,7 +16,7 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
     `zero_std_share` (of prompts with a score), `errors` (rollouts without an honest score), and the columns
     of `variance_split`.
     """
-    counts = decided.group_by(by).agg(
+    counts = decided.group_by(by, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("prompts"),
         (pl.col("decision") == "keep").sum().cast(pl.Int64).alias("kept"),
         pl.col("rollouts").sum(),

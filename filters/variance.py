@@ -31,7 +31,7 @@ def variance_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form"))
     n, mean = pl.col("n").cast(pl.Float64), pl.col("mean")
     total, prompts = n.sum(), pl.len().cast(pl.Float64)
     grand_mean = (n * mean).sum() / total
-    sums = scored.group_by(by).agg(
+    sums = scored.group_by(by, maintain_order=True).agg(
         (n * pl.col("std") ** 2).sum().alias("ssw"),
         (n * (mean - grand_mean) ** 2).sum().alias("ssb"),
         _positive(total - prompts).alias("df_within"),

@@ -11,7 +11,8 @@ from learnable.data.ledger.ledger import Draw, Ledger, ScoreRow
 from learnable.data.records import Rollout
 
 CHUNK_ROLLOUTS = 1024  # durable at once
-CHUNK_SECONDS = 10.0  # and never later than this after the first of them
+CHUNK_SECONDS = 10.0  # and never later than this after the last chunk
+MOST_WAITING = 8 * CHUNK_ROLLOUTS  # beyond this the engine waits for the disk
 
 
 class ChunkWriter:
@@ -27,24 +28,22 @@ class ChunkWriter:
         self.saved = 0
         self._rollouts: list[Rollout] = []
         self._scores: list[ScoreRow] = []
-        self._due = 0.0
+        self._due = time.monotonic() + CHUNK_SECONDS
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chunks")
         self._writing: Future[None] | None = None
 
     def add(self, rollouts: Sequence[Rollout]) -> None:
-        """Take a finished group."""
-        if not self._rollouts:
-            self._due = time.monotonic() + CHUNK_SECONDS
+        """Take a finished group. The engine waits for no write, unless writes fall far behind."""
         self._rollouts.extend(rollouts)
         if len(self._rollouts) >= CHUNK_ROLLOUTS or time.monotonic() >= self._due:
-            self._start()
+            self._start_when_free(len(self._rollouts))
 
     def add_scores(self, scores: Sequence[ScoreRow]) -> None:
-        """Take scores of rollouts that were added before, or are in the ledger already. They wait for a chunk of those."""
+        """Take scores of rollouts that were added before, or are in the ledger already. They go with a chunk of those."""
         self._scores.extend(scores)
-        if len(self._scores) >= 2 * CHUNK_ROLLOUTS:
-            self._start()
+        if len(self._scores) >= CHUNK_ROLLOUTS and not self._rollouts:
+            self._start_when_free(len(self._scores))
 
     def flush(self) -> None:
         """Make everything durable that was added. Raises `LearnableError` when it is not."""
@@ -58,8 +57,13 @@ class ChunkWriter:
         finally:
             self._thread.shutdown()
 
+    def _start_when_free(self, waiting: int) -> None:
+        if waiting >= MOST_WAITING or self._writing is None or self._writing.done():
+            self._start()
+
     def _start(self) -> None:
         self._wait()
+        self._due = time.monotonic() + CHUNK_SECONDS
         self._writing = self._thread.submit(self._write)
 
     def _wait(self) -> None:

@@ -158,9 +158,12 @@ def open_shell(*, as_json: bool, quiet: bool) -> Iterator[Shell]:
         try:
             with watched_by(shell.progress):
                 yield shell
+        except InterruptedRunError as error:
+            shell.err.print(f"\n{escape(str(error))}", highlight=False, soft_wrap=True)
+            raise typer.Exit(INTERRUPTED) from error
         except LearnableError as error:
             shell.err.print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
-            raise typer.Exit(INTERRUPTED if isinstance(error, InterruptedRunError) else BAD_INPUT) from error
+            raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
             shell.err.print("\nstopped: finished groups are in the store, the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from error

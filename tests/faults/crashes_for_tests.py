@@ -81,14 +81,14 @@ def merge(folder: Path) -> None:
 
 def leave_outside(folder: Path) -> None:
     """A run whose store cannot be written: its first chunk is kept in the cache."""
-    sync = places._sync
+    sync = places.sync
 
     def refuse(path: Path) -> None:
         if folder / "store" in path.parents:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         sync(path)
 
-    places._sync = refuse
+    places.sync = refuse
     with suppress(LearnableError):
         run_small(small_settings(folder))
 

@@ -66,11 +66,32 @@ def test_a_slow_engine_does_not_keep_a_chunk_waiting(
     ledger: Ledger, writer: ChunkWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "CHUNK_SECONDS", 0.0)
+    writer._due = 0.0
     writer.add(group(0))
-    writer.add(group(1))
+    writer._wait()
+    assert ledger.total("rollouts") == 16
     writer.close()
-    assert len([count for name, count in ledger.events if name == "rollouts" and count]) >= 1
-    assert ledger.total("rollouts") == writer.saved == 32
+
+
+def test_the_engine_does_not_wait_for_the_disk(ledger: Ledger, writer: ChunkWriter) -> None:
+    chunk = CHUNK_ROLLOUTS // 16
+    ledger.gate.clear()
+    for number in range(3 * chunk):  # would hang if the second chunk waited for the first
+        writer.add(group(number))
+    ledger.gate.set()
+    writer.close()
+    written = [count for name, count in ledger.events if name == "rollouts" and count]
+    assert sum(written) == 3 * CHUNK_ROLLOUTS
+    assert written[0] == CHUNK_ROLLOUTS
+    assert len(written) == 2
+
+
+def test_scores_do_not_cut_chunks(ledger: Ledger, writer: ChunkWriter) -> None:
+    rollouts = group(0)
+    writer.add(rollouts)
+    writer.add_scores([(one, "v", Score(1.0, True)) for one in rollouts] * CHUNK_ROLLOUTS)
+    assert ledger.events == []
+    writer.close()
 
 
 def test_no_score_comes_before_its_rollout(ledger: Ledger, writer: ChunkWriter) -> None:

@@ -21,7 +21,7 @@ class Disk:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.error = folder, 0
         self.reserve_helps = False
-        sync = places._sync
+        sync = places.sync
 
         def checked(path: Path) -> None:
             full = self.error and self.folder in path.parents
@@ -29,7 +29,7 @@ class Disk:
                 raise OSError(self.error, os.strerror(self.error))
             sync(path)
 
-        monkeypatch.setattr(places, "_sync", checked)
+        monkeypatch.setattr(places, "sync", checked)
 
 
 @pytest.fixture
