@@ -145,6 +145,7 @@ def whole_table(chunk: Chunk) -> pa.Table:
 
 
 def _select(chunk: Chunk, prompt_ids: pa.Array, columns: Sequence[str]) -> pa.Table:
+    pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
     file = chunk.read()
     wanted = _mask(file.read(columns=["prompt_id"]).column(0), prompt_ids)
     if not pc.any(wanted).as_py():

@@ -15,7 +15,7 @@ from learnable.data.ledger.partition import Chunk, DamagedFileError, Partition, 
 from learnable.data.ledger.quarantine import quarantine
 from learnable.data.places import remove, sweep
 
-MERGED_BYTES = 4 << 20  # of compressed files: whoever reads holds a few of them, unpacked, in memory
+MERGED_BYTES = 1 << 20  # of compressed files: whoever reads holds a few of them, unpacked, in memory
 
 
 @dataclass(slots=True)
