@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Literal
 
 import polars as pl
@@ -45,7 +46,14 @@ class Band:
                 f"--min-std {self.min_std:g} is out of range: rewards in [0, 1] spread by at most 0.5; give 0 to 0.5"
             )
         if self.signal not in ("reward", "pass"):
-            raise LearnableError(f"--signal {self.signal!r} is not known: use reward or pass")
+            raise LearnableError(f"--by {self.signal!r} is not known: use reward or pass")
+
+    @property
+    def with_spread(self) -> Band:
+        """The part of the band in which a coin spreads by at least `min_std`: p (1 - p) >= min_std^2."""
+        reach = sqrt(max(0.25 - self.min_std**2, 0.0))
+        low, high = max(self.low, 0.5 - reach), min(self.high, 0.5 + reach)
+        return self if (low, high) == (self.low, self.high) else replace(self, low=low, high=max(high, low + 1e-9))
 
 
 def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
