@@ -21,6 +21,16 @@ COLUMN_NOTES = {
     "std": "population standard deviation of the group's rewards",
     "pass_rate": "share of the group that passed",
     "n": "rollouts that count",
+    "n_eff": "how many passes and fails these rollouts tell as much as",
+    "alpha": "with `beta`, `p_zero` and `p_one`: what is known of the prompt's true mean reward, a Beta distribution and masses",
+    "p_zero": "chance that it always fails",
+    "p_one": "chance that it always succeeds",
+    "p_in_band": "chance that its true mean reward lies in the band",
+    "p_spread": "chance that its true spread is at least the least one asked for",
+    "p_keep": "chance that it belongs here: both of them",
+    "ci_low": "with `ci_high`: the central 90 % interval of its true mean reward",
+    "std_low": "with `std_high`: the central 90 % interval of its true spread",
+    "usable_at_g": "chance that a group of the trainer's size is not zero-std",
     "decision": "`keep`, or why not",
 }
 
@@ -33,8 +43,8 @@ def render_card(name: str, manifest: Mapping[str, Any]) -> str:
             _header(manifest["parts"]),
             f"# {name}",
             "",
-            f"Prompts on which `{policy['policy_id']}` is neither hopeless nor done: of {manifest['group_size']} completions a "
-            f"prompt, the mean {band['signal']} lies in {band['low']:g} to {band['high']:g} "
+            f"Prompts on which `{policy['policy_id']}` is neither hopeless nor done: of its completions of a prompt "
+            f"the mean {band['signal']} lies in {band['low']:g} to {band['high']:g} "
             f"and spreads by at least {band['min_std']:g}.",
             "",
             _table(

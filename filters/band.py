@@ -18,6 +18,7 @@ REASONS = (
     "zero_std",
     "low_std",
     "undecided",
+    "over_quota",
     "duplicate",
     "contaminated",
     "not_scored",
@@ -80,3 +81,44 @@ def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
         .cast(pl.Enum(REASONS))
         .alias("decision")
     )
+
+
+def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
+    """Add `decision` to certified groups: keep a prompt that belongs in the set as surely as its `threshold` asks.
+
+    Args:
+        groups: rows of `filters.certificate.certify` with `stopped` (whether its group is done) and `threshold`.
+        band: its middle says whether a rejected prompt is too easy or too hard, by the mean that is expected of it.
+    """
+    spread = 1 - pl.col("p_zero") - pl.col("p_one")
+    expected = pl.col("p_one") + spread * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
+    above = expected > (band.low + band.high) / 2
+    return groups.with_columns(
+        pl.when(pl.col("p_keep").is_null())
+        .then(pl.lit("not_scored"))
+        .when(~pl.col("stopped"))
+        .then(pl.lit("undecided"))
+        .when(pl.col("p_keep") >= pl.col("threshold"))
+        .then(pl.lit("keep"))
+        .when(pl.col("p_in_band") < pl.col("threshold"))
+        .then(pl.when(above).then(pl.lit("too_easy")).otherwise(pl.lit("too_hard")))
+        .when(pl.col("zero_std"))
+        .then(pl.lit("zero_std"))
+        .otherwise(pl.lit("low_std"))
+        .cast(pl.Enum(REASONS))
+        .alias("decision")
+    )
+
+
+def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:
+    """Make the least sure of the kept prompts `undecided`, until the others' average `p_keep` is `precision`."""
+    kept = pl.col("decision") == "keep"
+    surest_first = groups.filter(kept).sort("p_keep", "prompt_id", descending=[True, False])
+    sure = surest_first.with_columns(
+        (pl.col("p_keep").cum_sum() / pl.int_range(1, pl.len() + 1)).alias("_average")
+    ).filter(pl.col("_average") >= precision)
+    marked = groups.join(sure.select("prompt_id", pl.lit(True).alias("_sure")), on="prompt_id", how="left")
+    unsure = kept & pl.col("_sure").is_null()
+    return marked.with_columns(
+        pl.when(unsure).then(pl.lit("undecided", pl.Enum(REASONS))).otherwise("decision").alias("decision")
+    ).drop("_sure")

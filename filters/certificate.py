@@ -76,6 +76,32 @@ def signal_arrays(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, 
     return n, groups["mean"].cast(pl.Float64).to_numpy(), groups["std"].cast(pl.Float64).to_numpy() ** 2
 
 
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What is known of many groups of one family: arrays of one shape."""
+
+    size: Values
+    posterior: Posterior
+    in_band: Values
+    spread: Values
+
+    @property
+    def keep(self) -> Values:
+        """The chance that a prompt belongs in the set: in the band, and with enough spread."""
+        return self.in_band * self.spread
+
+
+def assess(belief: Belief, band: Band, n: Values, mean: Values, variance: Values) -> Assessment:
+    """Assess groups of one family: rollouts that count, mean reward (0 where there are none), population variance."""
+    size = belief.spread.effective(n, mean, variance)
+    posterior = Posterior.update(belief.prior, size, size * mean)
+    inside = posterior.in_band(band)
+    if belief.spread.graded:
+        return Assessment(size, posterior, inside, belief.spread.at_least(band.min_std, n, mean, variance))
+    spreading = posterior.in_band(band.with_spread)  # what a coin spreads by follows from its mean
+    return Assessment(size, posterior, inside, np.divide(spreading, inside, out=np.ones_like(inside), where=inside > 0))
+
+
 def certify(groups: pl.DataFrame, beliefs: Mapping[str, Belief], band: Band, group_size: int = 16) -> pl.DataFrame:
     """Add the columns `CERTIFICATE` to decided or undecided groups; null where no rollout counts.
 
@@ -103,27 +129,24 @@ def certify(groups: pl.DataFrame, beliefs: Mapping[str, Belief], band: Band, gro
 
 def _certify_family(groups: pl.DataFrame, belief: Belief, band: Band, group_size: int) -> pl.DataFrame:
     n, mean, variance = signal_arrays(groups, band.signal)
-    spread = belief.spread
-    size = spread.effective(n, mean, variance)
-    posterior = Posterior.update(belief.prior, size, size * np.nan_to_num(mean))
-    inside, ends = posterior.in_band(band), posterior.interval(COVERAGE)
+    spread, found = belief.spread, assess(belief, band, n, np.nan_to_num(mean), variance)
+    posterior = found.posterior
+    ends = posterior.interval(COVERAGE)
     if spread.graded:
-        enough = spread.at_least(band.min_std, n, mean, variance)
         std_ends = spread.interval(n, mean, variance, COVERAGE)
         dead = zero_std_graded(groups, group_size)
     else:
-        enough = np.divide(posterior.in_band(band.with_spread), inside, out=np.ones_like(n), where=inside > 0)
         std_ends = _coin_std(*ends)
         dead = zero_std_share(posterior, group_size)
     columns = (
-        size,
+        found.size,
         posterior.alpha,
         posterior.beta,
         posterior.zero,
         posterior.one,
-        inside,
-        enough,
-        inside * enough,
+        found.in_band,
+        found.spread,
+        found.keep,
         *ends,
         *std_ends,
         1 - dead,

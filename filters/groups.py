@@ -7,52 +7,63 @@ from typing import Literal
 
 import polars as pl
 
+from learnable.filters.sums import exact_sum
+
 VERDICTS = ("scored", "truncated", "verifier_error", "engine_error")
+HONEST = ("scored", "truncated")
+READ = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
 Truncated = Literal["count", "exclude"]
+
+_GRAIN = 2.0**-40  # of rewards, where their spread is computed
 
 
 def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncated: Truncated = "count") -> pl.LazyFrame:
-    """Reduce scored rollouts to one row per prompt.
+    """Reduce scored rollouts to one row per prompt: the same bits, however the rows are ordered or shared out.
 
     Args:
-        scores: one row a rollout: `prompt_id`, `reward` (null where not scored), `passed`, `verdict`, `num_tokens`.
+        scores: one row a rollout, with the columns `READ`: `reward` in [0, 1] and `passed` are null where not scored.
         ks: the k of each `pass_at_k` column.
         truncated: whether completions that ran out of tokens count, as they do in training, or are left out.
 
     Returns:
-        `prompt_id`, `rollouts` (that exist: not those the engine failed on), a count `n_<verdict>` each, `n` (rollouts that count), `mean` and `std` of their
-        rewards (population, ddof 0; TRL's own is the sample one, larger by sqrt(n / (n - 1))), `passes`,
-        `pass_rate`, `pass_at_<k>`, `min_reward`, `max_reward`, `zero_std`, `learnability`, `tokens`. A prompt none
-        of whose rollouts count has null statistics, never zeros.
+        `prompt_id`, `rollouts` (that exist: not those the engine failed on), a count `n_<verdict>` each, `n` (rollouts
+        that count), `mean` and `std` of their rewards (population, ddof 0; TRL's own is the sample one, larger by
+        sqrt(n / (n - 1))), `passes`, `min_reward`, `max_reward`, `zeros` and `ones` (rewards of exactly 0 and 1),
+        `tokens`, `pass_rate`, `pass_at_<k>`, `zero_std`, `learnability`. A prompt none of whose rollouts count has
+        null statistics, never zeros.
 
-    `learnability` is p * (1 - p) with p the pass rate: it is zero where every rollout agrees.
+    A reward that is NaN or infinite says that the verifier failed: the rollout counts as a `verifier_error`.
+    `std` is right to 1e-12. `learnability` is p * (1 - p) with p the pass rate: zero where every rollout agrees.
 
     >>> scores = pl.LazyFrame({"prompt_id": ["a", "a", "b", "b"], "reward": [0.0, 1.0, 1.0, 1.0],
     ...     "passed": [False, True, True, True], "verdict": ["scored"] * 4, "num_tokens": [3] * 4})
     >>> group_stats(scores).sort("prompt_id").collect()["learnability"].to_list()
     [0.25, 0.0]
     """
-    honest = ["scored", "truncated"] if truncated == "count" else ["scored"]
-    counts = pl.col("verdict").is_in(honest) & pl.col("reward").is_not_null()
-    reward = pl.col("reward").filter(counts)
-    passes = (pl.col("passed") & counts).sum().cast(pl.Int64)
-    grouped = scores.group_by("prompt_id").agg(
-        (pl.col("verdict") != "engine_error").sum().cast(pl.Int64).alias("rollouts"),
-        *((pl.col("verdict") == verdict).sum().cast(pl.Int64).alias(f"n_{verdict}") for verdict in VERDICTS),
-        counts.sum().cast(pl.Int64).alias("n"),
-        reward.mean().alias("mean"),
-        # Rounding can leave 1e-17 where all rewards are equal, and zero must mean zero.
-        pl.when(reward.min() == reward.max()).then(0.0 * reward.min()).otherwise(reward.std(ddof=0)).alias("std"),
-        passes.alias("passes"),
+    verdict, reward, n = pl.col("verdict"), pl.col("reward"), pl.col("n")
+    sums = _counted(scores, truncated).group_by("prompt_id").agg(
+        _count(verdict != "engine_error").alias("rollouts"),
+        *(_count(verdict == name).alias(f"n_{name}") for name in VERDICTS),
+        reward.count().cast(pl.Int64).alias("n"),
+        exact_sum(reward).alias("mean"),
+        *_sums_for_std(reward),
+        _count(pl.col("passed")).alias("passes"),
         reward.min().alias("min_reward"),
         reward.max().alias("max_reward"),
+        _count(reward == 0).alias("zeros"),
+        _count(reward == 1).alias("ones"),
         pl.col("num_tokens").sum().cast(pl.Int64).alias("tokens"),
+    )  # fmt: skip
+    return (
+        sums.with_columns(pl.when(n > 0).then(pl.col("mean") / n).alias("mean"), _std().alias("std"))
+        .drop("_squares")
+        .with_columns(
+            pl.when(n > 0).then(pl.col("passes") / n).alias("pass_rate"),
+            *(pass_at_k(k).alias(f"pass_at_{k}") for k in ks),
+            (pl.col("min_reward") == pl.col("max_reward")).alias("zero_std"),
+        )
+        .with_columns((pl.col("pass_rate") * (1 - pl.col("pass_rate"))).alias("learnability"))
     )
-    return grouped.with_columns(
-        pl.when(pl.col("n") > 0).then(pl.col("passes") / pl.col("n")).alias("pass_rate"),
-        *(pass_at_k(k).alias(f"pass_at_{k}") for k in ks),
-        (pl.col("min_reward") == pl.col("max_reward")).alias("zero_std"),
-    ).with_columns((pl.col("pass_rate") * (1 - pl.col("pass_rate"))).alias("learnability"))
 
 
 def pass_at_k(k: int) -> pl.Expr:
@@ -65,3 +76,34 @@ def pass_at_k(k: int) -> pl.Expr:
     for draw in range(k):
         all_fail = all_fail * ((failures - draw).clip(lower_bound=0) / (n - draw))
     return pl.when(n >= k).then(1.0 - all_fail)
+
+
+def _counted(scores: pl.LazyFrame, truncated: Truncated) -> pl.LazyFrame:
+    """Take `reward` and `passed` from the rollouts that do not count, and call a reward that is no number an error."""
+    reward = pl.col("reward").cast(pl.Float64)
+    broken = pl.col("verdict").is_in(HONEST) & ~reward.is_finite()
+    counts = pl.col("verdict").is_in(HONEST if truncated == "count" else HONEST[:1]) & reward.is_finite()
+    return scores.select(
+        "prompt_id",
+        pl.when(counts).then(reward).alias("reward"),
+        (counts & pl.col("passed").cast(pl.Boolean)).alias("passed"),
+        pl.when(broken).then(pl.lit("verifier_error")).otherwise("verdict").alias("verdict"),
+        "num_tokens",
+    )
+
+
+def _count(condition: pl.Expr) -> pl.Expr:
+    return condition.sum().cast(pl.Int64)
+
+
+def _sums_for_std(reward: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the sum of the rewards, and of their squares, in whole grains: no rounding, so no order of rows matters."""
+    grains = (reward / _GRAIN).round().cast(pl.Int64)
+    return grains.sum().alias("std"), (grains.cast(pl.Int128) * grains.cast(pl.Int128)).sum().alias("_squares")
+
+
+def _std() -> pl.Expr:
+    """Return sqrt(n * squares - sum^2) / n. Its radicand is a whole number, and exactly 0 where all rewards are equal."""
+    n, total = pl.col("n"), pl.col("std").cast(pl.Int128)
+    radicand = n.cast(pl.Int128) * pl.col("_squares") - total * total
+    return pl.when(n > 0).then(radicand.cast(pl.Float64).sqrt() * _GRAIN / n)

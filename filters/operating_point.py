@@ -15,8 +15,10 @@ from learnable.filters.prior import Prior
 from learnable.filters.stopping import BLOCKS, Lattice, Outcome, StoppingTable, fixed_outcome, solve_lattice
 
 REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollouts
-MARGIN = 0.002  # aimed above the target, since the prior is fitted and not known
+MARGIN = 0.003  # aimed above the target, since the prior is fitted and not known
+LEAST_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
 LOSSES = (1.0, 20_000.0)  # of one false keep or drop, in rollouts
+USUAL_LOSS = 400.0  # of either, where the target is out of reach: about what it takes in common pools
 HALVINGS = 10
 LEAST_SHARE = 0.01
 
@@ -63,19 +65,21 @@ def match_fixed(
     blocks: Sequence[int] = BLOCKS,
     draws_per_rollout: float = 1.0,
     precision: float | None = None,
+    reference_group: int = REFERENCE_GROUP,
 ) -> StoppingRule:
-    """Return the cheapest rule that under `prior` matches the precision and the recall of a fixed group of 32.
+    """Return the cheapest rule that under `prior` matches the precision and the recall of a fixed group.
 
     A fixed group is judged by its mean alone, each rollout worth `draws_per_rollout` coin flips. `precision`, where
-    given, is asked for instead of the fixed group's. Where no rule within `max_group` is that good, the nearest one.
+    given, is asked for instead of the fixed group's, which counts as `LEAST_PRECISION` at least. Where no rule within
+    `max_group` is that good, each error is priced at `USUAL_LOSS`.
 
     Precision and recall are two linear constraints on a table's expected false keeps and false drops. Their Lagrange
     multipliers are the two losses; the shares of the tables found are a linear programme.
     """
-    fixed = fixed_outcome(prior, band, round(REFERENCE_GROUP * draws_per_rollout))
+    fixed = fixed_outcome(prior, band, round(reference_group * draws_per_rollout))
     search = _Search(
         Lattice(prior, band, max_group, blocks, draws_per_rollout),
-        min((fixed.precision if precision is None else precision) + MARGIN, 1.0),
+        min((max(fixed.precision, LEAST_PRECISION) if precision is None else precision) + MARGIN, 1.0),
         min(fixed.recall + MARGIN, 1.0),
     )
     chosen = search.cheapest()
@@ -109,7 +113,7 @@ class _Search:
             b_eq=[1.0],
         )
         if not found.success:
-            return [(min(self.tried, key=lambda losses: self._missing(self.tried[losses])), 1.0)]
+            return [((USUAL_LOSS, USUAL_LOSS), 1.0)]
         kept = [(losses, share) for losses, share in zip(self.tried, found.x, strict=True) if share >= LEAST_SHARE]
         whole = sum(share for _, share in kept)
         return [(losses, float(share / whole)) for losses, share in kept]
@@ -124,9 +128,6 @@ class _Search:
         if losses not in self.tried:
             self.tried[losses] = solve_lattice(self.lattice, 1.0, *losses).outcome()
         return self.tried[losses]
-
-    def _missing(self, outcome: Outcome) -> float:
-        return max(self.precision - outcome.precision, 0.0) + max(self.recall - outcome.recall, 0.0)
 
 
 def _halve(enough: Callable[[float], bool]) -> float:

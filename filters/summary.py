@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from learnable.filters.sums import exact_mean
 from learnable.filters.variance import variance_split
 
 
@@ -14,15 +15,15 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
 
     Returns `by`, `prompts`, `kept`, `rollouts`, `tokens`, `mean` (of prompts' mean rewards), `pass_at_1`,
     `zero_std_share` (of prompts with a score), `errors` (rollouts without an honest score), and the columns
-    of `variance_split`.
+    of `variance_split`. Equal rows give equal bits, whatever their order.
     """
     counts = decided.group_by(by, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("prompts"),
         (pl.col("decision") == "keep").sum().cast(pl.Int64).alias("kept"),
         pl.col("rollouts").sum(),
         pl.col("tokens").sum(),
-        pl.col("mean").mean(),
-        pl.col("pass_rate").mean().alias("pass_at_1"),
+        exact_mean(pl.col("mean")).alias("mean"),
+        exact_mean(pl.col("pass_rate")).alias("pass_at_1"),
         pl.col("zero_std").mean().alias("zero_std_share"),
         (pl.col("n_verifier_error") + pl.col("n_engine_error")).sum().alias("errors"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Self
 
@@ -18,9 +18,12 @@ from learnable.rollouts.protocol import Answer, Refusal
 from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
 
+ORDER = ("prompt_id", "rollout_index", "rollout_id")
 BATCH_ROLLOUTS = 64  # scored at once: small, so that scoring ends soon after generation does
 
-SCORED: dict[str, type[pl.DataType]] = {
+# As Arrow's maps become in polars.
+COMPONENTS = pl.List(pl.Struct({"key": pl.String, "value": pl.Float64}))
+SCORED: dict[str, pl.DataType | type[pl.DataType]] = {
     "prompt_id": pl.String,
     "rollout_id": pl.String,
     "rollout_index": pl.Int64,
@@ -29,6 +32,7 @@ SCORED: dict[str, type[pl.DataType]] = {
     "passed": pl.Boolean,
     "verdict": pl.String,
     "reason": pl.String,
+    "components": COMPONENTS,
 }
 
 
@@ -42,7 +46,8 @@ class Collection:
         self.pool = pool
         self.versions = {p.verifier: find_verifier(p.verifier).version for p in prompts}
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
-        self.frames: list[pl.DataFrame] = []
+        self._settled: list[pl.DataFrame] = []
+        self._frames: list[pl.DataFrame] = []
         self._watch = ErrorWatch()
         self._unscored: list[Rollout] = []
         self._scoring: deque[tuple[list[Rollout], Future[list[Score]]]] = deque()
@@ -72,23 +77,30 @@ class Collection:
         keyed = held.with_columns(
             pl.col("prompt_id").replace_strict(verifiers, return_dtype=pl.String).alias("verifier")
         )
-        columns = ["rollout_id", "verifier", "reward", "passed", "verdict", "reason"]
+        columns = ["rollout_id", "verifier", "reward", "passed", "verdict", "reason", "components"]
         joined = keyed.join(scores.select(columns), on=["rollout_id", "verifier"], how="left")
         unscored = pl.col("verdict").is_null()
-        self.frames.append(joined.filter(~unscored).select([pl.col(name).cast(kind) for name, kind in SCORED.items()]))
+        self._frames.append(joined.filter(~unscored).select([pl.col(name).cast(kind) for name, kind in SCORED.items()]))
         if (owed := joined.filter(unscored)).height:
             self._score_texts(owed)
 
-    def finish(self) -> pl.DataFrame:
-        """Wait for the last scores, make them durable, and return one row a rollout.
+    def settle(self) -> pl.DataFrame:
+        """Wait for the scores of everything taken so far, and return one row for each rollout since the last call.
 
         Rows are in the order of their keys, not of their arrival, so that the same rollouts give bit-equal statistics.
         """
         self._submit(self._unscored)
         self._gather(lambda: True)
-        self.writer.flush()
         empty = pl.DataFrame(schema=SCORED)
-        return pl.concat([empty, *self.frames]).sort("prompt_id", "rollout_index", "rollout_id")
+        self._settled.append(pl.concat([empty, *self._frames]).sort(ORDER))
+        self._frames.clear()
+        return self._settled[-1]
+
+    def finish(self) -> pl.DataFrame:
+        """Make the last scores durable, and return one row for each rollout of the run, in the order of their keys."""
+        self.settle()
+        self.writer.flush()
+        return pl.concat(self._settled).sort(ORDER)
 
     def _score_texts(self, owed: pl.DataFrame) -> None:
         for rows in self.ledger.read_completions(self.draw, owed):
@@ -102,7 +114,8 @@ class Collection:
         request = refusal.request
         score = Score.unscored(refusal.reason, "engine_error")
         indices = range(request.first_index, request.first_index + request.group_size)
-        self.frames.append(_frame(_row(request.prompt.prompt_id, "", index, 0, score) for index in indices))
+        rows = [(request.prompt.prompt_id, "", index, 0, score) for index in indices]
+        self._frames.append(_frame(rows))
         self._watch.add([score] * request.group_size)
 
     def _submit_batches(self) -> None:
@@ -124,15 +137,24 @@ class Collection:
             scores = future.result()
             rows = list(zip(rollouts, scores, strict=True))
             self.writer.add_scores([(r, self.prompts[r.prompt_id].verifier, score) for r, score in rows])
-            self.frames.append(
-                _frame(_row(r.prompt_id, r.rollout_id, r.rollout_index, r.num_tokens, score) for r, score in rows)
+            self._frames.append(
+                _frame([(r.prompt_id, r.rollout_id, r.rollout_index, r.num_tokens, score) for r, score in rows])
             )
             self._watch.add(scores)
 
 
-def _row(prompt_id: str, rollout_id: str, index: int, tokens: int, score: Score) -> tuple[object, ...]:
-    return (prompt_id, rollout_id, index, tokens, score.reward, score.passed, score.verdict, score.reason)
-
-
-def _frame(rows: Iterable[tuple[object, ...]]) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), schema=SCORED, orient="row")
+def _frame(rows: Sequence[tuple[str, str, int, int, Score]]) -> pl.DataFrame:
+    """Make a frame of prompt, rollout, index, tokens and score."""
+    prompt_ids, rollout_ids, indices, tokens, scores = zip(*rows, strict=True)
+    values = {
+        "prompt_id": prompt_ids,
+        "rollout_id": rollout_ids,
+        "rollout_index": indices,
+        "num_tokens": tokens,
+        "reward": [score.reward for score in scores],
+        "passed": [score.passed for score in scores],
+        "verdict": [score.verdict for score in scores],
+        "reason": [score.reason for score in scores],
+        "components": [[{"key": k, "value": v} for k, v in score.components.items()] for score in scores],
+    }
+    return pl.DataFrame(values, schema=SCORED)

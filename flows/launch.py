@@ -15,7 +15,7 @@ from learnable.flows.engines import engine_for, policy_for, stop_engines
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.report import Report
 from learnable.flows.settings import CurateSettings
-from learnable.flows.steps import Run, find_held, new_run_id, read_prompts
+from learnable.flows.steps import Run, is_anything_owed, new_run_id, read_prompts
 from learnable.flows.stores import held_store
 from learnable.train.checks import prepare_run
 from learnable.train.settings import TrainSettings
@@ -74,7 +74,7 @@ def _is_anything_owed(settings: CurateSettings, store: Store) -> bool:
     """Whether the engine is needed; the same look finds bad input early."""
     with watched_by(Silence()):  # the run itself will say it
         prompts = read_prompts(settings)
-    return bool(find_held(Run(new_run_id(), settings, policy_for(settings), store), prompts)[1])
+        return is_anything_owed(Run(new_run_id(), settings, policy_for(settings), store), prompts)
 
 
 def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Report:

@@ -29,26 +29,13 @@ class Owed:
         return GroupRequest(self.prompt, self.count, first_index=self.first, seed=seed, redraw_seed=self.redraw_seed)
 
 
-def find_owed(prompts: Sequence[Prompt], held: pl.DataFrame, redrawn: pl.DataFrame, group_size: int) -> list[Owed]:
-    """Return what is missing to give every prompt a group of `group_size`.
+def find_runs(prompt: Prompt, missing: Sequence[int], seeds: Mapping[int, int]) -> Iterator[Owed]:
+    """Yield the runs of missing indices that one request can ask for: their seeds count up, or are all still free.
 
-    `held` and `redrawn` are those of `Ledger.find_rollouts`.
+    `missing` ascends. `seeds` are those of rollouts that are to be drawn again.
     """
-    have = _indices(held, "rollout_index")
-    seeds = _seeds(redrawn)
-    return [
-        owed
-        for prompt in prompts
-        for owed in _runs(prompt, have.get(prompt.prompt_id, frozenset()), seeds.get(prompt.prompt_id, {}), group_size)
-    ]
-
-
-def _runs(prompt: Prompt, have: frozenset[int], seeds: Mapping[int, int], group_size: int) -> Iterator[Owed]:
-    """Yield runs of missing indices that one request can ask for: their seeds count up, or are all still free."""
     run: Owed | None = None
-    for index in range(group_size):
-        if index in have:
-            continue
+    for index in missing:
         seed = seeds.get(index)
         if run is not None and index == run.first + run.count and _next_seed(run) == seed:
             run = Owed(prompt, run.first, run.count + 1, run.redraw_seed)
@@ -60,18 +47,14 @@ def _runs(prompt: Prompt, have: frozenset[int], seeds: Mapping[int, int], group_
         yield run
 
 
-def _next_seed(run: Owed) -> int | None:
-    return None if run.redraw_seed is None else run.redraw_seed + run.count
-
-
-def _indices(rollouts: pl.DataFrame, column: str) -> dict[str, frozenset[int]]:
-    grouped = rollouts.group_by("prompt_id").agg(column)
-    return {prompt_id: frozenset(indices) for prompt_id, indices in grouped.iter_rows()}
-
-
-def _seeds(redrawn: pl.DataFrame) -> dict[str, dict[int, int]]:
+def redraw_seeds(redrawn: pl.DataFrame) -> dict[str, dict[int, int]]:
+    """Return each prompt's seeds by index, of the rollouts to be drawn again (those of `Ledger.find_rollouts`)."""
     seeds: dict[str, dict[int, int]] = {}
     for prompt_id, index, seed in redrawn.select("prompt_id", "rollout_index", "seed").iter_rows():
         if seed is not None:
             seeds.setdefault(prompt_id, {})[index] = seed
     return seeds
+
+
+def _next_seed(run: Owed) -> int | None:
+    return None if run.redraw_seed is None else run.redraw_seed + run.count

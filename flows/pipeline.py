@@ -8,6 +8,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from learnable.data.progress import progress
 from learnable.flows.engines import policy_for
+from learnable.flows.goal import next_limit
 from learnable.flows.report import Report, build_report, find_warnings
 from learnable.flows.settings import CurateSettings
 from learnable.flows.steps import Run, decide_groups, new_run_id, publish, read_prompts, roll_out_and_score
@@ -36,11 +37,14 @@ def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
         run = Run(new_run_id(), settings, policy_for(settings), store)
         prompts = step(read_prompts)(settings)
         collected = step(roll_out_and_score)(run, prompts)
+        while limit := next_limit(settings, len(prompts.prompts), collected):
+            prompts = step(read_prompts)(settings, limit)
+            collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
         decided = step(decide_groups)(run, prompts, collected)
         store.write_groups(run.run_id, decided)
         curated = step(publish)(run, decided, collected)
     seconds = time.monotonic() - started
-    report = build_report(run.run_id, prompts, decided, curated, generated=collected.generated, seconds=seconds)
+    report = build_report(run, prompts, decided, curated, collected, seconds=seconds)
     for warning in find_warnings(report):
         progress().warn(warning)
     return report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -9,6 +10,9 @@ import polars as pl
 from learnable.data.curated import CuratedSet
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.summary import count_decisions, summarise
+from learnable.flows.collected import Collected
+from learnable.flows.goal import judge_goal
+from learnable.flows.steps import Run
 
 Report = dict[str, Any]
 
@@ -18,15 +22,14 @@ ALIKE_F_RATIO = 1.2
 
 
 def build_report(
-    run_id: str, prompts: PromptSet, decided: pl.DataFrame, curated: CuratedSet, *, generated: int, seconds: float
+    run: Run, prompts: PromptSet, decided: pl.DataFrame, curated: CuratedSet, collected: Collected, *, seconds: float
 ) -> Report:
-    """Return the run's report: ids and paths, a row a form, totals, seconds of wall clock.
-
-    `generated` is how many of the rollouts are new; the others were in the ledger.
-    """
+    """Return the run's report: ids and paths, a row a form, totals, forecasts, seconds of wall clock."""
     forms = summarise(decided.lazy()).collect().to_dicts()
     families = summarise(decided.lazy(), by=("family",)).collect().to_dicts()
     decisions = count_decisions(decided.lazy())
+    kept = decided.filter(pl.col("decision") == "keep")
+    goal = judge_goal(run.settings, decided.height, kept.height, gave_up=collected.gave_up)
     totals = {
         "prompts": decided.height,
         "kept": decisions.get("keep", 0),
@@ -34,17 +37,21 @@ def build_report(
         "test": curated.manifest["parts"]["test"]["rows"],
         "duplicates": prompts.duplicates,
         "rollouts": int(decided["rollouts"].sum()),
-        "generated": generated,
+        "generated": collected.generated,
         "tokens": int(decided["tokens"].sum()),
         "errors": sum(form["errors"] or 0 for form in forms),
         "truncated": int(decided["n_truncated"].sum() or 0),
         "decisions": decisions,
     }
     return {
-        "run_id": run_id,
+        "run_id": run.run_id,
         "policy": curated.manifest["policy"]["policy_id"],
         "engine": curated.manifest["engine"],
         "curated": str(curated.path),
+        "goal": None if goal is None else asdict(goal) | {"reached": goal.reached},
+        "certified_precision": kept["p_keep"].mean(),
+        "forecast": curated.manifest["forecast"],
+        "beliefs": curated.manifest["beliefs"],
         "forms": forms,
         "families": families,
         "totals": totals,
@@ -55,6 +62,11 @@ def build_report(
 def find_warnings(report: Report) -> list[str]:
     """Return plain sentences about what would make training on this set go sideways."""
     totals, warnings = report["totals"], []
+    if report["goal"] and not report["goal"]["reached"]:
+        goal = report["goal"]
+        warnings.append(f"{goal['got']} prompts kept, not the {goal['want']} that were wanted: {goal['why']}")
+    if unfitted := [name for name, belief in report["beliefs"].items() if not belief["fitted_to"]]:
+        warnings.append(f"too few groups to fit a prior, so Beta(.5, .5) stands in for it: {', '.join(unfitted)}")
     if totals["kept"] == 0:
         warnings.append(
             "nothing was kept: the pool is too easy or too hard for this policy, or the verifier never moves"

@@ -18,43 +18,52 @@ FIRST_DELAY = 1.0  # seconds, doubled after each failure
 
 
 class RollOut:
-    """One run's way through what is owed."""
+    """One run's dealings with the engine."""
 
-    def __init__(self, collection: Collection, owed: Iterable[Owed], settings: CurateSettings) -> None:
+    def __init__(self, collection: Collection, settings: CurateSettings) -> None:
         self.collection = collection
         self.settings = settings
-        self.owed = {(o.prompt.prompt_id, o.first): o for o in owed}
-        self.total = sum(o.count for o in self.owed.values())
-        self.done = self.tokens = self.failures = 0
+        self.total = self.expected = self.done = self.tokens = self.failures = 0
+        self._owed: dict[tuple[str, int], Owed] = {}
+        self._refused: set[str] = set()
 
-    def run(self) -> None:
-        """Ask for everything that is owed; an engine that fails is started anew, after growing pauses.
+    def expect(self, rollouts: int) -> None:
+        """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
+        self.expected = rollouts
 
-        Raises `LearnableError` when it fails `ATTEMPTS` times without an answer in between: what is still owed is
-        not scored, and stays owed.
+    def ask(self, owed: Iterable[Owed]) -> set[str]:
+        """Ask for everything that is owed in one call; an engine that fails is started anew, after growing pauses.
+
+        Returns the ids of the prompts that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times
+        without an answer in between: what is still owed is not scored, and stays owed.
         """
-        while self.owed:
+        self._owed = {(o.prompt.prompt_id, o.first): o for o in owed}
+        self._refused = set()
+        self.total += sum(o.count for o in self._owed.values())
+        while self._owed:
             try:
                 self._ask()
             except EngineError as error:
                 self._pause(error)
+        return self._refused
 
     def _ask(self) -> None:
-        requests = (owed.request(self.settings.seed) for owed in list(self.owed.values()))
+        requests = (owed.request(self.settings.seed) for owed in list(self._owed.values()))
         for answer in engine_for(self.settings).generate(requests, self.settings.sampling):
             self._take(answer)
-        if self.owed:
-            raise EngineError(f"the engine left {len(self.owed)} groups unanswered")
+        if self._owed:
+            raise EngineError(f"the engine left {len(self._owed)} groups unanswered")
 
     def _take(self, answer: Answer) -> None:
         self.done += self.collection.take(answer)
         self.failures = 0
         if isinstance(answer, Refusal):
-            del self.owed[answer.request.prompt.prompt_id, answer.request.first_index]
+            del self._owed[answer.request.prompt.prompt_id, answer.request.first_index]
+            self._refused.add(answer.request.prompt.prompt_id)
             return
-        del self.owed[answer[0].prompt_id, min(rollout.rollout_index for rollout in answer)]
+        del self._owed[answer[0].prompt_id, min(rollout.rollout_index for rollout in answer)]
         self.tokens += sum(rollout.num_tokens for rollout in answer)
-        progress().rollouts(self.done, self.total, self.tokens)
+        progress().rollouts(self.done, max(self.total, self.expected), self.tokens)
 
     def _pause(self, error: EngineError) -> None:
         drop_engine(self.settings)
@@ -66,5 +75,5 @@ class RollOut:
                 "command goes on from there"
             ) from error
         delay = FIRST_DELAY * 2 ** (self.failures - 1)
-        progress().warn(f"{error}; the engine is asked again in {delay:g} s for {len(self.owed)} groups")
+        progress().warn(f"{error}; the engine is asked again in {delay:g} s for {len(self._owed)} groups")
         time.sleep(delay)

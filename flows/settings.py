@@ -9,6 +9,7 @@ from typing import Any
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Sampling
 from learnable.filters.band import Band
+from learnable.filters.effort import Effort
 from learnable.filters.groups import Truncated
 
 ENGINES = ("vllm", "server", "ray", "simulated")
@@ -95,6 +96,7 @@ class CurateSettings:
     policy: str | None = None
     engine: EngineSettings = field(default_factory=EngineSettings)
     group_size: int = 16
+    effort: Effort = field(default_factory=Effort)
     band: Band = field(default_factory=Band)
     sampling: Sampling = field(default_factory=Sampling)
     truncated: Truncated = "count"

@@ -40,14 +40,18 @@ class ArithmeticVerifier:
         check_keys(spec, ["answer"])
         check_int(spec, "answer")
 
-    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion."""
+    def extract(self, completion: str, *, spec: Spec) -> str | None:
+        """Return the number that counts as the answer, as `plain_number` writes it, or None."""
         answer = without_thinking(completion)
         leading = _LEADING.match(answer)
         if leading is None:
             first = (answer.split(maxsplit=1) or [""])[0].strip(_WRAPPING)
             leading = _LEADING.match(first)
-        return _judged(leading and plain_number(leading[1]), str(spec["answer"]), leading is not None, "number")
+        return leading and plain_number(leading[1])
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Judge one completion."""
+        return _judged(self.extract(completion, spec=spec), str(spec["answer"]), "no number found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +69,17 @@ class CountingVerifier:
         check_keys(spec, ["answer"])
         check_int(spec, "answer")
 
-    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion."""
+    def extract(self, completion: str, *, spec: Spec) -> str | None:
+        """Return the first number, in digits as `plain_number` writes them, or None."""
         answer = without_thinking(completion)
         digits, spelled = _ANYWHERE.search(answer), _SPELLED.search(answer)
         if spelled is not None and (digits is None or spelled.start() < digits.start()):
-            found: str | None = str(_spelled_value(spelled))
-        else:
-            found = digits and plain_number(digits[1])
-        return _judged(found, str(spec["answer"]), found is not None, "number")
+            return str(_spelled_value(spelled))
+        return digits and plain_number(digits[1])
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Judge one completion."""
+        return _judged(self.extract(completion, spec=spec), str(spec["answer"]), "no number found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +104,26 @@ class ChoiceVerifier:
         if spec["answer"].casefold() not in [choice.casefold() for choice in choices]:
             raise fault("answer", spec["answer"], f"give one of the choices {list(choices)}")
 
+    def extract(self, completion: str, *, spec: Spec) -> str | None:
+        """Return the choice that the completion makes, case folded, or None."""
+        return self._read(completion, spec)[0]
+
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion."""
+        found, missing = self._read(completion, spec)
+        return _judged(found, spec["answer"].casefold(), missing)
+
+    def _read(self, completion: str, spec: Spec) -> tuple[str | None, str]:
+        """Return the choice, or None and why there is none."""
         answer = without_thinking(completion)
         pattern = _choice_pattern(tuple(spec.get("choices", [spec["answer"]])))
         named = list(pattern.finditer(answer))
+        if not named:
+            return None, "no choice found"
         several = len({match[0].casefold() for match in named}) > 1
         if several and re.search(r"\w", answer[: named[0].start()]):
-            return Score(0.0, False, {"correct": 0.0, "format": 0.0}, reason="names several choices")
-        found = named[0][0].casefold() if named else None
-        return _judged(found, spec["answer"].casefold(), bool(named), "choice")
+            return None, "names several choices"
+        return named[0][0].casefold(), ""
 
 
 def plain_number(text: str) -> str:
@@ -148,7 +164,8 @@ def _whole_word(choice: str) -> str:
     return before + re.escape(choice) + after
 
 
-def _judged(found: str | None, answer: str, well_formed: bool, kind: str) -> Score:
+def _judged(found: str | None, answer: str, missing: str) -> Score:
+    """Judge the answer that was found; `missing` says why there is none."""
     right = found == answer
-    reason = "" if right else f"no {kind} found" if found is None else f"answered {found[:40]}"
-    return Score(float(right), right, {"correct": float(right), "format": float(well_formed)}, reason=reason)
+    reason = "" if right else missing if found is None else f"answered {found[:40]}"
+    return Score(float(right), right, {"correct": float(right), "format": float(found is not None)}, reason=reason)

@@ -24,8 +24,9 @@ class Verifier(Protocol):
     changes whenever the same completion could get another score.
 
     A verifier may also have `notice`, one sentence users must read before it runs (see `verifier_notice`),
-    `time_limit`, the seconds it may take for one completion (see `verifier_time_limit`), and `warm_up()`,
-    which loads ahead of time what `score` would load on its first call.
+    `time_limit`, the seconds it may take for one completion (see `verifier_time_limit`), `warm_up()`,
+    which loads ahead of time what `score` would load on its first call, and `extract(completion, spec=spec)`, the
+    answer it reads out of a completion (see `extract_answer`).
     """
 
     @property
@@ -57,3 +58,20 @@ def verifier_time_limit(verifier: Verifier) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
         raise LearnableError(f"verifier {verifier.name!r}: time_limit is {seconds!r}: give seconds, more than 0")
     return float(seconds)
+
+
+def has_extractor(verifier: Verifier) -> bool:
+    """Say whether this verifier reads one short answer out of a completion, so that answers can be compared."""
+    return callable(getattr(verifier, "extract", None))
+
+
+def extract_answer(verifier: Verifier, completion: str, spec: Spec) -> str | None:
+    """Return the answer that `score` would judge, as its verifier's `extract` reads it.
+
+    Equal answers are equal text, whatever the words around them. None where the completion holds no answer, and
+    always for a verifier without `extract`: ask `has_extractor` which of the two it is. Raises whatever the verifier
+    raises.
+    """
+    extract = getattr(verifier, "extract", None)
+    answer = extract(completion, spec=spec) if callable(extract) else None
+    return None if answer is None else str(answer)

@@ -11,7 +11,10 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.filters.band import Band
+from learnable.filters.effort import Effort
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+
+EFFORT = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
 
 
 def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
@@ -26,9 +29,10 @@ def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
     return CurateSettings(
         prompts=wanted,
         engine=_engine_settings(asked),
-        band=Band(asked["band"][0], asked["band"][1], min_std=asked["min_std"], signal=asked["signal"]),
+        band=Band(asked["band"][0], asked["band"][1], min_std=asked["min_std"], signal=asked["by"]),
         sampling=Sampling(temperature=asked["temperature"], top_p=asked["top_p"], max_tokens=asked["max_tokens"]),
         workers=worker_count(asked["workers"]),
+        effort=Effort(**{key: asked[key] for key in EFFORT}),
         **{
             key: asked[key]
             for key in (

@@ -44,10 +44,27 @@ Temperature = Annotated[float, policy(help="Sampling temperature; use the one yo
 TopP = Annotated[float, policy(help="Nucleus sampling.")]
 MaxTokens = Annotated[int, policy(help="Most tokens of a completion.")]
 
-GroupSize = Annotated[int, decision(help="Completions a prompt (TRL: num_generations).")]
+GroupSize = Annotated[int, decision(help="Completions a prompt that training draws (TRL: num_generations).")]
 Band = Annotated[tuple[float, float], decision(help="Keep prompts whose group mean lies in here.")]
 MinStd = Annotated[float, decision(help="Keep prompts whose group spreads at least this much.")]
-Signal = Annotated[str, decision(help="Mean of what: reward, or pass.")]
+By = Annotated[str, decision("--by", "--signal", help="Mean of what: reward, or pass.")]
+SamplingMode = Annotated[
+    str, decision("--sampling", help="optimal: stop when another rollout is not worth it. fixed: --group-size for all.")
+]
+MaxGroup = Annotated[int, decision(help="optimal: most completions of one prompt.")]
+TopUp = Annotated[bool, decision("--top-up", help="optimal: give kept prompts --group-size completions.")]
+Retest = Annotated[float, decision(help="optimal: share of rejected prompts that a later run samples again.")]
+PilotPrompts = Annotated[int, decision(help="optimal: prompts of each family that are sampled before any decision.")]
+PilotRollouts = Annotated[int, decision(help="optimal: completions of each of those.")]
+
+goal = _option("How many are wanted")
+Want = Annotated[int | None, goal(help="Stop when this many prompts are kept.")]
+Precision = Annotated[
+    float | None,
+    goal(help="Share of the kept prompts that are truly in the band. (default: as 32 completions would give)"),
+]
+DryRun = Annotated[bool, goal("--dry-run", help="Sample the pilot alone, and say what --want would cost.")]
+GpuHourPrice = Annotated[float | None, goal(help="Price of an hour of this machine, for the plan's cost.")]
 Truncated = Annotated[str, decision(help="Completions that ran out of tokens: count, or exclude.")]
 TestShare = Annotated[float, decision(help="Share of each form held out from training.")]
 Seed = Annotated[int, decision(help="Seed of prompts, rollouts and splits.")]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import Prompt
-from learnable.flows.owed import Owed, find_owed
+from learnable.flows.owed import Owed, find_runs, redraw_seeds
 
 PROMPT = Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="arithmetic", form="Addition")
 ROWS = {"prompt_id": pl.String, "rollout_index": pl.Int64, "seed": pl.Int64}
@@ -18,7 +18,8 @@ def rows(seeds: dict[int, int | None]) -> pl.DataFrame:
 
 
 def owed(held: set[int], redrawn: dict[int, int | None], size: int) -> list[tuple[int, int, int | None]]:
-    found = find_owed([PROMPT], rows(dict.fromkeys(held, 0)), rows(redrawn), size)
+    missing = [index for index in range(size) if index not in held]
+    found = find_runs(PROMPT, missing, redraw_seeds(rows(redrawn)).get(PROMPT.prompt_id, {}))
     return [(o.first, o.count, o.redraw_seed) for o in found]
 
 

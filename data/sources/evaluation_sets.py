@@ -1,0 +1,139 @@
+"""Evaluation sets: the texts that no training prompt may repeat, from files, folders of a data set and the hub."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.sources.files import _READERS, SUFFIXES, _dataset_rows
+from learnable.data.sources.rows import Row
+
+TEXT_COLUMNS = ("prompt", "question", "problem", "text", "input")
+ID_COLUMNS = ("task_id", "id")
+SPLITS = ("test", "validation", "train")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSet:
+    """A named evaluation set: one id and one text for each item."""
+
+    name: str
+    item_ids: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+def read_evaluation_set(location: str) -> EvaluationSet:
+    """Read the texts to be kept out of training; answers and solutions are not looked at.
+
+    Args:
+        location: a .jsonl, .ndjson, .csv or .parquet file, each also with .gz, or whatever `datasets` opens, as a
+            folder or a hub id (of which the first of `SPLITS` that it has is read); `:column` behind it names the
+            column, which is otherwise the first of `TEXT_COLUMNS` that there is.
+
+    Items are named by the first of `ID_COLUMNS`, or else by their number from 1 on.
+    Raises `LearnableError` naming the place and the fix.
+    """
+    place, column = _split_column(location)
+    item_ids, texts = [], []
+    for number, (where, row) in enumerate(_rows(place), start=1):
+        column = column or _find_column(row, place)
+        texts.append(_text(row, column, place, where))
+        item_ids.append(_item_id(row, number))
+    if not texts:
+        raise LearnableError(f"evaluation set {place!r} is empty: it needs at least one row with a text")
+    return EvaluationSet(_name(place), tuple(item_ids), tuple(texts))
+
+
+def _split_column(location: str) -> tuple[str, str | None]:
+    place, colon, column = location.rpartition(":")
+    if not colon or not place or "/" in column or Path(location).exists():
+        return location, None
+    return place, column or None
+
+
+def _name(place: str) -> str:
+    path = Path(place)
+    if _suffix(path) in SUFFIXES:
+        return path.name.removesuffix(".gz").removesuffix(_suffix(path))
+    return path.name if path.is_dir() else place
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix
+
+
+def _rows(place: str) -> Iterator[tuple[str, Row]]:
+    path = Path(place)
+    if _suffix(path) not in SUFFIXES or path.is_dir():
+        return _dataset_rows(place, _find_split(place))
+    if not path.is_file():
+        raise LearnableError(f"evaluation set {place!r} does not exist: give a file, a folder or a hub id")
+    return _unzipped_rows(path) if path.suffix == ".gz" else _READERS[path.suffix](path)
+
+
+def _unzipped_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / path.stem  # messages show its name
+        try:
+            with gzip.open(path) as packed, plain.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+        except (OSError, EOFError) as error:
+            raise LearnableError(
+                f"evaluation set {str(path)!r} is no whole gzip file ({error}): fetch it again"
+            ) from error
+        yield from _READERS[plain.suffix](plain)
+
+
+def _find_split(place: str) -> str:
+    from datasets import get_dataset_split_names
+
+    try:
+        splits = get_dataset_split_names(place)
+    except Exception as error:  # datasets raises its own, hub, network and parser errors alike
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise LearnableError(
+            f"evaluation set {place!r}: neither a {', '.join(SUFFIXES)} file nor a data set that datasets opens: {reason}"
+        ) from error
+    return next((split for split in SPLITS if split in splits), splits[0])
+
+
+def _find_column(row: Row, place: str) -> str:
+    for column in TEXT_COLUMNS:
+        if column in row:
+            return column
+    raise LearnableError(
+        f"evaluation set {place!r} has none of the columns {', '.join(TEXT_COLUMNS)} (there are: {', '.join(row)}): "
+        f"name the one with the question, as in {place}:COLUMN"
+    )
+
+
+def _text(row: Row, column: str, place: str, where: str) -> str:
+    if column not in row:
+        near = nearest_names(column, row)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise LearnableError(
+            f"evaluation set {place!r}, {where}: no column {column!r} (there are: {', '.join(row)}): "
+            f"name one that every row has, as in {place}:COLUMN{hint}"
+        )
+    value = row[column]
+    if isinstance(value, list) and value and all(_is_message(turn) for turn in value):
+        return "\n".join(turn["content"] for turn in value)
+    if isinstance(value, str) and value.strip():
+        return value
+    raise LearnableError(
+        f"evaluation set {place!r}, {where}: column {column!r} is {str(value)[:60]!r}: it must be text or chat messages"
+    )
+
+
+def _is_message(turn: Any) -> bool:
+    return isinstance(turn, Mapping) and isinstance(turn.get("content"), str)
+
+
+def _item_id(row: Row, number: int) -> str:
+    return next((str(row[column]) for column in ID_COLUMNS if row.get(column) not in (None, "")), str(number))

@@ -1,0 +1,125 @@
+"""The words by which texts are compared: case, white space and punctuation are gone, numbers and operators stay."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learnable.data.records import Prompt
+
+Ids = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_KEPT = frozenset(".*/-^%#")  # ASCII marks that may carry meaning; _WORD says where they do
+_WORD = re.compile(
+    r"""
+    \d+\.\d+ | (?<![.\d])\.\d+ | \d+              # a number with its decimal point
+    | [*/-](?=\s*(?:\.?\d|[^\W\d_](?!\w)))        # an operator, in front of a number or a one-letter name
+    | (?<=\w)\#                                   # C# is not C
+    | [\^%]
+    | [^\s\d.*/\#^%-]+                            # a word, or a symbol that _undress set apart
+    """,
+    re.VERBOSE,
+)
+
+
+class _Dress(dict[int, str]):
+    """Character to what is left of it, filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = kept = _undress(chr(code))
+        return kept
+
+
+def _undress(char: str) -> str:
+    kind = unicodedata.category(char)
+    if char == "\N{MINUS SIGN}":
+        return "-"
+    if char in _KEPT:
+        return char
+    if kind in ("Sm", "So") or (kind == "Sc" and char != "$") or _is_written_unspaced(char):
+        return f" {char} "  # `$` is LaTeX more often than money
+    return char if kind[0] in "LMN" else " "
+
+
+def _is_written_unspaced(char: str) -> bool:
+    return "\u3040" <= char <= "\u30ff" or "\u3400" <= char <= "\u9fff" or "\U00020000" <= char <= "\U0003ffff"
+
+
+_DRESS = _Dress()
+
+
+def split_words(text: str) -> list[str]:
+    """Return what is compared of a text: words, numbers and operators, after Unicode NFKC and case folding.
+
+    Punctuation that dresses a sentence is dropped. What changes a question is not: a decimal point, `+`, `<`, `^`,
+    and `-`, `*`, `/` in front of an operand. Chinese and Japanese characters are words of their own.
+
+    >>> split_words("What's 2.50 - (x*3)?")
+    ['what', 's', '2.50', '-', 'x', '*', '3']
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return _WORD.findall(folded.translate(_DRESS))
+
+
+def whole_text(prompt: Prompt) -> str:
+    """Return everything that is asked: the text, or every turn of a chat."""
+    return prompt.prompt if isinstance(prompt.prompt, str) else "\n".join(turn.content for turn in prompt.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Many texts as numbered words.
+
+    `words` holds the texts' word ids one after another; text i is `words[starts[i]:starts[i + 1]]`; `vocabulary`
+    spells the ids. Equal words have equal ids.
+    """
+
+    words: Ids
+    starts: Ids
+    vocabulary: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __iter__(self) -> Iterator[Ids]:
+        return (self.words[self.span(index)] for index in range(len(self)))
+
+    @property
+    def lengths(self) -> Ids:
+        """Words in each text."""
+        return np.diff(self.starts)
+
+    @property
+    def owners(self) -> Ids:
+        """The text that each word belongs to."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @property
+    def room(self) -> Ids:
+        """How many words there are from each word to the end of its text, itself included."""
+        return np.repeat(self.starts[1:], self.lengths) - np.arange(len(self.words))
+
+    def span(self, index: int) -> slice:
+        """Return where the words of text `index` lie."""
+        return slice(self.starts[index], self.starts[index + 1])
+
+    def spell(self, start: int, length: int) -> str:
+        """Return `length` words from position `start` on, with spaces between them."""
+        return " ".join(self.vocabulary[word] for word in self.words[start : start + length])
+
+
+def read_texts(texts: Iterable[str]) -> Texts:
+    """Split texts into words and number the words in order of appearance."""
+    ids: dict[str, int] = {}
+    words, starts = array("q"), array("q", [0])
+    for text in texts:
+        words.extend(ids.setdefault(word, len(ids)) for word in split_words(text))
+        starts.append(len(words))
+    return Texts(np.array(words, dtype=np.int64), np.array(starts, dtype=np.int64), tuple(ids))

@@ -1,0 +1,128 @@
+"""Sampling that stops: each group goes on only while another rollout can change its decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from learnable.data.progress import progress
+from learnable.data.records import Prompt
+from learnable.filters.schedule import Schedule, Wave
+from learnable.flows.collect import Collection
+from learnable.flows.engines import engine_for
+from learnable.flows.owed import Owed, find_runs, redraw_seeds
+from learnable.flows.prompt_length import drop_long_prompts
+from learnable.flows.rollout import RollOut
+from learnable.flows.settings import CurateSettings
+
+HONEST = ("scored", "truncated")
+
+
+class AdaptiveSampling:
+    """Runs a schedule over a pool: what the ledger holds is taken from there, what it lacks from the engine."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        prompts: Sequence[Prompt],
+        collection: Collection,
+        settings: CurateSettings,
+        held: pl.DataFrame,
+        redrawn: pl.DataFrame,
+    ) -> None:
+        self.schedule = schedule
+        self.prompts = prompts
+        self.collection = collection
+        self.settings = settings
+        self._row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
+        self._have = np.zeros(schedule.rewards.shape, bool)
+        self._mark(held)
+        self._seeds = redraw_seeds(redrawn)
+        self._rollout = RollOut(collection, settings)
+        self._fit: set[int] = set()
+
+    def run(self, *, until_owed: bool = False) -> bool:
+        """Follow the schedule to its end, or to the first rollout that the ledger lacks; return whether one was lacking."""
+        self._note(self.collection.settle())
+        wave = self.schedule.pilot()
+        while len(wave) and not self.schedule.goal_reached:
+            owed = self.owed(wave)
+            if owed and until_owed:
+                return True
+            self.generate(owed)
+            wave = self.schedule.next_wave()
+            self._rollout.expect(self.schedule.expected_rollouts)
+        return False
+
+    def owed(self, wave: Wave) -> list[Owed]:
+        """Return the rollouts of a wave that the ledger lacks."""
+        owed: list[Owed] = []
+        for row, first, end in zip(wave.prompts.tolist(), wave.first.tolist(), wave.end.tolist(), strict=True):
+            missing = (np.flatnonzero(~self._have[row, first:end]) + first).tolist()
+            prompt = self.prompts[row]
+            owed += find_runs(prompt, missing, self._seeds.get(prompt.prompt_id, {}))
+        return owed
+
+    def generate(self, owed: Sequence[Owed]) -> None:
+        """Let the engine make what is owed, and take in its scores."""
+        if not owed:
+            return
+        if not self._rollout.done:
+            progress().stage("Starting the engine")
+        engine = engine_for(self.settings)
+        if not self._rollout.done:
+            progress().stage("Rolling out")
+        new = [o for o in owed if self._row[o.prompt.prompt_id] not in self._fit]
+        fit, long = drop_long_prompts(new, engine)
+        self._fit.update(self._row[o.prompt.prompt_id] for o in fit)
+        dropped = {prompt.prompt_id for prompt in long}
+        refused = self._rollout.ask([o for o in owed if o.prompt.prompt_id not in dropped])
+        self._note(self.collection.settle())
+        silent = [self._row[prompt_id] for prompt_id in sorted(dropped | refused)]
+        self.schedule.give_up(np.array(silent, dtype=np.int64))
+
+    def take_up_held(self) -> None:
+        """Let every group count what else the ledger holds of it without a gap."""
+        gapless = np.cumprod(self._have, axis=1, dtype=bool).sum(axis=1)
+        asked = self.schedule.asked
+        asked[:] = np.where(asked > 0, np.maximum(asked, gapless), 0)
+
+    def grow(self, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        """Give stopped groups more rollouts: up to, without it, index `ends`."""
+        ends = np.minimum(ends, self.schedule.rewards.shape[1])
+        more = ends > self.schedule.asked[rows]
+        wave = Wave(rows[more], self.schedule.asked[rows[more]].copy(), ends[more])
+        self.generate(self.owed(wave))
+        self.schedule.asked[wave.prompts] = wave.end
+
+    def select(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of the rollouts that were asked for, in the order of `scores`."""
+        asked = pl.DataFrame(
+            {"prompt_id": [prompt.prompt_id for prompt in self.prompts], "_asked": self.schedule.asked}
+        )
+        joined = scores.join(asked, on="prompt_id", how="left", maintain_order="left")
+        return joined.filter(pl.col("rollout_index") < pl.col("_asked")).drop("_asked")
+
+    def _note(self, scores: pl.DataFrame) -> None:
+        """Take in rewards: NaN stays where a rollout does not count."""
+        made = scores.filter(pl.col("rollout_id") != "")
+        self._mark(made)
+        counted = ("scored",) if self.settings.truncated == "exclude" else HONEST
+        honest = made.filter(pl.col("verdict").is_in(counted))
+        value = pl.col("passed") if self.settings.band.signal == "pass" else pl.col("reward")
+        rows, columns = self._cells(honest)
+        inside = columns < self.schedule.rewards.shape[1]
+        rewards = honest.select(value.cast(pl.Float32)).to_series().to_numpy()
+        self.schedule.rewards[rows[inside], columns[inside]] = rewards[inside]
+
+    def _mark(self, rollouts: pl.DataFrame) -> None:
+        rows, columns = self._cells(rollouts)
+        inside = columns < self._have.shape[1]
+        self._have[rows[inside], columns[inside]] = True
+
+    def _cells(self, rollouts: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows = rollouts["prompt_id"].replace_strict(self._row, return_dtype=pl.Int64).to_numpy()
+        return rows, rollouts["rollout_index"].cast(pl.Int64).to_numpy()
