@@ -98,14 +98,26 @@ def append_in_turns(empty: Path, large: Path, appends: int) -> dict[str, float]:
 def run_on(store: Path, seed: int = 1) -> dict[str, Any]:
     """Run a curation of 1,000 prompts that the ledger does not hold, in a process of its own."""
     return in_a_process(
-        ["--family", "simulated", "--engine", "simulated", "--limit", "1000", "--seed", str(seed)], store
+        [
+            "--family",
+            "simulated",
+            "--engine",
+            "simulated",
+            "--sampling",
+            "fixed",
+            "--limit",
+            "1000",
+            "--seed",
+            str(seed),
+        ],
+        store,
     )
 
 
 def measure_resume(folder: Path, prompts: int) -> dict[str, Any]:
     """Return what a finished run of the bundled policy on vLLM costs when its command is given again."""
     families = ["--family", "arithmetic", "--family", "comparison", "--family", "counting"]
-    asked = [*families, "--limit", str(prompts), "--max-tokens", "32"]
+    asked = [*families, "--sampling", "fixed", "--limit", str(prompts), "--max-tokens", "32"]
     first = in_a_process(asked, folder / "store")
     return {"first": first, "again": [in_a_process(asked, folder / "store") for _ in range(3)]}
 

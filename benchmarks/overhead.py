@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
+from learnable.filters.effort import Effort
 from learnable.flows.engines import engine_for
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -49,7 +50,9 @@ def main() -> None:
 
 def measure(prompts: int, repeats: int) -> dict[str, float]:
     """Return medians over `repeats` rounds, in seconds, after one round to warm up."""
-    settings = CurateSettings(prompts=PromptSettings(families=("arithmetic", "poetry"), limit=prompts))
+    settings = CurateSettings(
+        prompts=PromptSettings(families=("arithmetic", "poetry"), limit=prompts), effort=Effort("fixed")
+    )
     engine = engine_for(settings)
     if not isinstance(engine, VLLMEngine):
         raise TypeError("the benchmark compares with vLLM")

@@ -165,7 +165,7 @@ def plot_frontier(path: Path) -> None:
         rows[1, column].set_xlabel("rollouts a prompt")
     rows[0, 0].set_ylabel("precision")
     rows[1, 0].set_ylabel("recall")
-    rows[0, 0].legend()
+    rows[0, 0].legend(loc="lower right")
     figure.suptitle(
         "What a decision costs: each square matches the precision and recall of the circle of fixed 8, 12, 16, 24, 32"
     )

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from learnable.filters.effort import Effort
 from learnable.flows.collect import Collection
 from learnable.flows.engines import engine_for
 from learnable.flows.pipeline import run_pipeline
@@ -57,7 +58,7 @@ def measure(prompts: int, workers: int) -> dict[str, float]:
     """Return the two shares, the seconds that were watched, and how long scoring went on alone at the end."""
     with tempfile.TemporaryDirectory() as store:
         asked = PromptSettings(families=("programs",), limit=prompts)
-        settings = CurateSettings(prompts=asked, store=store, workers=workers)
+        settings = CurateSettings(prompts=asked, effort=Effort("fixed"), store=store, workers=workers)
         engine = engine_for(settings)
         if not isinstance(engine, VLLMEngine):
             raise TypeError("the benchmark watches vLLM")

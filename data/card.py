@@ -9,6 +9,7 @@ PART_NOTES = {
     "train": "kept prompts",
     "test": "kept prompts held out from training",
     "rejects": "every other prompt, with the reason in `decision`",
+    "reserve": "harder prompts, for a later stage: not kept now, and sometimes solved",
     "demonstrations": "the best passed completion of each prompt of `train` that has one: `prompt` and `completion` for SFT",
     "control": "random prompts of the same pool, as many as `train`: train on them to measure what curation gave",
 }
@@ -31,6 +32,9 @@ COLUMN_NOTES = {
     "ci_low": "with `ci_high`: the central 90 % interval of its true mean reward",
     "std_low": "with `std_high`: the central 90 % interval of its true spread",
     "usable_at_g": "chance that a group of the trainer's size is not zero-std",
+    "learnability_expected": "expected p (1 - p), what a group of it is worth to GRPO",
+    "collides_with": "the prompt, or the item of an evaluation set, that a dropped prompt repeats",
+    "triage": "what the evidence says of a prompt that was never solved",
     "decision": "`keep`, or why not",
 }
 

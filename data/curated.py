@@ -32,7 +32,7 @@ from learnable.data.records import content_id
 from learnable.data.tables import hash_file
 
 MANIFEST = "manifest.json"
-PARTS = ("train", "test", "rejects", "control", "demonstrations")
+PARTS = ("train", "test", "rejects", "reserve", "control", "demonstrations")
 ROWS_A_SHARD = 100_000
 
 

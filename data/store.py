@@ -4,6 +4,7 @@
 <root>/groups/<run>.parquet         what a run decided
 <root>/curated/<name>/<version>/    curated sets
 <root>/quarantine/                  damaged files of the ledger
+<root>/speeds/                      tokens a second that were measured
 """
 
 from __future__ import annotations

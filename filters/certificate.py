@@ -136,7 +136,7 @@ def _certify_family(groups: pl.DataFrame, belief: Belief, band: Band, group_size
         std_ends = spread.interval(n, mean, variance, COVERAGE)
         dead = zero_std_graded(groups, group_size)
     else:
-        std_ends = _coin_std(*ends)
+        std_ends = coin_std(*ends)
         dead = zero_std_share(posterior, group_size)
     columns = (
         found.size,
@@ -157,7 +157,7 @@ def _certify_family(groups: pl.DataFrame, belief: Belief, band: Band, group_size
     )
 
 
-def _coin_std(low: Values, high: Values) -> tuple[Values, Values]:
+def coin_std(low: Values, high: Values) -> tuple[Values, Values]:
     """Return the ends of the interval of a coin's standard deviation, sqrt(p (1 - p)), from those of p."""
     at_low, at_high = np.sqrt(low * (1 - low)), np.sqrt(high * (1 - high))
     return np.minimum(at_low, at_high), np.where((low <= 0.5) & (high >= 0.5), 0.5, np.maximum(at_low, at_high))

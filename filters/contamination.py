@@ -37,7 +37,7 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
     Returns one row for each contaminated prompt, in order: `prompt_id`, `decision` ("contaminated"), `collides_with`
     ("<set name>:<item id>", the item with the strongest evidence: equality, then a long run, then the largest share),
     `overlap` (share of the prompt's runs of `SHORT_RUN` words, templates aside, that the item holds; 1 where equal),
-    and `ngram` (words they share).
+    and `ngram` (the first words they share, `LONG_RUN` at most).
     """
     pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
     items = [f"{one.name}:{item_id}" for one in sets for item_id in one.item_ids]
@@ -46,7 +46,13 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
     hits = pl.concat([_equal_texts(pool, texts), _shared_runs(texts, groups, len(pool))])
     best = hits.unique("prompt", keep="first", maintain_order=True).sort("prompt")
     rows = [
-        (pool[prompt].prompt_id, "contaminated", items[item - len(pool)], overlap, texts.spell(start, length))
+        (
+            pool[prompt].prompt_id,
+            "contaminated",
+            items[item - len(pool)],
+            overlap,
+            texts.spell(start, min(length, LONG_RUN)),
+        )
         for prompt, item, overlap, start, length in best.iter_rows()
     ]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
@@ -120,7 +126,8 @@ def _shares(runs: pl.DataFrame, long_hits: pl.DataFrame, first_item: int) -> pl.
     asked = runs.filter(pl.col("text") < first_item).rename({"text": "prompt"})
     held = runs.filter(pl.col("text") >= first_item, pl.col("run") >= 0).select("run", pl.col("text").alias("item"))
     held = held.unique()
-    totals = asked.group_by("prompt").agg(pl.len().alias("runs"), pl.col("run").is_in(held["run"]).sum().alias("hits"))
+    hit = pl.Series("hit", np.isin(asked["run"].to_numpy(), held["run"].to_numpy()))
+    totals = asked.with_columns(hit).group_by("prompt").agg(pl.len().alias("runs"), pl.col("hit").sum().alias("hits"))
     likely = totals.filter(pl.col("hits") > 0, pl.col("hits") >= LEAST_SHARE * pl.col("runs"))
     pairs = pl.concat(
         [

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 Values = NDArray[np.float64]
 
-PRIOR_DRAWS = 8.0  # degrees of freedom that the family's variance counts for beside a group's own
+PRIOR_DRAWS = 8.0  # degrees of freedom of the family's variance beside a group's own, where nothing tells better
+DRAWS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # what they are chosen from
 MOST_FLIPS = 100.0  # that one rollout may be worth
+RIDGE = 0.3  # groups' worth of evidence against a tilt
 COIN_TOLERANCE = 1e-9
+LEAST_RATIO = 1e-3  # of a group's variance to its family's, as seen by the fit of `draws`
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How much a family's rewards vary inside a group: `m (1 - m) / flips` at mean m, and a coin's where `flips` is 1."""
+    """How much a family's rewards vary inside a group: `m (1 - m) / flips` at mean m, and a coin's where `flips` is 1.
+
+    Where some completions earn nothing and others nearly all, the share of a coin's variance grows with the mean: it is
+    `1 / flips + tilt (m - centre)`. `draws` says how alike prompts are: the degrees of freedom that the family's
+    variance counts for beside a group's own.
+    """
 
     flips: float = 1.0
+    tilt: float = 0.0
+    centre: float = 0.5
+    draws: float = PRIOR_DRAWS
 
     @property
     def graded(self) -> bool:
@@ -31,22 +42,22 @@ class Spread:
         sizes = np.asarray(n, dtype=np.float64)
         if not self.graded:
             return sizes
-        m = _inner(sizes, np.asarray(mean, dtype=np.float64))
-        flips = m * (1 - m) / self.shrunken(sizes, mean, variance)
-        return sizes * np.clip(flips, 1.0, MOST_FLIPS)
+        coin, _ = self._expected(sizes, mean)
+        return sizes * np.clip(coin / self.shrunken(sizes, mean, variance), 1.0, MOST_FLIPS)
 
     def shrunken(self, n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Values:
         """Return within-group variances, each drawn toward the one its family has at the group's mean.
 
-        The mean of a scaled inverse chi-squared posterior, the family's variance counting `PRIOR_DRAWS` degrees of
-        freedom (Gelman et al., 2013, "Bayesian Data Analysis", section 2.6). `variance` is the population one.
+        The scale of a scaled inverse chi-squared posterior, the family's variance counting `draws` degrees of freedom
+        (Gelman et al., 2013, "Bayesian Data Analysis", section 2.6). `variance` is the population one.
         """
-        freedom, sizes, m = self._parts(n, mean)
-        return (PRIOR_DRAWS * m * (1 - m) / self.flips + sizes * _filled(variance)) / freedom
+        _, expected = self._expected(n, mean)
+        own = np.asarray(n, dtype=np.float64) * _filled(variance)
+        return (self.draws * expected + own) / (self.draws + self._own_draws(n, mean))
 
     def at_least(self, std: float, n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Values:
         """Return the chance that each group's true standard deviation is at least `std`, from the same posterior."""
-        freedom, _, _ = self._parts(n, mean)
+        freedom = self._freedom(n, mean)
         if std <= 0:
             return np.ones_like(freedom)
         chance: Values = chi2.cdf(freedom * self.shrunken(n, mean, variance) / std**2, freedom)
@@ -55,14 +66,40 @@ class Spread:
     def interval(
         self, n: ArrayLike, mean: ArrayLike, variance: ArrayLike, coverage: float = 0.9
     ) -> tuple[Values, Values]:
-        """Return the ends of the central interval of each group's true standard deviation."""
-        freedom, _, _ = self._parts(n, mean)
-        total, tail = freedom * self.shrunken(n, mean, variance), (1 - coverage) / 2
-        return np.sqrt(total / chi2.ppf(1 - tail, freedom)), np.sqrt(total / chi2.ppf(tail, freedom))
+        """Return the ends of the central interval of each group's true standard deviation, at most .5."""
+        freedom, tail = self._freedom(n, mean), (1 - coverage) / 2
+        total = freedom * self.shrunken(n, mean, variance)
+        low, high = (np.sqrt(total / chi2.ppf(q, freedom)) for q in (1 - tail, tail))
+        return np.minimum(low, 0.5), np.minimum(high, 0.5)
 
-    def _parts(self, n: ArrayLike, mean: ArrayLike) -> tuple[Values, Values, Values]:
-        sizes = np.asarray(n, dtype=np.float64)
-        return PRIOR_DRAWS + np.maximum(sizes - 1, 0), sizes, _inner(sizes, np.asarray(mean, dtype=np.float64))
+    def _expected(self, n: ArrayLike, mean: ArrayLike) -> tuple[Values, Values]:
+        """Return a coin's variance at each group's mean, and the family's.
+
+        Means are drawn off 0 and 1 by half a coin flip, so that a unanimous group has a variance too.
+        """
+        worth = np.asarray(n, dtype=np.float64) * self.flips
+        m = np.divide(worth * _filled(mean) + 0.5, worth + 1)
+        coin = m * (1 - m)
+        return coin, coin * np.clip(1 / self.flips + self.tilt * (m - self.centre), 1 / MOST_FLIPS, 1.0)
+
+    def _own_draws(self, n: ArrayLike, mean: ArrayLike) -> Values:
+        """Return the degrees of freedom of the groups' own variances.
+
+        Less than n - 1 for a mean near 0 or 1: rewards that all but agree there would do so whatever they vary by.
+        """
+        coin, _ = self._expected(n, mean)
+        means = _filled(mean)
+        return np.maximum(np.asarray(n, dtype=np.float64) - 1, 0.0) * np.minimum(means * (1 - means) / coin, 1.0)
+
+    def _freedom(self, n: ArrayLike, mean: ArrayLike) -> Values:
+        """Return the degrees of freedom of the posterior of the variance, less what the unknown mean takes off.
+
+        The family's variance follows m (1 - m), whose relative variance is (1 - 2 m)^2 / (m (1 - m)) over the flips.
+        """
+        coin, expected = self._expected(n, mean)
+        flips = np.maximum(np.asarray(n, dtype=np.float64), 1.0) * coin / expected
+        wobble = (1 - 4 * coin) / (2 * flips * coin)
+        return 1 / (1 / (self.draws + self._own_draws(n, mean)) + wobble)
 
 
 COIN = Spread()
@@ -86,16 +123,33 @@ def fit_spread(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Spread:
     if not len(sizes) or np.all(np.abs(spreads - bernoulli) < COIN_TOLERANCE):
         return COIN
     unbiased = sizes * spreads / (sizes - 1)
-    weights = sizes - 1
-    total = float((weights * unbiased).sum())
-    if total <= 0:
+    found, coins = (sizes - 1) * unbiased, (sizes - 1) * (bernoulli + unbiased / sizes)
+    if found.sum() <= 0:
         return Spread(MOST_FLIPS)
-    return Spread(float(np.clip((weights * (bernoulli + unbiased / sizes)).sum() / total, 1.0, MOST_FLIPS)))
+    flips = float(np.clip(coins.sum() / found.sum(), 1.0, MOST_FLIPS))
+    if flips <= 1:
+        return COIN
+    # The line through the centroid: there the mean of the shares is 1 / flips whatever the tilt.
+    centre = float((coins * means).sum() / coins.sum())
+    off = means - centre
+    tilt = float((found * off).sum() / ((coins * off**2).sum() + RIDGE * coins.mean()))
+    spread = Spread(flips, tilt, centre)
+    return replace(spread, draws=_fit_draws(spread, sizes, means, spreads))
 
 
-def _inner(sizes: Values, means: Values) -> Values:
-    """Draw means off 0 and 1 by half a reward, so that a unanimous group has a variance too."""
-    return np.divide(sizes * _filled(means) + 0.5, sizes + 1)
+def _fit_draws(spread: Spread, n: Values, mean: Values, variance: Values) -> float:
+    """Return how alike prompts are, of `DRAWS`: the maximum of the likelihood of the groups' variances.
+
+    A group's variance over its family's has an F distribution (Smyth, 2004, "Linear models and empirical Bayes
+    methods"). A mild pull toward `PRIOR_DRAWS` decides where a few groups do not.
+    """
+    own = spread._own_draws(n, mean)
+    telling = own > 1
+    own = own[telling]
+    _, expected = spread._expected(n, mean)
+    ratios = np.maximum((n * variance)[telling] / own / expected[telling], LEAST_RATIO)
+    fits = [f.logpdf(ratios, own, draws).sum() - np.log(draws / PRIOR_DRAWS) ** 2 / 2 for draws in DRAWS]
+    return DRAWS[int(np.argmax(fits))]
 
 
 def _filled(values: ArrayLike) -> Values:

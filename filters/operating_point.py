@@ -47,6 +47,17 @@ class StoppingRule:
             actions[mine] = table.decide_all(sizes[mine], sums[mine])
         return actions
 
+    def look_ahead(
+        self, lots: ArrayLike, n: ArrayLike, s: ArrayLike, least_kept: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return each group's chance of ending in keep and its expected further rollouts, as `StoppingTable.look_ahead`."""
+        followed, sizes, sums = self.table_of(lots), np.asarray(n), np.asarray(s)
+        keeps, further = np.zeros(len(sizes)), np.zeros(len(sizes))
+        for number, table in enumerate(self.tables):
+            mine = followed == number
+            keeps[mine], further[mine] = table.look_ahead(sizes[mine], sums[mine], least_kept)
+        return keeps, further
+
     def thresholds(self, lots: ArrayLike) -> NDArray[np.float64]:
         """Return the chance to be in the band from which on each prompt is kept."""
         return np.array([table.threshold for table in self.tables])[self.table_of(lots)]

@@ -40,7 +40,8 @@ class Posterior:
         alpha, beta = prior.alpha + sums, prior.beta + failures
         spread = prior.spread * np.exp(betaln(alpha, beta) - betaln(prior.alpha, prior.beta))
         zero, one = prior.zero * (sums <= 0), prior.one * (failures <= 0)
-        total = zero + one + spread
+        # Thousands of flips make `spread` underflow to 0; without a mass beside it, it is all there is.
+        total = np.where(zero + one > 0, zero + one + spread, 1.0)
         return cls(alpha, beta, zero / total, one / total)
 
     @property

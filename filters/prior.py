@@ -73,8 +73,9 @@ def fit_prior(n: ArrayLike, s: ArrayLike) -> Prior:
     sizes, sums = sizes[usable], sums[usable]
     if len(sizes) < FEWEST_GROUPS:
         return FALLBACK
-    step = -(-len(sizes) // MOST_ROWS)
-    cells, counts = np.unique(np.column_stack([sizes, sums])[::step], axis=0, return_counts=True)
+    # In order of their values, since every other row of a file may be of one kind.
+    rows = np.column_stack([sizes, sums])[np.lexsort((sizes, sums))]
+    cells, counts = np.unique(rows[:: -(-len(rows) // MOST_ROWS)], axis=0, return_counts=True)
     loss = _Loss(cells[:, 0], cells[:, 1], counts.astype(np.float64))
     found = [minimize(loss, _pack(*start), method="L-BFGS-B", options={"maxiter": 200}) for start in STARTS]
     best = min((result for result in found if np.isfinite(result.fun)), key=lambda result: result.fun, default=None)
@@ -93,9 +94,11 @@ class _Loss:
 
     def __call__(self, packed: Values) -> float:
         zero, one, alpha, beta = _unpack(packed)
-        spread = np.exp(betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta))
-        likelihood = zero * self.never + one * self.always + (1 - zero - one) * spread
-        misfit = -(self.counts * np.log(np.maximum(likelihood, 1e-300))).sum()
+        masses = zero * self.never + one * self.always
+        log_masses = np.log(masses, out=np.full_like(masses, -np.inf), where=masses > 0)
+        # In logs: the evidence of a group worth thousands of flips is below the smallest float.
+        log_spread = math.log(1 - zero - one) + betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta)
+        misfit = -(self.counts * np.logaddexp(log_masses, log_spread)).sum()
         pull = sum((math.log(shape) - LOG_SHAPE) ** 2 for shape in (alpha, beta))
         return float(misfit + pull / (2 * LOG_SHAPE_WIDTH**2))
 

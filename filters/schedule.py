@@ -19,7 +19,7 @@ Indices = NDArray[np.int64]
 
 WAVE_ROLLOUTS = 4096  # in one call of the engine: enough that it is seldom idle between two
 LEAST_YIELD = 1 / 128  # of new prompts: below it a goal is given up
-ENOUGH_TO_GIVE_UP = 128  # groups that must tell of that
+ENOUGH_TO_GIVE_UP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
 REFIT = 2  # beliefs are fitted anew when this many times more groups tell of a family
 
 
@@ -162,8 +162,8 @@ class Schedule:
         missing = self.effort.want - expected
         if missing <= 0:
             return 0 if len(going_on) or self.goal_reached else 1
-        if self.gave_up:
-            return 0
+        if self.yield_rate < LEAST_YIELD:
+            return max(ENOUGH_TO_GIVE_UP - int((self.asked > 0).sum()), 0)
         return int(np.ceil(missing / max(self.yield_rate, 1e-3)))
 
     def _ask(self, prompts: Indices, ends: Indices) -> Wave:

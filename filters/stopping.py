@@ -141,14 +141,43 @@ class StoppingTable:
 
     def decide_all(self, n: ArrayLike, s: ArrayLike) -> NDArray[np.int8]:
         """Return `CONTINUE`, `KEEP` or `DROP` for many groups: `n` rollouts that sum to `s`, arrays of one shape."""
+        actions: NDArray[np.int8] = np.concatenate(self.actions)[self._states(n, s)]
+        return actions
+
+    def prospects(self, least_kept: int = 0) -> tuple[list[Values], list[Values]]:
+        """Return for each row the chance of ending in keep from each state, and the expected further rollouts.
+
+        By backward recursion over the actions. A kept group that is smaller than `least_kept` grows to that size.
+        """
+        lattice = self.lattice
+        keeps: list[Values] = [np.zeros(0)] * len(lattice.rows)
+        further: list[Values] = [np.zeros(0)] * len(lattice.rows)
+        for row in reversed(range(len(lattice.rows))):
+            ends_well = self.actions[row] == KEEP
+            keeps[row] = ends_well.astype(np.float64)
+            further[row] = keeps[row] * max(least_kept - int(lattice.rows[row]), 0)
+            if (after := lattice.following[row]) is not None:
+                moves, goes_on = _present(lattice.moves[row]), self.actions[row] == CONTINUE
+                block = float(lattice.rows[after] - lattice.rows[row])
+                keeps[row] = np.where(goes_on, _expected(moves, keeps[after]), keeps[row])
+                further[row] = np.where(goes_on, block + _expected(moves, further[after]), further[row])
+        return keeps, further
+
+    def look_ahead(self, n: ArrayLike, s: ArrayLike, least_kept: int = 0) -> tuple[Values, Values]:
+        """Return the `prospects` of many groups: `n` rollouts that sum to `s`, arrays of one shape."""
+        keeps, further = self.prospects(least_kept)
+        states = self._states(n, s)
+        return np.concatenate(keeps)[states], np.concatenate(further)[states]
+
+    def _states(self, n: ArrayLike, s: ArrayLike) -> NDArray[np.int64]:
+        """Return where the states of many groups lie among those of all rows."""
         sizes, sums = np.asarray(n), np.asarray(s, dtype=np.float64)
         rows = np.searchsorted(self.lattice.rows, sizes, side="right") - 1
         means = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
         draws = self.lattice.draws[rows]
         starts = np.concatenate([[0], np.cumsum(self.lattice.draws + 1)[:-1]])
-        flat = np.concatenate(self.actions)
-        actions: NDArray[np.int8] = flat[starts[rows] + np.rint(means * draws).astype(np.int64)]
-        return actions
+        states: NDArray[np.int64] = starts[rows] + np.rint(means * draws).astype(np.int64)
+        return states
 
     def outcome(self) -> Outcome:
         """Return precision, recall and price of this table on average over its prior, exactly."""
@@ -180,9 +209,8 @@ def solve_lattice(
         action = np.where(keep <= drop, KEEP, DROP).astype(np.int8)
         if (after := lattice.following[row]) is not None:
             moves = _present(lattice.moves[row])
-            windows = sliding_window_view(costs[after], moves.shape[1])
             block = float(lattice.rows[after] - lattice.rows[row])
-            going_on = rollout_price * block + (moves * windows).sum(axis=1)
+            going_on = rollout_price * block + _expected(moves, costs[after])
             action[going_on < cost] = CONTINUE
             cost = np.minimum(cost, going_on)
         actions[row], costs[row] = action, cost
@@ -222,6 +250,12 @@ def _spread(chances: Values, into: Values) -> None:
     states = len(chances)
     for j in range(chances.shape[1]):
         into[j : j + states] += chances[:, j]
+
+
+def _expected(moves: Values, values: Values) -> Values:
+    """Return the expectation, from each state, of what the states that its moves lead to are worth."""
+    expected: Values = (moves * sliding_window_view(values, moves.shape[1])).sum(axis=1)
+    return expected
 
 
 def _present(moves: Values | None) -> Values:

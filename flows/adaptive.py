@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
+from learnable.filters.plan import Plan, plan_ahead
 from learnable.filters.schedule import Schedule, Wave
 from learnable.flows.collect import Collection
 from learnable.flows.engines import engine_for
+from learnable.flows.goal import is_endless
 from learnable.flows.owed import Owed, find_runs, redraw_seeds
 from learnable.flows.prompt_length import drop_long_prompts
 from learnable.flows.rollout import RollOut
@@ -40,22 +42,43 @@ class AdaptiveSampling:
         self._row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
         self._have = np.zeros(schedule.rewards.shape, bool)
         self._mark(held)
+        self._tokens = np.zeros((2, len(prompts)))  # sum and count over the rollouts of each prompt
         self._seeds = redraw_seeds(redrawn)
         self._rollout = RollOut(collection, settings)
         self._fit: set[int] = set()
 
     def run(self, *, until_owed: bool = False) -> bool:
-        """Follow the schedule to its end, or to the first rollout that the ledger lacks; return whether one was lacking."""
+        """Follow the schedule to its end, or to the first rollout that the ledger lacks; return whether one was lacking.
+
+        A run with a goal says what lies ahead before it pays for more than the pilot.
+        """
         self._note(self.collection.settle())
-        wave = self.schedule.pilot()
+        wave, announced = self.schedule.pilot(), self.settings.effort.want is None
         while len(wave) and not self.schedule.goal_reached:
             owed = self.owed(wave)
             if owed and until_owed:
                 return True
+            if owed and not announced and self.schedule.rules:
+                progress().note(str(self._plan_before(wave)))
+                announced = True
             self.generate(owed)
             wave = self.schedule.next_wave()
             self._rollout.expect(self.schedule.expected_rollouts)
         return False
+
+    @property
+    def generated(self) -> int:
+        """How many rollouts the engine made."""
+        return self._rollout.done
+
+    def plan(self) -> Plan:
+        """Make the pilot, follow the schedule on as far as the ledger reaches, and foresee the rest."""
+        self._note(self.collection.settle())
+        wave = self.schedule.pilot()
+        self.generate(self.owed(wave))
+        while len(wave := self.schedule.next_wave()) and not self.schedule.goal_reached and not self.owed(wave):
+            pass
+        return self._plan_before(wave)
 
     def owed(self, wave: Wave) -> list[Owed]:
         """Return the rollouts of a wave that the ledger lacks."""
@@ -106,10 +129,22 @@ class AdaptiveSampling:
         joined = scores.join(asked, on="prompt_id", how="left", maintain_order="left")
         return joined.filter(pl.col("rollout_index") < pl.col("_asked")).drop("_asked")
 
+    def _plan_before(self, wave: Wave) -> Plan:
+        """Foresee what lies ahead as long as a wave that is asked for is not there yet."""
+        schedule, settings = self.schedule, self.settings
+        sums, counts = self._tokens
+        tokens = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+        schedule.asked[wave.prompts] = wave.first
+        plan = plan_ahead(schedule, tokens, endless=is_endless(settings, len(self.prompts)), seed=settings.seed)
+        schedule.asked[wave.prompts] = wave.end
+        return plan
+
     def _note(self, scores: pl.DataFrame) -> None:
         """Take in rewards: NaN stays where a rollout does not count."""
         made = scores.filter(pl.col("rollout_id") != "")
         self._mark(made)
+        prompts, _ = self._cells(made)
+        self._tokens += [np.bincount(prompts, w, len(self.prompts)) for w in (made["num_tokens"].to_numpy(), None)]
         counted = ("scored",) if self.settings.truncated == "exclude" else HONEST
         honest = made.filter(pl.col("verdict").is_in(counted))
         value = pl.col("passed") if self.settings.band.signal == "pass" else pl.col("reward")

@@ -26,7 +26,7 @@ def sample_afterwards(sampling: AdaptiveSampling, store: Store) -> None:
     if effort.top_up:
         kept = schedule.certified()
         sampling.grow(kept, np.full(len(kept), sampling.settings.group_size))
-    if effort.want is None and effort.retest and sampling.collection.writer.saved:
+    if effort.want is None and effort.retest and sampling.generated:
         rejected = _rejected_before(sampling, store)
         if len(rejected):
             progress().note(f"{len(rejected)} prompts that were rejected before are sampled again")

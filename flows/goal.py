@@ -31,6 +31,12 @@ def first_limit(want: int | None) -> int:
     return BUILTIN_LIMIT if want is None else max(BUILTIN_LIMIT, READ_PER_KEPT * want)
 
 
+def is_endless(settings: CurateSettings, read: int) -> bool:
+    """Whether there are more prompts than the `read` ones for a goal to be reached with."""
+    want, wanted = settings.effort.want, settings.prompts
+    return want is not None and not wanted.location and wanted.limit is None and read >= first_limit(want)
+
+
 def next_limit(settings: CurateSettings, read: int, collected: Collected) -> int | None:
     """Return how many prompts to read instead of `read`, or None where no more are needed or to be had."""
     want, limit = settings.effort.want, first_limit(settings.effort.want)

@@ -14,8 +14,9 @@ from learnable.data.store import Store
 from learnable.flows.engines import engine_for, policy_for, stop_engines
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.report import Report
+from learnable.flows.run import Run, new_run_id
 from learnable.flows.settings import CurateSettings
-from learnable.flows.steps import Run, is_anything_owed, new_run_id, read_prompts
+from learnable.flows.steps import is_anything_owed, read_prompts
 from learnable.flows.stores import held_store
 from learnable.train.checks import prepare_run
 from learnable.train.settings import TrainSettings

@@ -9,9 +9,12 @@ from typing import ParamSpec, Protocol, TypeVar
 from learnable.data.progress import progress
 from learnable.flows.engines import policy_for
 from learnable.flows.goal import next_limit
+from learnable.flows.inspection import inspect_pool
+from learnable.flows.publishing import publish
 from learnable.flows.report import Report, build_report, find_warnings
+from learnable.flows.run import Run, new_run_id
 from learnable.flows.settings import CurateSettings
-from learnable.flows.steps import Run, decide_groups, new_run_id, publish, read_prompts, roll_out_and_score
+from learnable.flows.steps import decide_groups, read_prompts, roll_out_and_score
 from learnable.flows.stores import held_store
 
 P = ParamSpec("P")
@@ -42,9 +45,10 @@ def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
             collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
         decided = step(decide_groups)(run, prompts, collected)
         store.write_groups(run.run_id, decided)
-        curated = step(publish)(run, decided, collected)
+        inspection = step(inspect_pool)(run, prompts.prompts, decided, collected)
+        curated = step(publish)(run, decided, collected, inspection)
     seconds = time.monotonic() - started
-    report = build_report(run, prompts, decided, curated, collected, seconds=seconds)
+    report = build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds)
     for warning in find_warnings(report):
         progress().warn(warning)
     return report

@@ -9,20 +9,25 @@ import polars as pl
 
 from learnable.data.curated import CuratedSet
 from learnable.data.sources.selection import PromptSet
+from learnable.filters.forecast import Forecast, advise
 from learnable.filters.summary import count_decisions, summarise
 from learnable.flows.collected import Collected
 from learnable.flows.goal import judge_goal
-from learnable.flows.steps import Run
+from learnable.flows.inspection import Inspection
+from learnable.flows.run import Run
 
 Report = dict[str, Any]
 
-ENOUGH_PROMPTS = 8  # fewer say nothing of a form
-DEAD_SHARE = 0.7
-ALIKE_F_RATIO = 1.2
-
 
 def build_report(
-    run: Run, prompts: PromptSet, decided: pl.DataFrame, curated: CuratedSet, collected: Collected, *, seconds: float
+    run: Run,
+    prompts: PromptSet,
+    decided: pl.DataFrame,
+    curated: CuratedSet,
+    collected: Collected,
+    inspection: Inspection,
+    *,
+    seconds: float,
 ) -> Report:
     """Return the run's report: ids and paths, a row a form, totals, forecasts, seconds of wall clock."""
     forms = summarise(decided.lazy()).collect().to_dicts()
@@ -51,7 +56,10 @@ def build_report(
         "goal": None if goal is None else asdict(goal) | {"reached": goal.reached},
         "certified_precision": kept["p_keep"].mean(),
         "forecast": curated.manifest["forecast"],
+        "advice": advise([Forecast(**row) for row in curated.manifest["forecast"]["curated"]]),
         "beliefs": curated.manifest["beliefs"],
+        "findings": [asdict(finding) for finding in inspection.findings],
+        "triage": dict(sorted(inspection.triage["triage"].cast(pl.String).value_counts().iter_rows())),
         "forms": forms,
         "families": families,
         "totals": totals,
@@ -78,22 +86,11 @@ def find_warnings(report: Report) -> list[str]:
             f"{totals['truncated']} of {totals['rollouts']} completions ran out of tokens: raise --max-tokens, "
             "or leave them out with --truncated exclude"
         )
-    judged = [
-        form for form in report["forms"] if form["prompts"] >= ENOUGH_PROMPTS and form["zero_std_share"] is not None
-    ]
-    dead = [f"{form['form']} ({form['zero_std_share']:.0%})" for form in judged if form["zero_std_share"] > DEAD_SHARE]
-    if dead:
-        warnings.append(f"most groups have no spread, so GRPO learns nothing from them: {', '.join(dead)}")
-    alike = [
-        f"{form['form']} (F = {form['f_ratio']:.2f})"
-        for form in judged
-        if form["kept"] and form["f_ratio"] is not None and form["f_ratio"] < ALIKE_F_RATIO
-    ]
-    if alike:
+    if doubtful := report["triage"].get("bad_label"):
         warnings.append(
-            "prompts differ no more than sampling noise would make them, so picking among them picks luck; keep or drop "
-            f"the form as a whole: {', '.join(alike)}"
+            f"{doubtful} prompts were never solved although their answers agree: check their labels (triage in rejects)"
         )
+    warnings += [finding["text"] for finding in report["findings"]]
     return warnings
 
 
@@ -110,5 +107,10 @@ def render_markdown(report: Report) -> str:
     for form in report["forms"]:
         cells = ["-" if form[key] is None else f"{form[key]:.2f}" for key in keys]
         lines.append(f"| {form['form']} | {form['prompts']} | {' | '.join(cells)} | {form['kept']} |")
+    if report["certified_precision"] is not None:
+        lines += [
+            "",
+            f"{report['certified_precision']:.0%} of the kept are expected to be truly in the band; {report['advice']}.",
+        ]
     lines += ["", *(f"- {warning}" for warning in find_warnings(report))]
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
+from learnable.data.speeds import Speed, note_speed
 from learnable.flows.collect import Collection
 from learnable.flows.engines import drop_engine, engine_for
 from learnable.flows.owed import Owed
@@ -24,6 +25,7 @@ class RollOut:
         self.collection = collection
         self.settings = settings
         self.total = self.expected = self.done = self.tokens = self.failures = 0
+        self.seconds = 0.0  # of wall clock, while the engine answered
         self._owed: dict[tuple[str, int], Owed] = {}
         self._refused: set[str] = set()
 
@@ -45,12 +47,16 @@ class RollOut:
                 self._ask()
             except EngineError as error:
                 self._pause(error)
+        self._note_speed()
         return self._refused
 
     def _ask(self) -> None:
         requests = (owed.request(self.settings.seed) for owed in list(self._owed.values()))
-        for answer in engine_for(self.settings).generate(requests, self.settings.sampling):
+        engine = engine_for(self.settings)
+        started = time.monotonic() - self.seconds
+        for answer in engine.generate(requests, self.settings.sampling):
             self._take(answer)
+            self.seconds = time.monotonic() - started  # up to the last answer: waiting for a dead engine is no speed
         if self._owed:
             raise EngineError(f"the engine left {len(self._owed)} groups unanswered")
 
@@ -64,6 +70,10 @@ class RollOut:
         del self._owed[answer[0].prompt_id, min(rollout.rollout_index for rollout in answer)]
         self.tokens += sum(rollout.num_tokens for rollout in answer)
         progress().rollouts(self.done, max(self.total, self.expected), self.tokens)
+
+    def _note_speed(self) -> None:
+        root, policy_id = self.collection.ledger.root, self.collection.draw.policy_id
+        note_speed(root, policy_id, self.settings.engine.name, Speed(self.tokens, self.seconds))
 
     def _pause(self, error: EngineError) -> None:
         drop_engine(self.settings)

@@ -39,7 +39,7 @@ def screen(prompts: Sequence[Prompt], decontaminate: Sequence[str] = (), near: f
 
 
 def _sentence(prompts: int, contaminated: pl.DataFrame, duplicates: int) -> str:
-    names = contaminated["collides_with"].str.replace(r":[^:]*$", "")
+    names = contaminated["collides_with"].str.replace(r"(?s):.*$", "")
     by_set = ", ".join(f"{name} {count:,}" for name, count in sorted(names.value_counts().iter_rows()))
     where = f" ({by_set})" if by_set else ""
     return (

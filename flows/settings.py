@@ -11,6 +11,7 @@ from learnable.data.records import Sampling
 from learnable.filters.band import Band
 from learnable.filters.effort import Effort
 from learnable.filters.groups import Truncated
+from learnable.filters.presets import Preset
 
 ENGINES = ("vllm", "server", "ray", "simulated")
 BUILTIN_LIMIT = 512  # the built-in generators never end
@@ -18,7 +19,11 @@ BUILTIN_LIMIT = 512  # the built-in generators never end
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id)."""
+    """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
+
+    `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the overlap from which on a
+    prompt repeats another one, None for exact repeats only.
+    """
 
     forms: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -28,6 +33,8 @@ class PromptSettings:
     verifier: str | None = None
     dataset_split: str = "train"
     limit: int | None = None
+    decontaminate: tuple[str, ...] = ()
+    near_duplicates: float | None = None
     knobs: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -97,7 +104,7 @@ class CurateSettings:
     engine: EngineSettings = field(default_factory=EngineSettings)
     group_size: int = 16
     effort: Effort = field(default_factory=Effort)
-    band: Band = field(default_factory=Band)
+    preset: Preset = field(default_factory=lambda: Preset("band"))
     sampling: Sampling = field(default_factory=Sampling)
     truncated: Truncated = "count"
     test_share: float = 0.2
@@ -143,6 +150,11 @@ class CurateSettings:
             raise LearnableError(
                 f"no model can answer simulated prompts: use --engine simulated, not {self.engine.name}"
             )
+
+    @property
+    def band(self) -> Band:
+        """What is kept, prompt by prompt."""
+        return self.preset.band
 
     @property
     def set_name(self) -> str:

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
-import polars.selectors as cs
 import pyarrow as pa
 
-from learnable.data.curated import CuratedSet, publish_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
-from learnable.data.ledger.ledger import Draw
-from learnable.data.policies import Policy
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.sources.files import file_prompts
 from learnable.data.sources.rows import Columns
 from learnable.data.sources.selection import PromptSet, select_prompts
-from learnable.data.store import Store
 from learnable.data.tables import prompts_table
-from learnable.filters.band import decide, decide_certified, trim_to_precision
+from learnable.filters.band import REASONS, decide, decide_certified, trim_to_precision
 from learnable.filters.certificate import certify
-from learnable.filters.demonstrations import pick_demonstrations
-from learnable.filters.forecast import forecast
+from learnable.filters.choosing import choose
 from learnable.filters.groups import group_stats
 from learnable.filters.schedule import Schedule, lots
-from learnable.filters.summary import summarise
 from learnable.flows.adaptive import AdaptiveSampling
 from learnable.flows.afterwards import sample_afterwards
 from learnable.flows.collect import Collection
 from learnable.flows.collected import Collected
 from learnable.flows.goal import first_limit
+from learnable.flows.run import Run
+from learnable.flows.screening import screen
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
@@ -46,28 +37,8 @@ SCHEDULED = ("asked", "stopped", "threshold")
 DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run: its id, what was asked, the policy that answers, and the store it writes."""
-
-    run_id: str
-    settings: CurateSettings
-    policy: Policy
-    store: Store
-
-    @property
-    def draw(self) -> Draw:
-        """What the rollouts of this run share."""
-        return Draw(self.policy.policy_id, self.settings.sampling)
-
-
-def new_run_id() -> str:
-    """Return an id that sorts by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
-
-
 def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSet:
-    """Read, check and split the prompts; exact duplicates are dropped and counted.
+    """Read, check and split the prompts; duplicates and contaminated ones are dropped before anything is paid for.
 
     `limit` stands in for the settings' own where a goal needs more of a source without end.
     """
@@ -85,7 +56,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     for verifier in chosen.verifiers:
         if notice := verifier_notice(find_verifier(verifier)):
             progress().warn(notice)
-    return chosen
+    return chosen.without(screen(chosen.prompts, wanted.decontaminate, wanted.near_duplicates))
 
 
 def is_anything_owed(run: Run, prompts: PromptSet) -> bool:
@@ -172,71 +143,19 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     )
     certified = certify(groups, collected.beliefs, settings.band, settings.group_size).lazy()
     if settings.effort.sampling == "fixed":
-        return decide(certified, settings.band).drop(SCHEDULED).collect()
-    decided = decide_certified(certified, settings.band)
+        decided = decide(certified, settings.band)
+    else:
+        decided = decide_certified(certified, settings.band)
     if settings.effort.precision is not None:
         decided = trim_to_precision(decided, settings.effort.precision)
-    return decided.drop(SCHEDULED).sort("family", "form", "prompt_id").collect()
-
-
-def publish(run: Run, decided: pl.DataFrame, collected: Collected) -> CuratedSet:
-    """Write the curated set: kept prompts, held-out ones, rejects with reasons, a random control, demonstrations."""
-    kept = pl.col("decision") == "keep"
-    in_train = pl.col("split") == "train"
-    train = decided.filter(kept & in_train)
-    pool = decided.filter(in_train & (pl.col("decision") != "not_scored"))
-    parts = {
-        "train": train,
-        "test": decided.filter(kept & ~in_train),
-        "rejects": decided.filter(~kept),
-        "control": pool.sample(n=train.height, seed=run.settings.seed, shuffle=True),
-        "demonstrations": _demonstrations(run, train, collected.scores),
-    }
-    tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
-    run.store.ledger.check_held()
-    return publish_curated(run.store.curated / run.settings.set_name, tables, _manifest(run, decided, collected))
-
-
-def _demonstrations(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    chosen = scores.join(train.select("prompt_id"), on="prompt_id", how="semi")
-    best = pick_demonstrations(chosen.lazy()).collect()
-    whole = [rows.select("rollout_id", "completion") for rows in run.store.ledger.read_completions(run.draw, best)]
-    texts = pl.concat([pl.DataFrame(schema={"rollout_id": pl.String, "completion": pl.String}), *whole])
-    shown = train.select(DEMONSTRATION_COLUMNS).join(
-        best.select("prompt_id", "rollout_id").join(texts, on="rollout_id"), on="prompt_id", maintain_order="left"
+    chosen = choose(decided, settings.preset).drop(SCHEDULED)
+    dropped = _frame(prompts_table(prompts.dropped_prompts)).join(prompts.dropped, on="prompt_id")
+    return (
+        pl.concat([chosen, dropped.lazy().cast({"decision": pl.Enum(REASONS)})], how="diagonal")
+        .with_columns(pl.col("rollouts", "tokens").fill_null(0))
+        .sort("family", "form", "prompt_id")
+        .collect()
     )
-    if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
-        turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
-        shown = shown.with_columns(pl.concat_list(turn).alias("completion"))
-    return shown
-
-
-def _manifest(run: Run, decided: pl.DataFrame, collected: Collected) -> dict[str, Any]:
-    settings = run.settings
-    verifiers = decided["verifier"].unique().sort().to_list()
-    graded = {name: belief.spread.graded for name, belief in collected.beliefs.items()}
-    kept = decided.filter(pl.col("decision") == "keep")
-    return {
-        "run_id": run.run_id,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "policy": asdict(run.policy),
-        "engine": settings.engine.name,
-        "sampling": asdict(settings.sampling),
-        "group_size": settings.group_size,
-        "effort": asdict(settings.effort),
-        "beliefs": {name: belief.as_dict() for name, belief in sorted(collected.beliefs.items())},
-        "expected_false_keeps": float((1 - kept["p_keep"]).sum()),
-        "forecast": {
-            "curated": [asdict(row) for row in forecast(kept, graded)],
-            "pool": [asdict(row) for row in forecast(decided, graded)],
-        },
-        "band": asdict(settings.band),
-        "truncated": settings.truncated,
-        "test_share": settings.test_share,
-        "seed": settings.seed,
-        "verifiers": {name: find_verifier(name).version for name in verifiers},
-        "forms": summarise(decided.lazy()).collect().to_dicts(),
-    }
 
 
 def _checked(prompts: Iterable[Prompt]) -> Iterable[Prompt]:

@@ -68,7 +68,7 @@ def test_help_imports_nothing_heavy(command: list[str]) -> None:
         (["--limit", "0"], "--limit 0"),
         (["--prompts", "missing.jsonl"], "'missing.jsonl' does not exist"),
         (["--prompts", "x.jsonl", "--form", "haiku"], "leave out --form"),
-        (["--signal", "vibes"], "--signal 'vibes'"),
+        (["--by", "vibes"], "--by vibes"),
         (["--truncated", "maybe"], "--truncated 'maybe'"),
         (["--store", "file"], "store 'file' cannot be made"),
     ],

@@ -30,7 +30,7 @@ KEPT = {
     "num_tokens": "num_tokens",
     "eval_reward": "eval_reward",
 }
-OURS = ("within_group_std", "zero_std_share", "pass_rate", "unscored_share")
+OURS = ("within_group_std", "zero_std_share", "mean_abs_advantage", "pass_rate", "unscored_share")
 
 
 def metrics_record(step: int, logs: Mapping[str, Any]) -> Record:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from learnable.data.places import write_whole
 from learnable.train.evaluation import Evaluation, PromptResult
+from learnable.train.foresight import Foresight
 from learnable.train.statistics import Interval, mean_interval, paired_difference, pass_at_k
 
 Direction = Literal["rose", "fell", "no clear change", "too few prompts to tell"]
@@ -76,10 +77,13 @@ class TrainReport:
     seconds: Mapping[str, float]
     metrics: str
     curve: str
+    foresight: Foresight | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain data; what could not be estimated is null."""
         plain: dict[str, Any] = _without_nan(asdict(self))
+        if self.foresight:
+            plain["foresight"]["sentence"] = self.foresight.sentence
         return plain
 
     def write(self, path: Path) -> None:

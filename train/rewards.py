@@ -36,8 +36,8 @@ def verifier_reward(
     """Return each completion's graded reward in [0, 1], or None where its verifier could not judge it.
 
     Where TRL passes `log_metric`, the step's log also gets `rewards/verifier_reward/` with `within_group_std`
-    (population, mean over groups), `zero_std_share`, `pass_rate` and `unscored_share`, and the mean of each
-    named part of a reward as `component/<verifier>/<name>`.
+    (population, mean over groups), `zero_std_share`, `mean_abs_advantage` (as TRL scales it), `pass_rate` and
+    `unscored_share`, and the mean of each named part of a reward as `component/<verifier>/<name>`.
     """
     scores = score_completions(prompts, completions, verifier, spec)
     _log_scores("verifier_reward", _group_keys(prompts, verifier, spec), verifier, scores, columns)
@@ -100,8 +100,20 @@ def group_metrics(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tupl
     if stds:
         yield "within_group_std", float(np.mean(stds))
         yield "zero_std_share", stds.count(0.0) / len(stds)
+        yield "mean_abs_advantage", float(np.mean([mean_abs_advantage(rewards) for rewards in groups.values()]))
         yield "pass_rate", float(np.mean([bool(score.passed) for score in scores if score.reward is not None]))
     yield "unscored_share", sum(score.reward is None for score in scores) / len(scores)
+
+
+def mean_abs_advantage(rewards: Sequence[float]) -> float:
+    """Return the mean of |reward - mean| / (std + 1e-4) over a group, std the sample one: how TRL scales advantages.
+
+    >>> round(mean_abs_advantage([1.0, 0.0, 1.0, 0.0]), 3), mean_abs_advantage([1.0, 1.0])
+    (0.866, 0.0)
+    """
+    if min(rewards) == max(rewards):
+        return 0.0
+    return float(np.abs(np.asarray(rewards) - np.mean(rewards)).mean() / (np.std(rewards, ddof=1) + 1e-4))
 
 
 def component_metrics(verifier: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:

@@ -15,6 +15,7 @@ from learnable.data.progress import Progress
 from learnable.train.checks import PreparedRun, prepare_run
 from learnable.train.child import Event, run_stage
 from learnable.train.evaluation import Evaluation, EvaluationSettings, read_evaluation
+from learnable.train.foresight import compare_with_logs, foresee
 from learnable.train.monitor import read_metrics
 from learnable.train.report import TrainReport, compare, compare_families
 from learnable.train.settings import TrainSettings
@@ -42,6 +43,7 @@ class _Stage:
         self.settings, self.folder = run.settings, run.settings.folder
         self.warnings = list(run.warnings)
         self.seconds: dict[str, float] = {}
+        self.foresight = foresee(run.curated, run.settings)
 
     def report(self) -> TrainReport:
         for warning in self.run.warnings:
@@ -49,7 +51,10 @@ class _Stage:
         self.settings.write(self.folder / "settings.json")
         try:
             before = self._timed("evaluate_before", lambda: self._evaluate("before", self.run.policy.path))
+            if self.foresight:
+                self.watcher.note(self.foresight.sentence)
             self._timed("train", self._train)
+            self._look_back()
             after = self._timed("evaluate_after", lambda: self._evaluate("after", str(self.folder / POLICY)))
         except (InterruptedRunError, KeyboardInterrupt) as stop:
             raise InterruptedRunError(self._how_to_go_on()) from stop
@@ -103,6 +108,12 @@ class _Stage:
             f"learnable.train.{settings.method}", self.folder / "settings.json", "train.log", settings.num_processes
         )
 
+    def _look_back(self) -> None:
+        """Say what the first steps measured of what was forecast."""
+        if self.foresight:
+            self.foresight = compare_with_logs(self.foresight, read_metrics(self.folder / "metrics.jsonl"))
+            self.watcher.note(self.foresight.sentence)
+
     def _trained_steps(self) -> int:
         summary = self.folder / SUMMARY
         return int(json.loads(summary.read_text(encoding="utf-8"))["steps"]) if summary.is_file() else 0
@@ -144,6 +155,7 @@ class _Stage:
             seconds=self.seconds,
             metrics=str(self.folder / "metrics.jsonl"),
             curve=str(self.folder / "curve.png"),
+            foresight=self.foresight,
         )
 
     def _draw(self, report: TrainReport) -> None:

@@ -8,16 +8,34 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
+import polars as pl
+
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt, content_id
 
+DROPPED = {"prompt_id": pl.String, "decision": pl.String, "collides_with": pl.String, "overlap": pl.Float64}
+
 
 class PromptSet:
-    """Distinct prompts with a split each, and how many exact duplicates were dropped on the way."""
+    """Distinct prompts with a split each, and what was dropped on the way.
+
+    `duplicates` counts rows that say the very same; `dropped` has a row for each other prompt that was dropped, with
+    the reason (`decision`) and what it `collides_with`.
+    """
 
     def __init__(self, prompts: list[Prompt], duplicates: int = 0) -> None:
         self.prompts = prompts
         self.duplicates = duplicates
+        self.dropped = pl.DataFrame(schema=DROPPED)
+        self.dropped_prompts: list[Prompt] = []
+
+    def without(self, dropped: pl.DataFrame) -> PromptSet:
+        """Return this set without the prompts of these rows, which it remembers."""
+        names = set(dropped["prompt_id"])
+        rest = PromptSet([prompt for prompt in self.prompts if prompt.prompt_id not in names], self.duplicates)
+        rest.dropped = dropped
+        rest.dropped_prompts = [prompt for prompt in self.prompts if prompt.prompt_id in names]
+        return rest
 
     @property
     def verifiers(self) -> list[str]:

@@ -10,11 +10,13 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
-from learnable.filters.band import Band
+from learnable.filters.duplicates import NEAR
 from learnable.filters.effort import Effort
+from learnable.filters.presets import find_preset
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 
 EFFORT = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
+PRESET = ("band", "min_std", "by", "top", "quota", "floor")
 
 
 def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
@@ -24,12 +26,14 @@ def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
         families=tuple(asked["family"] or ()),
         location=asked["prompts"],
         knobs=_pairs(asked["knob"], "--knob"),
+        decontaminate=tuple(asked["decontaminate"] or ()),
+        near_duplicates=_near_duplicates(asked),
         **{key: asked[key] for key in ("prompt_column", "answer_column", "verifier", "dataset_split", "limit")},
     )
     return CurateSettings(
         prompts=wanted,
-        engine=_engine_settings(asked),
-        band=Band(asked["band"][0], asked["band"][1], min_std=asked["min_std"], signal=asked["by"]),
+        engine=engine_settings(asked),
+        preset=find_preset(asked["preset"]).override(**{key: asked[key] for key in PRESET}),
         sampling=Sampling(temperature=asked["temperature"], top_p=asked["top_p"], max_tokens=asked["max_tokens"]),
         workers=worker_count(asked["workers"]),
         effort=Effort(**{key: asked[key] for key in EFFORT}),
@@ -50,7 +54,16 @@ def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
     )
 
 
-def _engine_settings(asked: Mapping[str, Any]) -> EngineSettings:
+def _near_duplicates(asked: Mapping[str, Any]) -> float | None:
+    """Return from which overlap on prompts are duplicates: of a file, where nothing is said; exact ones elsewhere."""
+    near = asked["near_duplicates"]
+    if near is not None and not 0 < near <= 1:
+        raise LearnableError(f"--near-duplicates {near:g} is out of range: give an overlap, more than 0 and at most 1")
+    return near if near is not None or not asked["prompts"] else NEAR
+
+
+def engine_settings(asked: Mapping[str, Any]) -> EngineSettings:
+    """Return the settings of what samples. Raises `LearnableError` for what cannot work."""
     keys = ("served_model", "api_key_env", "concurrency", "request_timeout", "ray_address", "replicas")
     return EngineSettings(
         name=asked["engine"],

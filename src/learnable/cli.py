@@ -1,4 +1,4 @@
-"""The command line: `find-learnable`, and `learnable find | train | verify | forms | ledger`."""
+"""The command line: `find-learnable`, and `learnable find | train | refresh | verify | forms | ledger`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from learnable import options
 from learnable.console import open_shell
 from learnable.ledger_cli import ledger_app
+from learnable.refresh_cli import REFRESH_HELP, refresh
 
 # Only what `--help` needs is imported here: torch, vllm, trl, datasets and prefect wait inside their commands.
 
@@ -57,6 +58,7 @@ Examples:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the prompts a language model can learn from.")
 app.add_typer(ledger_app, name="ledger")
+app.command(help=REFRESH_HELP)(refresh)
 find_app = typer.Typer(add_completion=False)
 
 
@@ -72,6 +74,8 @@ def find(
     verifier: options.Verifier = None,
     knob: options.Knob = None,
     limit: options.Limit = None,
+    decontaminate: options.Decontaminate = None,
+    near_duplicates: options.NearDuplicates = None,
     policy: options.Policy = None,
     engine: options.Engine = "vllm",
     engine_arg: options.EngineArg = None,
@@ -97,9 +101,13 @@ def find(
     pilot_rollouts: options.PilotRollouts = 8,
     top_up: options.TopUp = False,
     retest: options.Retest = 0.02,
-    band: options.Band = (0.2, 0.8),
-    min_std: options.MinStd = 0.1,
-    by: options.By = "reward",
+    preset: options.Preset = "band",
+    band: options.Band = None,
+    min_std: options.MinStd = None,
+    by: options.By = None,
+    quota: options.Quota = None,
+    floor: options.Floor = None,
+    top: options.Top = None,
     truncated: options.Truncated = "count",
     test_share: options.TestShare = 0.2,
     seed: options.Seed = 0,

@@ -59,6 +59,13 @@ class Shell:
         rejected = ", ".join(f"{count} {reason}" for reason, count in totals["decisions"].items() if reason != "keep")
         if rejected:
             self._line(f"Rejected: {rejected}.")
+        if report["triage"]:
+            self._line(f"Never solved: {', '.join(f'{count} {name}' for name, count in report['triage'].items())}.")
+        if report["certified_precision"] is not None:
+            self._line(
+                f"Certified: {report['certified_precision']:.0%} of the kept are expected to be truly in the band. "
+                f"Forecast: {report['advice']}."
+            )
         self._line(f"\ncurated set  {report['curated']}")
         if "training" in report:
             self._line("")
@@ -74,6 +81,8 @@ class Shell:
         if report["held_out"]:
             self.out.print(held_out_table(report["held_out"]))
         self._line(f"\n{report['verdict']}\n")
+        if report["foresight"]:
+            self._line(f"{report['foresight']['sentence']}\n")
         for name, key in (("policy", "trained_policy"), ("curve", "curve"), ("metrics", "metrics")):
             self._line(f"{name:<12} {report[key]}")
         self._line(f"next         find-learnable --policy {report['trained_policy']}")

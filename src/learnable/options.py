@@ -27,6 +27,14 @@ Verifier = Annotated[str | None, prompts(help="Judge of rows that name none: a n
 Knob = Annotated[list[str] | None, prompts(help="A generator's knob, such as arithmetic.largest=50; repeatable.")]
 Limit = Annotated[int | None, prompts(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")]
 
+Decontaminate = Annotated[
+    list[str] | None, prompts(help="An evaluation set, FILE[:COLUMN] or hub id, that no prompt may repeat; repeatable.")
+]
+NearDuplicates = Annotated[
+    float | None,
+    prompts(help="Overlap that makes two prompts duplicates. (default: 0.9 for --prompts, else exact ones)"),
+]
+
 Policy = Annotated[str | None, policy(help="Model folder or hub id. (default: the bundled policy)")]
 Engine = Annotated[str, engine(help="What samples the policy: vllm (in this process), server, ray or simulated.")]
 EngineArg = Annotated[list[str] | None, engine(help="For vllm.LLM, such as tensor_parallel_size=8; repeatable.")]
@@ -45,9 +53,19 @@ TopP = Annotated[float, policy(help="Nucleus sampling.")]
 MaxTokens = Annotated[int, policy(help="Most tokens of a completion.")]
 
 GroupSize = Annotated[int, decision(help="Completions a prompt that training draws (TRL: num_generations).")]
-Band = Annotated[tuple[float, float], decision(help="Keep prompts whose group mean lies in here.")]
-MinStd = Annotated[float, decision(help="Keep prompts whose group spreads at least this much.")]
-By = Annotated[str, decision("--by", "--signal", help="Mean of what: reward, or pass.")]
+Preset = Annotated[str, decision(help="band, hard-biased, max-learnability, or a TOML file of your own.")]
+Band = Annotated[
+    tuple[float, float] | None, decision(help="Keep prompts whose mean lies in here. (default: the preset's, 0.2 0.8)")
+]
+MinStd = Annotated[
+    float | None, decision(help="Keep prompts whose group spreads at least this much. (default: the preset's, 0.1)")
+]
+Quota = Annotated[float | None, decision(help="Largest share of the set that one family may take.")]
+Floor = Annotated[int | None, decision(help="Prompts of each family that the set should have at least.")]
+Top = Annotated[int | None, decision(help="Keep only this many prompts, those with the most to teach.")]
+By = Annotated[
+    str | None, decision("--by", "--signal", help="Mean of what: reward, or pass. (default: the preset's, reward)")
+]
 SamplingMode = Annotated[
     str, decision("--sampling", help="optimal: stop when another rollout is not worth it. fixed: --group-size for all.")
 ]

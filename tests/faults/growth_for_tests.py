@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.records import Sampling
+from learnable.filters.effort import Effort
 from learnable.flows import pipeline, rollout, steps
 from learnable.flows.engines import engine_for
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -55,7 +56,9 @@ def bump(verifiers: Iterable[str]) -> None:
 
 def main(folder: Path) -> None:
     wanted = PromptSettings(families=FAMILIES, limit=PROMPTS)
-    base = CurateSettings(prompts=wanted, group_size=SMALL, sampling=LOW, store=str(folder / "store"))
+    base = CurateSettings(
+        prompts=wanted, group_size=SMALL, effort=Effort("fixed"), sampling=LOW, store=str(folder / "store")
+    )
 
     def step(name: str, settings: CurateSettings) -> None:
         asked.clear()

@@ -18,7 +18,10 @@ PATIENCE = 300.0  # seconds, for one run: only one that hangs takes as long
 POLL_SECONDS = 0.005
 LEARNABLE = ("-m", "learnable")
 PAID = (str(Path(__file__).with_name("paid_for_tests.py")),)
-SIMULATED = ("find", "--engine", "simulated", "--family", "simulated", "--no-prefect", "--json", "--store", "store")
+SIMULATED = (
+    "find", "--engine", "simulated", "--family", "simulated", "--sampling", "fixed", "--no-prefect", "--json",
+    "--store", "store",
+)  # fmt: skip
 
 
 class Run:

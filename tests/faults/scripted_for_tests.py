@@ -8,6 +8,7 @@ from pathlib import Path
 
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
+from learnable.filters.effort import Effort
 from learnable.flows.engines import use_engine
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.report import Report
@@ -54,6 +55,7 @@ def small_settings(folder: Path, group_size: int = GROUP_SIZE) -> CurateSettings
         policy=str(policy),
         store=str(folder / "store"),
         group_size=group_size,
+        effort=Effort("fixed"),
         workers=0,
         wait=False,
         test_share=0.25,

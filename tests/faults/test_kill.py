@@ -26,7 +26,7 @@ pytestmark = pytest.mark.e2e
 PROMPTS, GROUP_SIZE = 768, 8  # six chunks of 1,024
 ROLLOUTS = PROMPTS * GROUP_SIZE
 FIND = (
-    "find", "--family", "arithmetic", "--family", "comparison", "--limit", str(PROMPTS), "--group-size",
+    "find", "--sampling", "fixed", "--family", "arithmetic", "--family", "comparison", "--limit", str(PROMPTS), "--group-size",
     str(GROUP_SIZE), "--no-prefect", "--json",
 )  # fmt: skip
 Moment = Callable[[Run, Path], bool]

@@ -15,7 +15,7 @@ from tests.faults.stores_for_tests import check_rollouts, files, group_files, le
 PROMPTS, GROUP_SIZE = 32, 8
 ROLLOUTS = PROMPTS * GROUP_SIZE  # one spike's worth: judged when all of it is generated
 FIND = (
-    "find", "--engine", "simulated", "--prompts", "questions.jsonl", "--group-size", str(GROUP_SIZE),
+    "find", "--sampling", "fixed", "--engine", "simulated", "--prompts", "questions.jsonl", "--group-size", str(GROUP_SIZE),
     "--no-prefect", "--json", "--store", "store",
 )  # fmt: skip
 

@@ -49,7 +49,18 @@ class Workplace:
     def rewards(self, engine: str, seed: int, *options: str) -> pl.DataFrame:
         """Run `find-learnable` with this engine and return what the ledger then holds: a reward a rollout."""
         command = [sys.executable, "-m", "learnable", "find", "--prompts", "prompts.jsonl", "--store", engine, "--json"]
-        command += ["--no-prefect", "--engine", engine, "--seed", str(seed), "--max-tokens", "32", *options]
+        command += [
+            "--no-prefect",
+            "--sampling",
+            "fixed",
+            "--engine",
+            engine,
+            "--seed",
+            str(seed),
+            "--max-tokens",
+            "32",
+            *options,
+        ]
         home = {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
         done = subprocess.run(
             command, cwd=self.folder, env=os.environ | home, capture_output=True, text=True, timeout=300, check=False

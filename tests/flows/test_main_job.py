@@ -84,6 +84,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 FIND = (
     "find",
+    "--sampling",
+    "fixed",
     "--family",
     "arithmetic",
     "--family",
@@ -117,7 +119,7 @@ def test_a_flow_run_finds_prompts(shell: Shell, found: dict[str, Any]) -> None:
         tasks = {name.rsplit("-", 1)[0] for (name,) in database.execute("select name from task_run")}
         [(artifact,)] = database.execute("select data from artifact where key = 'curated'").fetchall()
     assert states == [("COMPLETED",)]
-    assert {"read_prompts", "roll_out_and_score", "decide_groups", "publish"} <= tasks
+    assert {"inspect_pool", "read_prompts", "roll_out_and_score", "decide_groups", "publish"} <= tasks
     assert f"{found['totals']['kept']} of 64 prompts kept" in artifact
 
 
@@ -168,7 +170,19 @@ def test_sonnets_go_from_the_front_door_into_trl(shell: Shell) -> None:
 
 
 def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell) -> None:
-    command = ("-m", "learnable", "find", "--form", "quatrain", "--limit", "60", "--store", "cut")
+    command = (
+        "-m",
+        "learnable",
+        "find",
+        "--sampling",
+        "fixed",
+        "--form",
+        "quatrain",
+        "--limit",
+        "60",
+        "--store",
+        "cut",
+    )
     process = shell.start(*command)
     assert process.stderr is not None
     for line in process.stderr:

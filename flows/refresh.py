@@ -1,0 +1,22 @@
+"""The Prefect flow `refresh`. Its steps and their order are those of `flows.refreshing`."""
+
+# No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+
+from learnable.flows.curate import as_task
+from learnable.flows.curated_pool import RefreshSettings
+from learnable.flows.next_version import render_changes
+from learnable.flows.refreshing import run_refresh
+from learnable.flows.report import Report
+from learnable.flows.run_log import logged_unless_watched
+
+
+@flow(name="refresh", persist_result=False)
+def refresh(settings: RefreshSettings) -> Report:
+    """Bring a curated set up to date with a policy that has moved. Deploy it as `learnable.flows.refresh.refresh`."""
+    with logged_unless_watched():
+        report = run_refresh(settings, step=as_task)
+    create_markdown_artifact(render_changes(report), key="refreshed", description=report["curated"])
+    return report

@@ -1,0 +1,105 @@
+"""`learnable refresh`: a curated set, brought up to date with a policy that has moved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from rich.table import Table
+
+from learnable import options
+from learnable.console import Shell, open_shell
+
+REFRESH_HELP = """
+Bring a curated set up to date with a policy that has moved.
+
+Asks the new policy some of the set's prompts, kept and rejected ones, learns from them how far pass rates have moved, moves \
+every other prompt's certificate by that, and asks again only those that may have changed sides. Writes the \
+next version of the set, and says how much of the old one was still good.
+
+\b
+Examples:
+  learnable refresh --curated learnable-store/curated/arithmetic --policy runs/arithmetic-1/policy
+  learnable refresh --curated SET --policy path/to/model --anchors 200 --json
+  learnable refresh --curated SET --engine server --base-url http://127.0.0.1:8000/v1
+"""
+
+Curated = Annotated[str, options.prompts(help="A curated set: its folder, or a version's.")]
+Anchors = Annotated[int, options.decision(help="Prompts to ask first, of every family, in and out of the band.")]
+Policy = Annotated[str | None, options.policy(help="Model folder or hub id of the policy as it is now.")]
+Store = Annotated[str | None, options.output(help="Folder or URL of the store. (default: the one the set lies in)")]
+
+
+def refresh(
+    curated: Curated,
+    policy: Policy = None,
+    anchors: Anchors = 100,
+    engine: options.Engine = "vllm",
+    engine_arg: options.EngineArg = None,
+    base_url: options.BaseUrl = None,
+    served_model: options.ServedModel = None,
+    api_key_env: options.ApiKeyEnv = "OPENAI_API_KEY",
+    concurrency: options.Concurrency = 64,
+    request_timeout: options.RequestTimeout = 600.0,
+    engine_patience: options.EnginePatience = 300.0,
+    ray_address: options.RayAddress = None,
+    replicas: options.Replicas = 1,
+    store: Store = None,
+    workers: options.Workers = None,
+    verifier_timeout: options.VerifierTimeout = None,
+    wait: options.Wait = True,
+    prefect: options.UsePrefect = True,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Bring a curated set up to date with a policy that has moved."""
+    asked = dict(locals())
+    with open_shell(as_json=as_json, quiet=quiet) as shell:
+        from learnable.asked import engine_settings, worker_count
+        from learnable.flows.curated_pool import RefreshSettings
+        from learnable.flows.launch_refresh import launch_refresh
+
+        keys = ("curated", "policy", "anchors", "store", "verifier_timeout", "wait")
+        settings = RefreshSettings(
+            engine=engine_settings(asked), workers=worker_count(workers), **{key: asked[key] for key in keys}
+        )
+        show_refresh(shell, launch_refresh(settings, use_prefect=prefect))
+
+
+def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
+    """Show what changed in each family, how much of the old set was still good, and what to type next."""
+    if shell.as_json:
+        shell.out.file.write(json.dumps(report, indent=2) + "\n")
+        return
+    changed, totals, life = report["changed"], report["totals"], report["shelf_life"]
+    shell.out.print(changes_table(report))
+    lines = [
+        "",
+        f"{changed['asked_again']:,} of {changed['prompts']:,} prompts asked again ({changed['asked_share']:.0%}), "
+        f"{changed['anchors']:,} of them anchors; {totals['generated']:,} new rollouts, {report['seconds']:.0f} s.",
+        f"{changed['keep_to_drop']} left the set, {changed['drop_to_keep']} joined it, {changed['unchanged']:,} stay as they were.",
+    ]
+    if life is not None:
+        lines.append(
+            f"Shelf life: {life['share']:.0%} of the old set is still in the band [{life['low']:.0%}, {life['high']:.0%}]."
+        )
+    lines += ["", f"curated set  {report['curated']}"]
+    if totals["train"]:
+        lines.append(f"next         learnable train --curated {report['curated']}")
+    shell.out.print("\n".join(lines), highlight=False, soft_wrap=True, markup=False)
+
+
+def changes_table(report: Mapping[str, Any]) -> Table:
+    """Return a table with a row a family; `drift` is how far log-odds of success have moved, give or take its noise."""
+    headings = ("prompts", "asked\nagain", "drift", "kept\nbefore", "left", "joined", "kept\nnow")
+    table = Table("family", *(heading for heading in headings), header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in report["families"]:
+        drift = report["drift"].get(row["family"])
+        moved = "-" if drift is None else f"{drift['shift']:+.2f} ± {drift['noise']:.2f}"
+        keys = ("kept_before", "keep_to_drop", "drop_to_keep", "kept_now")
+        cells = [row["prompts"], row["asked_again"], moved, *(row[key] for key in keys)]
+        table.add_row(row["family"], *(str(cell) for cell in cells))
+    return table
