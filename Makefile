@@ -52,6 +52,13 @@ bench: setup ## measure speed and the bundled policy; figures go to benchmarks/R
 	$(BIN)/python -m benchmarks.ledger append
 	$(BIN)/python -m benchmarks.ledger resume
 	$(BIN)/python -m benchmarks.policy
+	$(BIN)/python -m benchmarks.sampling
+	$(BIN)/python -m benchmarks.sampling --frontier docs/frontier.png
+	$(BIN)/python -m benchmarks.certified
+	$(BIN)/python -m benchmarks.refresh
+	$(BIN)/python -m benchmarks.groups --order ledger
+	$(BIN)/python -m benchmarks.groups --order random
+	$(BIN)/python -m benchmarks.groups --peers
 
 lock: setup ## resolve requirements/*.txt anew
 	$(UV) pip compile pyproject.toml --quiet --upgrade --extra cpu --extra dev --override requirements/overrides-cpu.txt \

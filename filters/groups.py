@@ -40,22 +40,16 @@ def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncate
     >>> group_stats(scores).sort("prompt_id").collect()["learnability"].to_list()
     [0.25, 0.0]
     """
-    verdict, reward, n = pl.col("verdict"), pl.col("reward"), pl.col("n")
-    sums = _counted(scores, truncated).group_by("prompt_id").agg(
-        _count(verdict != "engine_error").alias("rollouts"),
-        *(_count(verdict == name).alias(f"n_{name}") for name in VERDICTS),
-        reward.count().cast(pl.Int64).alias("n"),
-        exact_sum(reward).alias("mean"),
-        *_sums_for_std(reward),
-        _count(pl.col("passed")).alias("passes"),
-        reward.min().alias("min_reward"),
-        reward.max().alias("max_reward"),
-        _count(reward == 0).alias("zeros"),
-        _count(reward == 1).alias("ones"),
-        pl.col("num_tokens").sum().cast(pl.Int64).alias("tokens"),
-    )  # fmt: skip
+    n = pl.col("n")
     return (
-        sums.with_columns(pl.when(n > 0).then(pl.col("mean") / n).alias("mean"), _std().alias("std"))
+        _counted(scores, truncated)
+        .group_by("prompt_id")
+        .agg(_sums())
+        .with_columns(
+            pl.col("rollouts") - pl.col("n_engine_error"),
+            pl.when(n > 0).then(pl.col("mean") / n).alias("mean"),
+            _std().alias("std"),
+        )
         .drop("_squares")
         .with_columns(
             pl.when(n > 0).then(pl.col("passes") / n).alias("pass_rate"),
@@ -92,14 +86,28 @@ def _counted(scores: pl.LazyFrame, truncated: Truncated) -> pl.LazyFrame:
     )
 
 
+def _sums() -> list[pl.Expr]:
+    """Return what is added up over a group. Some sums bear the name of the statistic that is made of them."""
+    verdict, reward = pl.col("verdict"), pl.col("reward")
+    grains = (reward / _GRAIN).round().cast(pl.Int64)  # whole numbers: their sums do not depend on the order of rows
+    return [
+        pl.len().cast(pl.Int64).alias("rollouts"),
+        *(_count(verdict == name).alias(f"n_{name}") for name in VERDICTS),
+        reward.count().cast(pl.Int64).alias("n"),
+        exact_sum(reward).alias("mean"),
+        grains.sum().alias("std"),
+        (grains.cast(pl.Int128) * grains.cast(pl.Int128)).sum().alias("_squares"),
+        _count(pl.col("passed")).alias("passes"),
+        reward.min().alias("min_reward"),
+        reward.max().alias("max_reward"),
+        _count(reward == 0).alias("zeros"),
+        _count(reward == 1).alias("ones"),
+        pl.col("num_tokens").sum().cast(pl.Int64).alias("tokens"),
+    ]
+
+
 def _count(condition: pl.Expr) -> pl.Expr:
     return condition.sum().cast(pl.Int64)
-
-
-def _sums_for_std(reward: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return the sum of the rewards, and of their squares, in whole grains: no rounding, so no order of rows matters."""
-    grains = (reward / _GRAIN).round().cast(pl.Int64)
-    return grains.sum().alias("std"), (grains.cast(pl.Int128) * grains.cast(pl.Int128)).sum().alias("_squares")
 
 
 def _std() -> pl.Expr:

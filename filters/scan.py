@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def scan_groups(
 def _open(files: Sequence[Path]) -> pl.LazyFrame:
     if not files:
         raise LearnableError("no Parquet files of scored rollouts were given")
-    scores = pl.scan_parquet(list(files))
+    scores = pl.scan_parquet(list(files), glob=False)
     try:
         missing = [name for name in READ if name not in scores.collect_schema().names()]
     except (OSError, pl.exceptions.ComputeError) as error:
@@ -84,14 +85,14 @@ def _open(files: Sequence[Path]) -> pl.LazyFrame:
 
 def _count_passes(scores: pl.LazyFrame, rows_at_once: int) -> int:
     """Return how many passes bound memory. A group that lies together takes one row's room; one that is scattered, all."""
-    rows = scores.select(pl.len()).collect(engine="streaming").item()
-    held = rows * _distinct_share(scores, rows)
-    return max(1, round(held / rows_at_once + 0.49))
+    rows: int = scores.select(pl.len()).collect(engine="streaming").item()
+    return max(1, math.ceil(rows * _distinct_share(scores, rows) / rows_at_once))
 
 
 def _distinct_share(scores: pl.LazyFrame, rows: int) -> float:
     """Return prompts over rows among adjacent rows, the largest of some samples from beginning to end."""
     starts = {max(0, rows - SAMPLE) * step // (SAMPLES - 1) for step in range(SAMPLES)}
-    ids = [scores.slice(start, SAMPLE).select("prompt_id") for start in sorted(starts)]
-    samples = [one.select(pl.col("prompt_id").n_unique() / pl.len()).collect(engine="streaming").item() for one in ids]
-    return max(samples, default=0.0)
+    samples = [scores.slice(start, SAMPLE) for start in starts]
+    share = pl.col("prompt_id").n_unique() / pl.len().clip(1)
+    shares: list[float] = [sample.select(share).collect(engine="streaming").item() for sample in samples]
+    return max(shares)

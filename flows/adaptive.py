@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
-from learnable.filters.plan import Plan, plan_ahead
+from learnable.filters.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.schedule import Schedule, Wave
 from learnable.flows.collect import Collection
 from learnable.flows.engines import engine_for
@@ -72,9 +72,15 @@ class AdaptiveSampling:
         return self._rollout.done
 
     def plan(self) -> Plan:
-        """Make the pilot, follow the schedule on as far as the ledger reaches, and foresee the rest."""
+        """Make the pilot, follow the schedule on as far as the ledger reaches, and foresee the rest.
+
+        Groups of one size need no pilot: nothing is made then.
+        """
         self._note(self.collection.settle())
         wave = self.schedule.pilot()
+        if self.settings.effort.sampling == "fixed":
+            size, (tokens, held) = self.settings.group_size, self._tokens.sum(axis=1)
+            return plan_fixed(len(self.prompts), size, int(self._have[:, :size].sum()), tokens / held if held else None)
         self.generate(self.owed(wave))
         while len(wave := self.schedule.next_wave()) and not self.schedule.goal_reached and not self.owed(wave):
             pass

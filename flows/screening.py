@@ -34,7 +34,8 @@ def screen(prompts: Sequence[Prompt], decontaminate: Sequence[str] = (), near: f
     order = {prompt.prompt_id: number for number, prompt in reversed(list(enumerate(prompts)))}
     dropped = pl.concat([contaminated.select(COLUMNS), duplicates.select(COLUMNS)])
     dropped = dropped.sort(pl.col("prompt_id").replace_strict(order, return_dtype=pl.Int64))
-    progress().note(_sentence(len(order), contaminated, duplicates.height))
+    if dropped.height or decontaminate:
+        progress().note(_sentence(len(order), contaminated, duplicates.height))
     return dropped
 
 

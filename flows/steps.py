@@ -61,7 +61,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
 
 def is_anything_owed(run: Run, prompts: PromptSet) -> bool:
     """Whether the engine is needed. Scores that the ledger lacks are made on the way."""
-    with _sampling(run, prompts) as sampling:
+    with open_sampling(run, prompts) as sampling:
         return sampling.run(until_owed=True)
 
 
@@ -70,7 +70,7 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
 
     Ctrl-C raises `InterruptedRunError`: finished groups are kept, those in flight are dropped whole.
     """
-    with _sampling(run, prompts) as sampling:
+    with open_sampling(run, prompts) as sampling:
         writer = sampling.collection.writer
         try:
             sampling.run()
@@ -86,7 +86,7 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
 
 
 @contextmanager
-def _sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
+def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
     """Open a run's sampling, with what the ledger holds for it."""
     settings, pool = run.settings, prompts.prompts
     schedule = Schedule(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.sources.files import _READERS, SUFFIXES, _dataset_rows
+from learnable.data.sources.files import READERS, SUFFIXES, dataset_rows
 from learnable.data.sources.rows import Row
 
 TEXT_COLUMNS = ("prompt", "question", "problem", "text", "input")
@@ -71,10 +71,10 @@ def _suffix(path: Path) -> str:
 def _rows(place: str) -> Iterator[tuple[str, Row]]:
     path = Path(place)
     if _suffix(path) not in SUFFIXES or path.is_dir():
-        return _dataset_rows(place, _find_split(place))
+        return dataset_rows(place, _find_split(place))
     if not path.is_file():
         raise LearnableError(f"evaluation set {place!r} does not exist: give a file, a folder or a hub id")
-    return _unzipped_rows(path) if path.suffix == ".gz" else _READERS[path.suffix](path)
+    return _unzipped_rows(path) if path.suffix == ".gz" else READERS[path.suffix](path)
 
 
 def _unzipped_rows(path: Path) -> Iterator[tuple[str, Row]]:
@@ -87,7 +87,7 @@ def _unzipped_rows(path: Path) -> Iterator[tuple[str, Row]]:
             raise LearnableError(
                 f"evaluation set {str(path)!r} is no whole gzip file ({error}): fetch it again"
             ) from error
-        yield from _READERS[plain.suffix](plain)
+        yield from READERS[plain.suffix](plain)
 
 
 def _find_split(place: str) -> str:

@@ -26,9 +26,9 @@ def file_prompts(location: str, columns: Columns, split: str = "train") -> Itera
     if path.suffix in SUFFIXES and not path.is_dir():
         if not path.is_file():
             raise LearnableError(f"prompt file {location!r} does not exist")
-        rows, source = _READERS[path.suffix](path), path.stem
+        rows, source = READERS[path.suffix](path), path.stem
     else:
-        rows, source = _dataset_rows(location, split), path.name
+        rows, source = dataset_rows(location, split), path.name
     yield from _not_empty(prompts_from_rows(rows, columns, source), location)
 
 
@@ -74,7 +74,7 @@ def _read_parquet(path: Path) -> Iterator[tuple[str, Row]]:
         raise LearnableError(f"prompt file {str(path)!r} is not readable Parquet: {error}") from error
 
 
-def _dataset_rows(location: str, split: str) -> Iterator[tuple[str, Row]]:
+def dataset_rows(location: str, split: str) -> Iterator[tuple[str, Row]]:
     from datasets import load_dataset
 
     try:
@@ -106,4 +106,4 @@ def _not_empty(prompts: Iterator[Prompt], location: str) -> Iterator[Prompt]:
     yield from prompts
 
 
-_READERS = {".jsonl": _read_jsonl, ".ndjson": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
+READERS = {".jsonl": _read_jsonl, ".ndjson": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}

@@ -28,6 +28,7 @@ Examples:
   find-learnable --prompts questions.jsonl --verifier arithmetic
   find-learnable --prompts org/name --answer-column label --verifier choice
   find-learnable --form haiku --policy path/to/model --signal pass --json
+  find-learnable --prompts questions.jsonl --want 2000 --precision 0.9 --dry-run --gpu-hour-price 2.5
   find-learnable --engine server --base-url http://127.0.0.1:8000/v1 --base-url http://127.0.0.1:8001/v1
   find-learnable --engine ray --ray-address auto --replicas 8 --store s3://bucket/store
 """
@@ -126,9 +127,13 @@ def find(
     with open_shell(as_json=as_json, quiet=quiet) as shell:
         from learnable.asked import curate_settings, run_folder
         from learnable.flows.launch import run_curation
+        from learnable.flows.plan import plan_curation
         from learnable.train.settings import TrainSettings
 
         settings = curate_settings(asked)
+        if dry_run:
+            shell.show_plan(plan_curation(settings, gpu_hour_price))
+            return
         training = TrainSettings(curated="", output=run_folder(settings.set_name)) if then_train else None
         shell.show_curation(run_curation(settings, training, use_prefect=prefect))
 

@@ -32,6 +32,14 @@ MEASURES = (
     ("pass@{k}", "pass_at_k"),
     ("greedy reward", "greedy_reward"),
 )
+PLANNED = (
+    ("prompts", "prompts looked at"),
+    ("kept", "prompts kept"),
+    ("rollouts", "rollouts"),
+    ("tokens", "completion tokens"),
+    ("seconds", "time"),
+    ("cost", "cost"),
+)
 STATISTICS = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
@@ -72,6 +80,16 @@ class Shell:
             self.show_training(report["training"])
         elif totals["train"] and report["engine"] != "simulated":
             self._line(f"next         learnable train --curated {report['curated']}")
+
+    def show_plan(self, plan: Mapping[str, Any]) -> None:
+        """Show what a run would come to, and what to type next."""
+        if self.as_json:
+            self._dump(plan)
+            return
+        self.out.print(plan_table(plan))
+        for remark in plan["remarks"]:
+            self._line(f"\n{remark[0].upper()}{remark[1:]}.")
+        self._line("\nnext         the same command without --dry-run")
 
     def show_training(self, report: Mapping[str, Any]) -> None:
         """Show held-out figures before and after, the verdict, and where things were written."""
@@ -205,6 +223,33 @@ def forms_table(report: Mapping[str, Any]) -> Table:
             if form["family"] == family["family"]:
                 table.add_row(f"  {form['form']}" if several else form["form"], *_cells(form))
     return table
+
+
+def plan_table(plan: Mapping[str, Any]) -> Table:
+    """Return the table of what a run would come to, a row a figure."""
+    title = f"policy {plan['policy']}, 90% intervals"
+    table = Table(title=title, title_justify="left", title_style="dim", box=SIMPLE_HEAD, show_edge=False)
+    for heading in ("", "expected", "low", "high"):
+        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
+    for name, label in PLANNED:
+        if name in plan["figures"]:
+            table.add_row(label, *_planned_cells(name, plan["figures"][name]))
+    return table
+
+
+def _planned_cells(name: str, figure: Mapping[str, float | None] | None) -> list[str]:
+    if figure is None:
+        return ["unknown", "", ""]
+    in_words = {"seconds": _duration, "cost": "{:,.2f}".format}.get(name, "{:,.0f}".format)
+    values = [figure[end] for end in ("expected", "low", "high")]
+    return ["no end" if value is None else in_words(value) for value in values]
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:,.0f} s"
 
 
 def holdings_table(holdings: Mapping[str, Any]) -> Table:

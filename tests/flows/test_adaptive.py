@@ -157,9 +157,7 @@ def test_a_source_that_runs_dry_says_how_many_it_gave(settings: CurateSettings) 
     }
 
 
-def test_a_goal_reads_on_in_a_source_without_end(
-    settings: CurateSettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_goal_reads_on_in_a_source_without_end(settings: CurateSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learnable.flows.goal.BUILTIN_LIMIT", 64)
     monkeypatch.setattr("learnable.flows.goal.READ_PER_KEPT", 1)
     asked = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=60))
