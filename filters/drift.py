@@ -26,7 +26,7 @@ LEAST_VARIANCE = 1e-9
 
 # As fitted: shift, log slope, log noise, and the log-odds that a prompt leaves 0, and 1.
 USUAL = np.array([0.0, 0.0, math.log(0.5), math.log(0.05 / 0.95), math.log(0.05 / 0.95)])
-USUAL_WIDTHS = np.array([2.0, 0.3, 0.8, 1.2, 1.2])
+USUAL_WIDTHS = np.array([2.0, 0.3, 1.5, 1.2, 1.2])
 FAMILY_WIDTHS = np.array([0.6, 0.15, 0.35, 0.7, 0.7])  # how far a family may be from the others
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +15,8 @@ import pytest
 
 from learnable.data.curated import CuratedSet, find_versions, open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.data.policies import bundled_policy_path
+from learnable.filters.effort import Effort
 from learnable.flows.curated_pool import POOL_PARTS, RefreshSettings, open_pool
 from learnable.flows.engines import use_engine
 from learnable.flows.pipeline import run_pipeline
@@ -20,6 +25,7 @@ from learnable.flows.report import Report
 from learnable.flows.settings import CurateSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 
+EFFORT = Effort()
 TEXTS = [f"{family} {number}" for number in range(150) for family in ("sums", "words")]
 
 
@@ -60,9 +66,9 @@ def copy_world(world: World, folder: Path) -> World:
     return World(settings, curated, replace(world.asked, **there), world.rates)
 
 
-def make_world(folder: Path, shift: float, noise: float) -> World:
+def make_world(folder: Path, shift: float, noise: float, effort: Effort = EFFORT) -> World:
     rates = np.clip(np.random.default_rng(5).beta(0.3, 0.3, len(TEXTS)), 1e-6, 1 - 1e-6)
-    settings = ask_rated(folder, TEXTS, make_policy(folder, "old"))
+    settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), effort=effort)
     with use_engine(RatedEngine(str(settings.policy), dict(zip(TEXTS, rates, strict=True))), settings):
         curated = run_pipeline(settings)["curated"]
     asked = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
@@ -175,3 +181,67 @@ def test_a_set_without_certificates_says_so(world: World) -> None:
 def test_a_policy_that_is_nowhere_is_named(world: World) -> None:
     with pytest.raises(LearnableError, match="policy '/nowhere' does not exist"):
         run_refresh(replace(world.asked, policy="/nowhere"))
+
+
+def test_a_quota_holds_of_measured_and_moved_rows_together(tmp_path: Path, world: World) -> None:
+    """The parent had no preset; the refreshed set is chosen as its manifest says now."""
+    manifest = Path(world.curated) / "manifest.json"
+    whole = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(whole | {"preset": whole["preset"] | {"top": 30, "top_of": "kept"}}))
+    report, _ = world.refresh()
+    rows = rows_of(open_curated(report["curated"]))
+    assert report["totals"]["kept"] == 30
+    kept, spare = (rows.filter(pl.col("decision") == name) for name in ("keep", "over_quota"))
+    assert spare.height > 10
+    assert kept["learnability_expected"].min() >= spare["learnability_expected"].max()
+    assert set(kept["certified_by"]) == {"rollouts", "moved"}
+
+
+def test_fixed_groups_stay_fixed(tmp_path: Path) -> None:
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    world = make_world(folder, shift=0.5, noise=0.3, effort=Effort(sampling="fixed"))
+    _, engine = world.refresh()
+    assert {(request.first_index, request.group_size) for request in engine.asked} == {(0, 16)}
+    rows = rows_of(open_curated(world.asked.curated))
+    measured = rows.filter(pl.col("certified_by") == "rollouts")
+    kept = measured["mean"].is_between(0.2, 0.8) & (measured["std"] >= 0.1)
+    assert ((measured["decision"] == "keep") == kept).all()
+
+
+@pytest.mark.e2e
+def test_the_command_refreshes_for_a_policy_whose_weights_have_moved(tmp_path: Path) -> None:
+    """Real vLLM: the bundled policy, and a copy whose matrices are shaken a little."""
+    short = ("--max-tokens", "16", "--store", str(tmp_path / "store"))
+    first = run_learnable("find", "--family", "arithmetic", "--limit", "80", *short, "--no-prefect")
+    policy = shake(tmp_path / "shaken")
+    command = ("refresh", "--curated", first["curated"], "--policy", str(policy), "--anchors", "20")
+    report = run_learnable(*command)
+    assert Path(report["curated"]).name == "v0002"
+    assert report["changed"]["prompts"] == 80
+    assert report["totals"]["generated"] > 0
+    assert run_learnable(*command, "--no-prefect")["curated"] == report["curated"]
+
+
+def shake(folder: Path) -> Path:
+    """Copy the bundled policy with a little noise in every matrix."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(bundled_policy_path(), folder)
+    torch.manual_seed(0)
+    weights = load_file(folder / "model.safetensors")
+    moved = {
+        name: value + 0.03 * value.std() * torch.randn_like(value) for name, value in weights.items() if value.ndim > 1
+    }
+    save_file(weights | moved, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def run_learnable(*arguments: str) -> Report:
+    done = subprocess.run(
+        [sys.executable, "-m", "learnable", *arguments, "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    report: Report = json.loads(done.stdout)
+    return report
