@@ -5,7 +5,7 @@ and curates the very same prompts anew with it, twice, with other random numbers
 refresh asked again, on which share of decisions (kept or not) it agrees with each full re-curation, and how well those
 two agree with each other: no refresh can be expected to agree better than that.
 
-    python -m benchmarks.refresh [--limit 720] [--steps 60] [--folder FOLDER] [--json]
+    python -m benchmarks.refresh [--limit 720] [--steps 60] [--family NAME ...] [--folder FOLDER] [--json]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +34,33 @@ def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=720, help="prompts")
+    parser.add_argument("--family", action="append", help=f"repeatable (default: {', '.join(FAMILIES)})")
     parser.add_argument("--steps", type=int, default=60, help="of GRPO")
     parser.add_argument("--anchors", type=int, default=100)
     parser.add_argument("--folder", type=Path, help="where to work, and to go on from (default: a temporary folder)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        figures = measure(asked.folder or Path(temporary), asked.limit, asked.steps, asked.anchors)
+        figures = measure(
+            asked.folder or Path(temporary), asked.family or FAMILIES, asked.limit, asked.steps, asked.anchors
+        )
     print(json.dumps(figures, indent=2) if asked.json else describe(figures))
 
 
-def measure(folder: Path, limit: int, steps: int, anchors: int) -> dict[str, Any]:
+def measure(folder: Path, families: Sequence[str], limit: int, steps: int, anchors: int) -> dict[str, Any]:
     """Curate, train, refresh, curate anew, and compare."""
     folder.mkdir(parents=True, exist_ok=True)
     store, output = folder / "store", folder / "run"
-    first = learnable("find", *_flags("family", FAMILIES), "--limit", limit, "--name", "pool", "--store", store)
+    first = learnable("find", *_flags("family", families), "--limit", limit, "--name", "pool", "--store", store)
     if not (output / "policy" / "config.json").is_file():
         short = ("--max-completion-length", 16, "--no-evaluate", "--steps", steps, "--output", output)
-        learnable("train", "--curated", first["curated"], *_flags("family", TRAINED), *short)
+        learnable(
+            "train",
+            "--curated",
+            first["curated"],
+            *_flags("family", [name for name in families if name in TRAINED]),
+            *short,
+        )
     policy = output / "policy"
     refreshed = learnable("refresh", "--curated", first["curated"], "--policy", policy, "--anchors", anchors)
     prompts = folder / "prompts.jsonl"
@@ -125,7 +135,7 @@ def describe(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _flags(name: str, values: tuple[str, ...]) -> list[str]:
+def _flags(name: str, values: Sequence[str]) -> list[str]:
     return [part for value in values for part in (f"--{name}", value)]
 
 

@@ -152,4 +152,4 @@ def _unpack(packed: Values, fitted_to: int) -> Drift:
     )
 
 
-NEAR_ZERO, NEAR_ONE = _mass(np.array([[0.5], [1.5]])[:, 0], np.array([[1.5], [0.5]])[:, 0])
+NEAR_ZERO, NEAR_ONE = _mass(np.array([0.5, 1.5]), np.array([1.5, 0.5]))  # where prompts are that left 0, or 1

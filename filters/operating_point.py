@@ -20,7 +20,8 @@ LEAST_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a 
 LOSSES = (1.0, 20_000.0)  # of one false keep or drop, in rollouts
 USUAL_LOSS = 400.0  # of either, where the target is out of reach: about what it takes in common pools
 HALVINGS = 10
-LEAST_SHARE = 0.01
+LEAST_SHARE = 1e-6  # less is what the linear programme left over; a real share, however small, is needed
+MOST_DRAWS = 25.0  # flips a rollout that a table tells apart: more cost much time and change hardly a decision
 
 
 @dataclass(frozen=True)
@@ -80,22 +81,23 @@ def match_fixed(
 ) -> StoppingRule:
     """Return the cheapest rule that under `prior` matches the precision and the recall of a fixed group.
 
-    A fixed group is judged by its mean alone, each rollout worth `draws_per_rollout` coin flips. `precision`, where
-    given, is asked for instead of the fixed group's, which counts as `LEAST_PRECISION` at least. Where no rule within
-    `max_group` is that good, each error is priced at `USUAL_LOSS`.
+    A fixed group is judged by its mean alone, each rollout worth `draws_per_rollout` coin flips, at most `MOST_DRAWS`.
+    `precision`, where given, is asked for instead of the fixed group's, which counts as `LEAST_PRECISION` at least.
+    Where no rule within `max_group` is that good, each error is priced at `USUAL_LOSS`.
 
     Precision and recall are two linear constraints on a table's expected false keeps and false drops. Their Lagrange
     multipliers are the two losses; the shares of the tables found are a linear programme.
     """
-    fixed = fixed_outcome(prior, band, round(reference_group * draws_per_rollout))
+    draws = min(draws_per_rollout, MOST_DRAWS)
+    fixed = fixed_outcome(prior, band, round(reference_group * draws))
     search = _Search(
-        Lattice(prior, band, max_group, blocks, draws_per_rollout),
+        Lattice(prior, band, max_group, blocks, draws),
         min((max(fixed.precision, LEAST_PRECISION) if precision is None else precision) + MARGIN, 1.0),
         min(fixed.recall + MARGIN, 1.0),
     )
     chosen = search.cheapest()
     tables = [
-        StoppingTable.solve(prior, band, max_group, blocks, 1.0, *losses, draws_per_rollout=draws_per_rollout)
+        StoppingTable.solve(prior, band, max_group, blocks, 1.0, *losses, draws_per_rollout=draws)
         for losses, _ in chosen
     ]
     return StoppingRule(tuple(tables), tuple(share for _, share in chosen))

@@ -14,7 +14,7 @@ from learnable.filters.stopping import CONTINUE, block_ends
 
 DRAWS = 2000
 COVERAGE = 0.9
-MISFIT = 0.8  # by how much a fit to one prompt is off, as the standard deviation of a logarithm; measured, see the tests
+MISFIT = 0.8  # standard deviation of the logarithm of what fitting to one prompt gets wrong; measured on simulated pools
 LEAST_RATE = 1e-6  # of a yield that is drawn: how many prompts a smaller one takes is more than can be counted
 
 
@@ -140,7 +140,8 @@ def _foresee(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
         columns[:, mine] = _foresee_family(schedule, str(name), looked[mine])
     known = tokens[looked]
     usual = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
-    return _Outlook(*columns, np.nan_to_num(known, nan=usual))
+    keep, further, new_keep, new_rollouts = columns
+    return _Outlook(keep, further, new_keep, new_rollouts, np.nan_to_num(known, nan=usual))
 
 
 def _foresee_family(schedule: Schedule, family: str, rows: Indices) -> Values:
@@ -156,7 +157,7 @@ def _foresee_family(schedule: Schedule, family: str, rows: Indices) -> Values:
     stopped = schedule.stopped[rows]
     keep = np.where(stopped, np.isin(rows, schedule.certified()), keep)
     further = np.where(stopped, keep * np.maximum(least_kept - schedule.asked[rows], 0), further)
-    return np.array([keep, further, new_keep, new_rollouts])
+    return np.array([np.clip(keep, 0, 1), further, np.clip(new_keep, 0, 1), new_rollouts])
 
 
 def _replay(schedule: Schedule, rule: StoppingRule, rows: Indices, least_kept: int) -> tuple[Values, Values]:
@@ -200,11 +201,12 @@ def _add_up(
 ) -> Plan:
     """Draw how many of the `left` new prompts are looked at, and what they come to with those that were."""
     kept = (rng.random((DRAWS, len(looked))) < outlook.keep).sum(axis=1)
+    begun = _draw_begun(schedule, outlook, kept, rng)
     prompts, kept, reached = _draw_search(schedule.effort.want, kept, new.rate, left, rng)
-    count = np.where(np.isfinite(prompts), prompts, 0.0)
-    noise = np.sqrt(new.variance * count) * rng.standard_normal(DRAWS)
-    rollouts = outlook.further.sum() + np.maximum(prompts * new.rollouts + noise, 0)
-    tokens = outlook.further @ outlook.tokens + (rollouts - outlook.further.sum()) * new.tokens / new.rollouts
+    noise = np.sqrt(new.variance * np.where(np.isfinite(prompts), prompts, 0)) * rng.standard_normal(DRAWS)
+    ahead = np.maximum(prompts * new.rollouts + noise, 0)
+    each = np.average(outlook.tokens, weights=outlook.further + 1e-9)
+    tokens = begun * each + ahead * new.tokens / new.rollouts
     asked = schedule.asked[looked]
     seen = bool(outlook.tokens.any())
     return Plan(
@@ -212,11 +214,23 @@ def _add_up(
         chance=float(reached.mean()),
         prompts=Estimate.of(len(looked) + prompts),
         kept=Estimate.of(kept.astype(np.float64)),
-        rollouts=Estimate.of(asked.sum() + rollouts),
+        rollouts=Estimate.of(asked.sum() + begun + ahead),
         tokens=Estimate.of(asked @ outlook.tokens + tokens) if seen else None,
         tokens_ahead=Estimate.of(tokens) if seen else None,
         spent_rollouts=int(asked.sum()),
     )
+
+
+def _draw_begun(schedule: Schedule, outlook: _Outlook, kept: Indices, rng: np.random.Generator) -> Values:
+    """Draw the rollouts that the prompts which were looked at still take, of which `kept` are kept if all go on.
+
+    A goal that needs fewer ends the run before all of them are done. What one takes spreads about as much as its mean.
+    """
+    want, now = schedule.effort.want, len(schedule.certified())
+    share = np.ones(DRAWS) if want is None else np.clip((want - now) / np.maximum(kept - now, 1), 0, 1)
+    total, squares = outlook.further.sum() * share, (outlook.further**2).sum() * share
+    begun: Values = np.maximum(total + np.sqrt(squares) * rng.standard_normal(DRAWS), 0)
+    return begun
 
 
 def _draw_search(

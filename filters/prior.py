@@ -19,6 +19,7 @@ FLOOR = 0.005  # least weight of each part, so that evidence can always bring it
 MOST_ROWS = 20_000  # groups that are fitted to; more change nothing
 SHAPES = (0.02, 200.0)  # alpha and beta stay in here
 LOG_SHAPE, LOG_SHAPE_WIDTH = math.log(0.7), 1.5  # a mild pull, for the few groups of a pilot
+MASS_PULL = 4.0  # against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often
 STARTS = ((0.1, 0.1, 0.5, 0.5), (0.05, 0.4, 1.0, 1.0), (0.4, 0.05, 1.0, 2.0))
 
 
@@ -58,8 +59,8 @@ def fit_prior(n: ArrayLike, s: ArrayLike) -> Prior:
     """Fit a prior to groups by empirical Bayes: the maximum of the marginal likelihood.
 
     A group of `n` draws that sum to `s` has the likelihood `zero [s = 0] + one [s = n] + (1 - zero - one) B(alpha + s,
-    beta + n - s) / B(alpha, beta)`. A mild penalty on the shapes and a floor under the masses keep a small pilot from
-    ruling anything out.
+    beta + n - s) / B(alpha, beta)`. Mild penalties on shapes and masses and a floor under the masses keep a small pilot
+    from ruling anything in or out.
 
     Args:
         n: draws of each group, shape (groups,); effective sizes for graded rewards. Groups without any are left out.
@@ -100,7 +101,7 @@ class _Loss:
         log_spread = math.log(1 - zero - one) + betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta)
         misfit = -(self.counts * np.logaddexp(log_masses, log_spread)).sum()
         pull = sum((math.log(shape) - LOG_SHAPE) ** 2 for shape in (alpha, beta))
-        return float(misfit + pull / (2 * LOG_SHAPE_WIDTH**2))
+        return float(misfit + pull / (2 * LOG_SHAPE_WIDTH**2) + MASS_PULL * (zero + one))
 
 
 def _pack(zero: float, one: float, alpha: float, beta: float) -> Values:

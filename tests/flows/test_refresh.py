@@ -183,8 +183,8 @@ def test_a_policy_that_is_nowhere_is_named(world: World) -> None:
         run_refresh(replace(world.asked, policy="/nowhere"))
 
 
-def test_a_quota_holds_of_measured_and_moved_rows_together(tmp_path: Path, world: World) -> None:
-    """The parent had no preset; the refreshed set is chosen as its manifest says now."""
+def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -> None:
+    """The set is as its manifest says: the best 30 of all that the band keeps, measured or moved."""
     manifest = Path(world.curated) / "manifest.json"
     whole = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(whole | {"preset": whole["preset"] | {"top": 30, "top_of": "kept"}}))

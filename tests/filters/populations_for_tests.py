@@ -1,0 +1,64 @@
+"""Populations of prompts whose true mean reward is known, and their rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learnable.filters.prior import Prior
+
+Values = NDArray[np.float64]
+Rewards = Callable[[np.random.Generator, Values, int], Values]
+
+NEAR = 1e-9  # a Beta distribution needs shapes over 0
+
+
+@dataclass(frozen=True)
+class Population:
+    """Prompts drawn from `prior`, whose true means are scaled by `top`, and the rewards of their rollouts."""
+
+    prior: Prior
+    rewards: Rewards
+    top: float = 1.0
+
+    def prompts(self, rng: np.random.Generator, count: int) -> Values:
+        return self.top * draw_means(rng, self.prior, count)
+
+
+def draw_means(rng: np.random.Generator, prior: Prior, count: int) -> Values:
+    beta, lot = rng.beta(prior.alpha, prior.beta, count), rng.random(count)
+    return np.where(lot < prior.zero, 0.0, np.where(lot >= 1 - prior.one, 1.0, beta))
+
+
+def coins(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+    """Pass and fail, shape (prompts, rollouts)."""
+    return (rng.random((len(p), rollouts)) < p[:, None]).astype(np.float64)
+
+
+def graded(spread: float) -> Rewards:
+    """Rewards that are Beta distributed, with the standard deviation 2 * spread * sqrt(p (1 - p))."""
+    return lambda rng, p, rollouts: _beta(rng, p, 1 / (4 * spread**2) - 1, rollouts)
+
+
+def partly_zero(zero: float, weight: float) -> Rewards:
+    """Rewards of which a share `zero` is exactly 0 whatever the prompt, the others Beta distributed."""
+
+    def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+        others = _beta(rng, p / (1 - zero), weight, rollouts)
+        return np.where(rng.random(others.shape) < zero, 0.0, others)
+
+    return draw
+
+
+def _beta(rng: np.random.Generator, p: Values, weight: float, rollouts: int) -> Values:
+    inner = np.clip(p, NEAR, 1 - NEAR)[:, None]
+    drawn = rng.beta(weight * inner, weight * (1 - inner), (len(p), rollouts))
+    return np.where((p > 0)[:, None] & (p < 1)[:, None], drawn, np.round(p)[:, None])
+
+
+def statistics(rewards: Values) -> tuple[Values, Values, Values]:
+    """Rollouts, means and population variances of full groups, shape (prompts, rollouts)."""
+    return np.full(len(rewards), float(rewards.shape[1])), rewards.mean(axis=1), rewards.var(axis=1)
