@@ -128,7 +128,7 @@ def describe(figures: dict[str, Any]) -> str:
         f"shelf life: {figures['shelf_life']}",
         f"changed: {figures['changed']}",
     ]
-    lines += [f"drift {family}: {drift}" for family, drift in figures["drift"].items()]
+    lines += [f"drift: {drift}" for drift in figures["drift"]]
     lines += [f"refresh against a full re-curation: {agreement}" for agreement in figures["agreement"]]
     lines += [f"the old set against it:             {agreement}" for agreement in figures["old_set"]]
     lines.append(f"the two full re-curations:          {figures['ceiling']}")

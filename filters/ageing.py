@@ -19,7 +19,9 @@ from learnable.filters.posterior import Posterior
 Values = NDArray[np.float64]
 
 IN_BAND_WEIGHT = 2.0  # anchors among the prompts that the set is made of, for each one elsewhere
-ERROR_WORTH = 10.0  # prompts asked again that one wrong decision is worth
+ERROR_WORTH = 7.0  # prompts asked again that one wrong decision is worth
+Drifts = dict[tuple[str, bool], Drift]  # of a family, and whether its prompts were trained on
+
 CERTIFIED_BY = "certified_by"  # "rollouts" of the set's policy, or "moved" from those of an earlier one
 
 
@@ -71,39 +73,49 @@ def choose_anchors(groups: pl.DataFrame, count: int, band: Band) -> list[str]:
     )
 
 
-def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Drift]:
-    """Fit the drift of each family to the prompts that were asked again, few of them drawn toward all families' drift.
+def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> Drifts:
+    """Fit the drift of each family to its prompts that were asked again, apart for those that were trained on.
+
+    What a policy was trained on moves further than the rest. Where few prompts tell of a family its drift is drawn toward
+    that of all families, and so is the drift of what was trained on toward that of everything.
 
     Args:
-        before: certified rows of the old policy: `prompt_id`, `family`, `alpha`, `beta`, `p_zero`, `p_one`.
+        before: certified rows of the old policy: `prompt_id`, `family`, `trained`, `alpha`, `beta`, `p_zero`, `p_one`.
         after: `prompt_id`, `n_eff` and `mean` (of the signal that is decided by) of those asked again.
     """
     known = before.filter(pl.col("alpha").is_not_null())
     both = known.drop("n_eff", "mean", strict=False).join(after, on="prompt_id", maintain_order="left")
-    everybody = fit_drift(*_evidence(both))
-    return {
-        family: fit_drift(*_evidence(both.filter(pl.col("family") == family)), others=everybody)
-        for family in known["family"].unique().sort()
-    }
+    everything = fit_drift(*_evidence(both))
+    drifts: Drifts = {}
+    for trained in (False, True):
+        alike = both.filter(pl.col("trained") == trained)
+        others = fit_drift(*_evidence(alike), others=everything)
+        for family in alike["family"].unique().sort():
+            drifts[family, trained] = fit_drift(*_evidence(alike.filter(pl.col("family") == family)), others=others)
+    return drifts
 
 
 def move_certificates(
-    groups: pl.DataFrame, drifts: Mapping[str, Drift], graded: Mapping[str, bool], band: Band, group_size: int
+    groups: pl.DataFrame, drifts: Drifts, graded: Mapping[str, bool], band: Band, group_size: int
 ) -> pl.DataFrame:
     """Return the rows with certificates as the new policy's: what is believed of prompts that it was not asked.
 
     Of a graded family the columns about the spread inside a group stay as they were.
 
     Args:
-        groups: certified rows of the old policy; those without a certificate stay without.
-        drifts: of each family, as `fit_drifts` returns them.
+        groups: certified rows of the old policy with `trained`; those without a certificate stay without.
+        drifts: as `fit_drifts` returns them.
         graded: whether a family's rewards are graded, not just pass and fail.
         band: what is kept.
         group_size: completions a prompt that training will draw, for `usable_at_g`.
     """
     parts = [
-        _move_family(members, drifts[str(family)], graded.get(str(family), False), band, group_size)
-        for (family,), members in groups.with_row_index("_row").group_by("family", maintain_order=True)
+        _move_alike(
+            members, drifts.get((str(family), bool(trained)), Drift()), graded.get(str(family), False), band, group_size
+        )
+        for (family, trained), members in groups.with_row_index("_row").group_by(
+            "family", "trained", maintain_order=True
+        )
     ]
     return pl.concat(parts).sort("_row").drop("_row") if parts else groups
 
@@ -149,7 +161,7 @@ def shelf_life(p_in_band: ArrayLike, coverage: float = COVERAGE) -> ShelfLife | 
     return ShelfLife(mean, float(low), float(high))
 
 
-def _move_family(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, group_size: int) -> pl.DataFrame:
+def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, group_size: int) -> pl.DataFrame:
     known = groups.filter(pl.col("alpha").is_not_null())
     moved = drift.move(_posterior(known))
     inside, ends = moved.in_band(band), moved.interval(COVERAGE)

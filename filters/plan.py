@@ -14,7 +14,9 @@ from learnable.filters.stopping import CONTINUE, block_ends
 
 DRAWS = 2000
 COVERAGE = 0.9
-MISFIT = 0.8  # standard deviation of the logarithm of what fitting to one prompt gets wrong; measured on simulated pools
+MISFIT = (
+    0.8  # standard deviation of the logarithm of what fitting to one prompt gets wrong; measured on simulated pools
+)
 LEAST_RATE = 1e-6  # of a yield that is drawn: how many prompts a smaller one takes is more than can be counted
 
 
@@ -213,7 +215,7 @@ def _add_up(
         want=schedule.effort.want,
         chance=float(reached.mean()),
         prompts=Estimate.of(len(looked) + prompts),
-        kept=Estimate.of(kept.astype(np.float64)),
+        kept=Estimate.of(np.maximum(kept, float(len(schedule.certified())))),
         rollouts=Estimate.of(asked.sum() + begun + ahead),
         tokens=Estimate.of(asked @ outlook.tokens + tokens) if seen else None,
         tokens_ahead=Estimate.of(tokens) if seen else None,

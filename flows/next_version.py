@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,10 +11,9 @@ import polars as pl
 import polars.selectors as cs
 
 from learnable.data.curated import CuratedSet, publish_curated
-from learnable.filters.ageing import shelf_life
+from learnable.filters.ageing import Drifts, shelf_life
 from learnable.filters.choosing import in_reserve
 from learnable.filters.demonstrations import pick_demonstrations
-from learnable.filters.drift import Drift
 from learnable.filters.forecast import forecast
 from learnable.filters.summary import summarise
 from learnable.flows.collected import Collected
@@ -40,11 +39,11 @@ TOLD = ("policy", "engine", "refreshed_from", "changed", "shelf_life", "drift", 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a refresh did: how many anchors it asked, all prompts it asked, each family's drift, what was collected."""
+    """What a refresh did: how many anchors it asked, all prompts it asked, the drifts, what was collected."""
 
     anchors: int
     asked: Sequence[str]
-    drifts: Mapping[str, Drift]
+    drifts: Drifts
     collected: Collected
 
 
@@ -154,7 +153,10 @@ def _manifest(
         "refreshed_from": {"version": parent.path.name, "policy": parent.manifest["policy"]["policy_id"]},
         "changed": _changed(pool, decided, changes),
         "shelf_life": _shelf_life(pool, decided),
-        "drift": {name: drift.as_dict() for name, drift in sorted(changes.drifts.items())},
+        "drift": [
+            {"family": family, "trained": trained, **drift.as_dict()}
+            for (family, trained), drift in sorted(changes.drifts.items())
+        ],
         "families": _families(pool, decided, changes),
         "beliefs": parent.manifest["beliefs"]
         | {name: belief.as_dict() for name, belief in sorted(changes.collected.beliefs.items())},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -12,10 +12,9 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
 from learnable.data.sources.selection import PromptSet
-from learnable.filters.ageing import CERTIFIED_BY, choose_anchors, find_unsure, fit_drifts, move_certificates
+from learnable.filters.ageing import CERTIFIED_BY, Drifts, choose_anchors, find_unsure, fit_drifts, move_certificates
 from learnable.filters.band import REASONS, decide_certified, trim_to_precision
 from learnable.filters.choosing import choose
-from learnable.filters.drift import Drift
 from learnable.filters.presets import Preset
 from learnable.flows.collected import Collected
 from learnable.flows.curated_pool import NEVER_SAMPLED, CuratedPool, RefreshSettings, open_pool
@@ -102,11 +101,11 @@ def ask_again(run: Run, pool: CuratedPool, prompt_ids: Sequence[str]) -> Asked:
     return Asked(prompt_ids, decide_groups(replace(run, settings=alone), prompts, collected), collected)
 
 
-def ask_unsure(run: Run, pool: CuratedPool, asked: Asked) -> tuple[Asked, dict[str, Drift]]:
+def ask_unsure(run: Run, pool: CuratedPool, asked: Asked) -> tuple[Asked, Drifts]:
     """Move the certificates and ask again where that left a decision unsure, until it leaves none.
 
     With them goes a share of the clearly rejected prompts, so that a set never only shrinks. Returns everything that
-    was asked, and the drift of each family as all of it tells.
+    was asked, and the drifts as all of it tells.
     """
     more, drifts = _retested(run, pool), _fit(run, pool, asked)
     for _ in range(MOST_ROUNDS):
@@ -122,13 +121,13 @@ def ask_unsure(run: Run, pool: CuratedPool, asked: Asked) -> tuple[Asked, dict[s
     return asked, drifts
 
 
-def decide_all(run: Run, pool: CuratedPool, asked: Asked, drifts: Mapping[str, Drift]) -> pl.DataFrame:
+def decide_all(run: Run, pool: CuratedPool, asked: Asked, drifts: Drifts) -> pl.DataFrame:
     """Decide the whole pool: by their rollouts those that were asked, by their moved certificates the others.
 
     A moved row keeps the statistics of the rollouts that it was measured by; `certified_by` says so.
     """
     moved = _move(pool, _others(pool, asked), drifts).with_columns(stopped=pl.lit(True), threshold=pl.lit(0.5))
-    by_move = decide_certified(moved.lazy(), run.settings.band).drop("stopped", "threshold").collect()
+    by_move = decide_certified(moved.lazy(), run.settings.band).drop("stopped", "threshold", "trained").collect()
     parts = [_certified(asked.decided, "rollouts"), _certified(by_move, "moved")]
     decided = pl.concat(parts, how="diagonal_relaxed").lazy()
     if run.settings.effort.precision is not None:
@@ -144,7 +143,9 @@ def _prompts(pool: CuratedPool, prompt_ids: Sequence[str]) -> PromptSet:
 
 
 def _sampled(pool: CuratedPool) -> pl.DataFrame:
-    return pool.rows.filter(~pl.col("decision").is_in(NEVER_SAMPLED)).drop(INSPECTED, strict=False)
+    trained = (pl.col("decision") == "keep") & (pl.col("split") == "train")
+    rows = pool.rows.filter(~pl.col("decision").is_in(NEVER_SAMPLED)).drop(INSPECTED, strict=False)
+    return rows.with_columns(trained.alias("trained"))
 
 
 def _others(pool: CuratedPool, asked: Asked) -> pl.DataFrame:
@@ -152,12 +153,12 @@ def _others(pool: CuratedPool, asked: Asked) -> pl.DataFrame:
     return _sampled(pool).join(names, on="prompt_id", how="anti", maintain_order="left")
 
 
-def _fit(run: Run, pool: CuratedPool, asked: Asked) -> dict[str, Drift]:
+def _fit(run: Run, pool: CuratedPool, asked: Asked) -> Drifts:
     signal = "mean" if run.settings.band.signal == "reward" else "pass_rate"
     return fit_drifts(_sampled(pool), asked.decided.select("prompt_id", "n_eff", pl.col(signal).alias("mean")))
 
 
-def _move(pool: CuratedPool, rows: pl.DataFrame, drifts: Mapping[str, Drift]) -> pl.DataFrame:
+def _move(pool: CuratedPool, rows: pl.DataFrame, drifts: Drifts) -> pl.DataFrame:
     settings = pool.settings
     return move_certificates(rows, drifts, pool.graded, settings.band, settings.group_size)
 

@@ -91,15 +91,23 @@ def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
 
 
 def changes_table(report: Mapping[str, Any]) -> Table:
-    """Return a table with a row a family; `drift` is how far log-odds of success have moved, give or take its noise."""
-    headings = ("prompts", "asked\nagain", "drift", "kept\nbefore", "left", "joined", "kept\nnow")
-    table = Table("family", *(heading for heading in headings), header_style="bold")
+    """Return a table with a row a family; a drift is how far log-odds of success have moved, give or take its noise."""
+    drifts = {(row["family"], row["trained"]): f"{row['shift']:+.2f} ± {row['noise']:.2f}" for row in report["drift"]}
+    headings = (
+        "prompts",
+        "asked\nagain",
+        "drift,\ntrained on",
+        "drift,\nothers",
+        "kept\nbefore",
+        "left",
+        "joined",
+        "kept\nnow",
+    )
+    table = Table("family", *headings, header_style="bold")
     for column in table.columns[1:]:
         column.justify = "right"
     for row in report["families"]:
-        drift = report["drift"].get(row["family"])
-        moved = "-" if drift is None else f"{drift['shift']:+.2f} ± {drift['noise']:.2f}"
-        keys = ("kept_before", "keep_to_drop", "drop_to_keep", "kept_now")
-        cells = [row["prompts"], row["asked_again"], moved, *(row[key] for key in keys)]
-        table.add_row(row["family"], *(str(cell) for cell in cells))
+        moved = [drifts.get((row["family"], trained), "-") for trained in (True, False)]
+        counts = [str(row[key]) for key in ("kept_before", "keep_to_drop", "drop_to_keep", "kept_now")]
+        table.add_row(row["family"], str(row["prompts"]), str(row["asked_again"]), *moved, *counts)
     return table

@@ -49,5 +49,5 @@ def test_a_file_that_is_not_understood_counts_as_none(root: UPath, text: str) ->
 
 def test_a_speed_that_cannot_be_written_is_named(root: UPath) -> None:
     (root / "speeds").write_text("in the way")
-    with pytest.raises(LearnableError, match="cannot write .*speeds"):
+    with pytest.raises(LearnableError, match=r"cannot write .*speeds"):
         note_speed(root, "p@x", "vllm", Speed(5, 5.0))

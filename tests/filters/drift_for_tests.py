@@ -40,7 +40,9 @@ def simulate(
     ids = [f"{family}-{number:05d}" for number in rng.permutation(prompts)]
     stats = coins(ids, family, old, draws, rng)
     return Moved(
-        certify(stats, fit_beliefs(stats), Band()).with_columns(n_eff=pl.col("n").cast(pl.Float64)),
+        certify(stats, fit_beliefs(stats), Band()).with_columns(
+            n_eff=pl.col("n").cast(pl.Float64), trained=pl.lit(False)
+        ),
         coins(ids, family, new, draws, rng).with_columns(n_eff=pl.col("n").cast(pl.Float64)),
         new,
     )

@@ -59,7 +59,7 @@ def test_prompts_without_a_certificate_are_no_anchors_and_are_asked_first() -> N
         for name in ("alpha", "beta", "p_zero", "p_one", "p_in_band", "p_spread", "p_keep")
     )
     assert unknown not in choose_anchors(blank, 50, BAND)
-    aged = move_certificates(blank, {"a": Drift(noise=2.0)}, {}, BAND, 16)
+    aged = move_certificates(blank, {("a", False): Drift(noise=2.0)}, {}, BAND, 16)
     assert aged["prompt_id"].to_list().count(unknown) == 1
     assert find_unsure(blank, aged)[0] == unknown
 
@@ -88,16 +88,32 @@ def test_families_drift_apart() -> None:
     both = Moved(pl.concat([still.before, gone.before]), pl.concat([still.after, gone.after]), np.zeros(0))
     names = choose_anchors(both.before, 200, BAND)
     drifts = fit_drifts(both.before, both.after.filter(pl.col("prompt_id").is_in(names)))
-    assert abs(drifts["a"].shift) < 0.35
-    assert drifts["b"].shift == pytest.approx(1.5, abs=0.5)
+    assert abs(drifts["a", False].shift) < 0.35
+    assert drifts["b", False].shift == pytest.approx(1.5, abs=0.5)
     unsure, _ = unsure_after(both, anchors=200)
     from_b = sum(name.startswith("b") for name in unsure)
     assert from_b > 3 * (len(unsure) - from_b)
 
 
+def test_what_was_trained_on_moves_apart_from_the_rest() -> None:
+    """In every family the prompts that were trained on gain 1.5, the others nothing; five anchors a cell are enough."""
+    parts = []
+    for number, (family, trained) in enumerate((f, t) for f in "abcd" for t in (False, True)):
+        part = simulate(100, 1.5 if trained else 0.0, 0.3, family=f"{family}{int(trained)}", seed=20 + number)
+        cell = pl.col("family").str.head(1), pl.lit(trained).alias("trained")
+        parts.append((part.before.with_columns(cell), part.after.head(5)))
+    drifts = fit_drifts(pl.concat(p[0] for p in parts), pl.concat(p[1] for p in parts))
+    assert {family for family, _ in drifts} == set("abcd")
+    others, trained = (
+        np.mean([drift.shift for (_, t), drift in drifts.items() if t == kind]) for kind in (False, True)
+    )
+    assert others < 0.45
+    assert trained > 0.9
+
+
 def test_a_row_that_was_moved_before_must_be_as_sure_as_the_average() -> None:
     groups = simulate(400, 0, 0, seed=9).before
-    aged = move_certificates(groups, {"a": Drift(noise=0.8)}, {}, BAND, 16)
+    aged = move_certificates(groups, {("a", False): Drift(noise=0.8)}, {}, BAND, 16)
     measured = groups.with_columns(certified_by=pl.lit("rollouts"))
     shaky = pl.min_horizontal("p_keep", 1 - pl.col("p_keep")) > 0.35
     once = measured.with_columns(certified_by=pl.when(shaky).then(pl.lit("moved")).otherwise("certified_by"))
@@ -108,7 +124,7 @@ def test_a_row_that_was_moved_before_must_be_as_sure_as_the_average() -> None:
 
 def test_moved_certificates_hang_together() -> None:
     groups = simulate(300, 0, 0, seed=10).before
-    aged = move_certificates(groups, {"a": Drift(shift=0.7, noise=0.4)}, {}, BAND, 16)
+    aged = move_certificates(groups, {("a", False): Drift(shift=0.7, noise=0.4)}, {}, BAND, 16)
     assert aged["prompt_id"].to_list() == groups["prompt_id"].to_list()
     assert aged.columns == groups.columns
     product = aged["p_in_band"] * aged["p_spread"]
@@ -119,7 +135,7 @@ def test_moved_certificates_hang_together() -> None:
 
 def test_of_a_graded_family_the_spread_stays() -> None:
     groups = simulate(50, 0, 0, seed=11).before.with_columns(p_spread=pl.lit(0.7), std_low=pl.lit(0.1))
-    aged = move_certificates(groups, {"a": Drift(shift=1.0, noise=0.5)}, {"a": True}, BAND, 16)
+    aged = move_certificates(groups, {("a", False): Drift(shift=1.0, noise=0.5)}, {"a": True}, BAND, 16)
     kept = ("p_spread", "std_low", "std_high", "usable_at_g")
     assert aged.select(kept).equals(groups.select(kept))
     assert (aged["p_keep"] - 0.7 * aged["p_in_band"]).abs().max() < 1e-12

@@ -115,7 +115,8 @@ def test_what_happens_is_in_the_interval_nine_times_in_ten() -> None:
         prompts, rollouts, kept = pool.finish()
         assert kept >= 40
         hits.append((holds(plan.prompts, prompts), holds(plan.rollouts, rollouts)))
-        assert plan.prompts.high and plan.prompts.low
+        assert plan.prompts.high
+        assert plan.prompts.low
         widths.append(plan.prompts.high / plan.prompts.low)
     assert np.mean(hits) >= 0.8
     assert max(widths) < 4  # an interval that says nothing would always be right
@@ -129,7 +130,8 @@ def test_a_pool_without_a_goal_is_looked_at_whole() -> None:
     assert plan.chance == 1
     assert holds(plan.kept, kept)
     assert holds(plan.rollouts, rollouts)
-    assert plan.tokens and plan.tokens.high
+    assert plan.tokens
+    assert plan.tokens.high
     assert plan.tokens.high == pytest.approx((plan.rollouts.high or 0) * TOKENS)
 
 
@@ -138,7 +140,7 @@ def test_a_finished_run_is_known_exactly() -> None:
     prompts, rollouts, kept = pool.finish()
     plan = pool.plan(endless=True)
     exactly = Estimate.exactly
-    assert (plan.prompts, plan.rollouts, plan.kept) == (exactly(prompts), exactly(rollouts), exactly(40))
+    assert (plan.prompts, plan.rollouts, plan.kept) == (exactly(prompts), exactly(rollouts), exactly(kept))
     assert kept >= 40
     assert (plan.tokens_ahead, plan.spent_rollouts, plan.chance) == (exactly(0), rollouts, 1)
 
@@ -147,7 +149,8 @@ def test_a_goal_that_the_pilot_reaches_reads_no_more() -> None:
     rates = np.random.default_rng(4).beta(0.5, 0.5, 64)
     plan, whole = (Pool.of_coins(rates, effort).plan() for effort in (Effort(want=5), Effort()))
     assert plan.prompts == Estimate.exactly(64)
-    assert plan.rollouts.high and whole.rollouts.low
+    assert plan.rollouts.high
+    assert whole.rollouts.low
     assert plan.rollouts.high < whole.rollouts.low
 
 
@@ -167,13 +170,15 @@ def test_a_hopeless_pilot_has_no_upper_end() -> None:
     endless, whole = never.plan(endless=True), never.plan()
     assert endless.prompts.high is None
     assert endless.rollouts.high is None
-    assert endless.prompts.low and endless.prompts.low > 50 * 10
+    assert endless.prompts.low
+    assert endless.prompts.low > 50 * 10
     assert endless.chance < 0.9
     assert whole.prompts == Estimate.exactly(400)
     assert whole.chance == 0
     assert whole.kept
     assert whole.kept.low == 0
-    assert whole.kept.high and whole.kept.high < 25
+    assert whole.kept.high
+    assert whole.kept.high < 25
 
 
 def test_families_count_by_their_share_of_the_pool() -> None:

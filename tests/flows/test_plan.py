@@ -78,7 +78,8 @@ def test_a_run_goes_as_its_dry_run_foresaw(simulate: Simulate) -> None:
     assert holds(figures["rollouts"], totals["rollouts"])
     assert holds(figures["tokens"], totals["tokens"])
     [told] = [note for note in listener.notes if note.startswith("about ")]
-    assert " prompts (" in told and " rollouts (" in told
+    assert " prompts (" in told
+    assert " rollouts (" in told
 
     done = plan_curation(settings)
     assert done["spent_rollouts"] == totals["rollouts"]

@@ -86,13 +86,13 @@ def test_a_refresh_asks_few_and_agrees_with_the_truth(world: World) -> None:
     changed, rows = report["changed"], rows_of(open_curated(report["curated"]))
     asked = {request.prompt.prompt_id for request in engine.asked}
     assert changed["prompts"] == rows.height == len(TEXTS)
-    assert changed["asked_share"] == round(len(asked) / len(TEXTS), 4) < 0.55
+    assert changed["asked_share"] == round(len(asked) / len(TEXTS), 4) < 0.5
     assert set(rows.filter(pl.col("certified_by") == "rollouts")["prompt_id"]) == asked
     moved = rows.filter(pl.col("certified_by") == "moved")
     truth = moved["prompt"].replace_strict(world.rates, return_dtype=pl.Float64).is_between(0.2, 0.8)
     assert ((moved["decision"] == "keep") == truth).mean() > 0.88
     assert abs(moved["p_in_band"].mean() - truth.mean()) < 0.06
-    assert {0.3 < drift["shift"] < 1.3 for drift in report["drift"].values()} == {True}
+    assert {0.3 < drift["shift"] < 1.3 for drift in report["drift"]} == {True}
 
 
 def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> None:
