@@ -212,7 +212,7 @@ def make(folder: Path, rows: int, order: str, file_rows: int) -> None:
 def scored(rollouts: Words) -> pa.Table:
     """Return these rollouts' rows. Half of the prompts give 0 or 1, half quarters; 2 % of the rollouts have no score."""
     group, chance = rollouts // GROUP, uniform(mix(rollouts))
-    able = np.clip(uniform(mix(~(rollouts // GROUP))) * 1.6 - 0.3, 0, 1)  # many always fail, many always pass
+    able = np.clip(uniform(mix(~group)) * 1.6 - 0.3, 0, 1)  # many always fail, many always pass
     quarters = np.round(np.clip(able + (chance - 0.5) / 2, 0, 1) * 4) / 4
     reward = np.where(group % 2 == 0, quarters, chance < able)
     rest = mix(mix(rollouts))
@@ -232,12 +232,7 @@ def scored(rollouts: Words) -> pa.Table:
 
 def hex_ids(numbers: Words) -> pa.Array:
     """Return 20 hex digits for each number: those of two hashes, so that they do not compress."""
-    taken = np.column_stack(
-        [
-            mix(numbers).view(np.uint8).reshape(-1, 8),
-            (mix(~numbers) & 0xFFFF).astype(np.uint16).view(np.uint8).reshape(-1, 2),
-        ]
-    )
+    taken = np.column_stack([mix(numbers), mix(~numbers)]).view(np.uint8)[:, :10]
     ends = np.arange(len(numbers) + 1, dtype=np.int32) * 20
     return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(HEX[taken]))
 

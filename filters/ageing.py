@@ -20,9 +20,9 @@ Values = NDArray[np.float64]
 
 IN_BAND_WEIGHT = 2.0  # anchors among the prompts that the set is made of, for each one elsewhere
 ERROR_WORTH = 7.0  # prompts asked again that one wrong decision is worth
-Drifts = dict[tuple[str, bool], Drift]  # of a family, and whether its prompts were trained on
-
 CERTIFIED_BY = "certified_by"  # "rollouts" of the set's policy, or "moved" from those of an earlier one
+
+Drifts = dict[tuple[str, bool], Drift]  # of a family's prompts, apart for those that were trained on
 
 
 @dataclass(frozen=True, slots=True)

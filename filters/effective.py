@@ -89,7 +89,8 @@ class Spread:
         """
         coin, _ = self._expected(n, mean)
         means = _filled(mean)
-        return np.maximum(np.asarray(n, dtype=np.float64) - 1, 0.0) * np.minimum(means * (1 - means) / coin, 1.0)
+        own: Values = np.maximum(np.asarray(n, dtype=np.float64) - 1, 0.0) * np.minimum(means * (1 - means) / coin, 1.0)
+        return own
 
     def _freedom(self, n: ArrayLike, mean: ArrayLike) -> Values:
         """Return the degrees of freedom of the posterior of the variance, less what the unknown mean takes off.

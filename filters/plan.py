@@ -14,9 +14,6 @@ from learnable.filters.stopping import CONTINUE, block_ends
 
 DRAWS = 2000
 COVERAGE = 0.9
-MISFIT = (
-    0.8  # standard deviation of the logarithm of what fitting to one prompt gets wrong; measured on simulated pools
-)
 LEAST_RATE = 1e-6  # of a yield that is drawn: how many prompts a smaller one takes is more than can be counted
 
 
@@ -192,9 +189,6 @@ def _draw_family(outlook: _Outlook, mine: Values, rng: np.random.Generator) -> V
         more = rng.gamma(0.5, size=2)
         draw[0] = (kept.sum() + more[0]) / (kept.sum() + rejected.sum() + more.sum())
         draw[1:] = (kept + rejected) @ prices / (kept + rejected).sum()
-    yields, costs = np.exp(MISFIT / np.sqrt(len(keep)) * rng.standard_normal((2, DRAWS)))
-    draws[:, 0] = np.minimum(draws[:, 0] * yields, 1)
-    draws[:, 1:] *= np.column_stack([costs, costs**2, costs])
     return draws.T
 
 

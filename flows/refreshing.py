@@ -94,10 +94,9 @@ def ask_again(run: Run, pool: CuratedPool, prompt_ids: Sequence[str]) -> Asked:
     """Sample prompts with the new policy, each as long as its decision is worth it, and decide them."""
     prompts = _prompts(pool, prompt_ids)
     collected = roll_out_and_score(run, prompts)
-    effort = replace(run.settings.effort, precision=None)
-    alone = replace(
-        run.settings, effort=effort, preset=Preset("band", band=run.settings.band)
-    )  # the whole set is chosen later
+    # One by one: what the preset and a goal for precision ask for, they ask of the whole set.
+    effort, preset = replace(run.settings.effort, precision=None), Preset("band", band=run.settings.band)
+    alone = replace(run.settings, effort=effort, preset=preset)
     return Asked(prompt_ids, decide_groups(replace(run, settings=alone), prompts, collected), collected)
 
 

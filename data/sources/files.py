@@ -75,6 +75,7 @@ def _read_parquet(path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def dataset_rows(location: str, split: str) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a data set folder or of a hub id, each with the place it came from."""
     from datasets import load_dataset
 
     try:

@@ -102,9 +102,7 @@ def test_groups_without_scores_tell_nothing() -> None:
 
 
 GROUPS = st.lists(st.floats(0, 1).map(lambda r: round(r, 4)), min_size=1, max_size=12)
-FAMILIES = st.builds(
-    Spread, st.floats(1.01, 90), st.floats(-0.5, 0.5), st.floats(0.1, 0.9), st.sampled_from(DRAWS)
-)
+FAMILIES = st.builds(Spread, st.floats(1.01, 90), st.floats(-0.5, 0.5), st.floats(0.1, 0.9), st.sampled_from(DRAWS))
 
 
 @given(FAMILIES, GROUPS)

@@ -26,8 +26,9 @@ OTHERS = [
 EXACT = 1e-6
 
 
-def mixed(first: Prior = Prior(0.3, 0.3)) -> StoppingRule:  # noqa: B008
-    return match_fixed(first, Band(), max_group=48)
+def mixed() -> StoppingRule:
+    """Of several tables."""
+    return match_fixed(Prior(0.3, 0.3), Band(), max_group=48)
 
 
 @pytest.mark.parametrize(("prior", "most"), POOLS, ids=str)
@@ -111,7 +112,7 @@ def test_each_prompt_follows_the_table_of_its_lot() -> None:
 
 def test_the_outcome_equals_prompts_that_are_really_asked() -> None:
     prior, band, rng, prompts = Prior(0.3, 0.3), Band(), np.random.default_rng(47), 60_000
-    rule, p, lots = mixed(prior), draw_means(rng, prior, prompts), rng.random(prompts)
+    rule, p, lots = mixed(), draw_means(rng, prior, prompts), rng.random(prompts)
     passes, n = np.cumsum(coins(rng, p, 48), axis=1), np.zeros(prompts, np.int64)
     action = rule.decide(lots, n, np.zeros(prompts))
     for end in block_ends((4, 2, 2, 4), 48):

@@ -183,13 +183,17 @@ def test_a_hopeless_pilot_has_no_upper_end() -> None:
 
 def test_families_count_by_their_share_of_the_pool() -> None:
     families = ["rich" if number % 4 == 0 else "poor" for number in range(2000)]
-    rates = np.where(np.array(families) == "rich", 0.5, 0.0)
+    rates = np.where(np.array(families) == "rich", np.random.default_rng(10).beta(1, 1, 2000), 0.0)
     pool = Pool.of_coins(rates, Effort(want=200), families)
     plan = pool.plan(endless=True)
     prompts, rollouts, _ = pool.finish()
     assert holds(plan.prompts, prompts)
     assert holds(plan.rollouts, rollouts)
-    assert plan.prompts.expected == pytest.approx(128 + 4 * (200 - 64), rel=0.2)  # one in four, after the pilots'
+    alone = Pool.of_coins(rates[::4], Effort(want=200)).plan(endless=True)
+    assert plan.prompts.expected
+    assert alone.prompts.expected
+    missing = alone.prompts.expected - 64  # new prompts that the rich family takes, one in four of them all
+    assert plan.prompts.expected == pytest.approx(128 + 4 * missing, rel=0.15)
 
 
 @pytest.mark.parametrize(("spread", "share"), [(0.15, 1.0), (0.07, 0.0)])

@@ -42,9 +42,7 @@ def test_mean_and_learnability_equal_integrals(prior: Prior, flips: tuple[int, i
 
 
 @given(PRIORS, FLIPS, st.sampled_from([(0.2, 0.8), (0.0, 0.5), (0.4, 1.0), (0.0, 1.0), (0.05, 0.3)]))
-def test_chance_of_the_band_equals_an_integral(
-    prior: Prior, flips: tuple[int, int], ends: tuple[float, float]
-) -> None:
+def test_chance_of_the_band_equals_an_integral(prior: Prior, flips: tuple[int, int], ends: tuple[float, float]) -> None:
     n, s = flips
     found, shape = Posterior.update(prior, n, s), beta_distribution(prior.alpha + s, prior.beta + n - s)
     masses = float(found.zero) * (ends[0] <= 0) + float(found.one) * (ends[1] >= 1)

@@ -22,8 +22,12 @@ def test_planted_populations_come_back(planted: Prior) -> None:
     assert found.fitted_to == 20_000
     assert found.alpha == pytest.approx(planted.alpha, rel=0.15)
     assert found.beta == pytest.approx(planted.beta, rel=0.15)
-    assert found.zero == pytest.approx(max(planted.zero, FLOOR), abs=0.04)
-    assert found.one == pytest.approx(max(planted.one, FLOOR), abs=0.04)
+    # In groups of 8 a prompt that passes once in a thousand is much like one that never does.
+    assert found.zero == pytest.approx(max(planted.zero, FLOOR), abs=0.06)
+    assert found.one == pytest.approx(max(planted.one, FLOOR), abs=0.06)
+    believed, true = (Posterior.update(prior, 0, 0) for prior in (found, planted))
+    for x in (0.05, 0.2, 0.5, 0.8, 0.95):
+        assert float(believed.below(x)) == pytest.approx(float(true.below(x)), abs=0.015)
 
 
 def test_groups_of_different_sizes_are_one_population() -> None:

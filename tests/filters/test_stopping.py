@@ -115,9 +115,7 @@ def test_every_action_is_the_cheapest(hand: ByHand) -> None:
 @given(PROBLEMS)
 def test_outcome_adds_up_to_the_least_cost(hand: ByHand) -> None:
     found = solved(hand).outcome()
-    wrong = (
-        hand.false_keep * (found.kept - found.kept_in_band) + hand.false_drop * (found.in_band - found.kept_in_band)
-    )
+    wrong = hand.false_keep * (found.kept - found.kept_in_band) + hand.false_drop * (found.in_band - found.kept_in_band)
     assert hand.price * found.rollouts + wrong == pytest.approx(min(hand.costs(0, 0).values()), rel=1e-8, abs=1e-8)
     assert found.in_band == pytest.approx(hand.inside(0, 0), abs=1e-9)
 
@@ -223,9 +221,7 @@ def test_leave_to_go_on_never_costs(prior: Prior, band: Band, blocks: tuple[int,
     """Every policy of the smaller table is one of the larger, as long as their blocks end alike."""
     ends = block_ends(blocks, 14)
     small, large = (StoppingTable.solve(prior, band, end, blocks, 1.0, loss, loss) for end in (ends[0], ends[-1]))
-    costs = [
-        o.rollouts + loss * (o.kept + o.in_band - 2 * o.kept_in_band) for o in (small.outcome(), large.outcome())
-    ]
+    costs = [o.rollouts + loss * (o.kept + o.in_band - 2 * o.kept_in_band) for o in (small.outcome(), large.outcome())]
     assert costs[1] <= costs[0] + 1e-9
 
 
