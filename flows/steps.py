@@ -99,7 +99,7 @@ def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
     held, redrawn = run.store.ledger.find_rollouts(run.draw, [prompt.prompt_id for prompt in pool])
     held = held.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
     if held.height:
-        progress().note(f"{held.height:,} rollouts are in {settings.store} already")
+        progress().note(f"{held.height:,} rollouts reused from {settings.store}")
     with (
         ScoringPool(settings.workers, time_limit=settings.verifier_timeout) as pool_of_judges,
         Collection(run.draw, pool, run.store, pool_of_judges) as collection,
