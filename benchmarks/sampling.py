@@ -87,7 +87,6 @@ def curate(rates: Values, folder: Path, seed: int) -> Quality:
         prompts=PromptSettings(location=str(file)),
         engine=EngineSettings(name="simulated"),
         effort=Effort(),
-        band=BAND,
         seed=seed,
         store=str(folder / "store"),
         workers=0,

@@ -41,6 +41,7 @@ class AdaptiveSampling:
         self.settings = settings
         self._row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
         self._have = np.zeros(schedule.rewards.shape, bool)
+        self.held = held.height
         self._mark(held)
         self._tokens = np.zeros((2, len(prompts)))  # sum and count over the rollouts of each prompt
         self._seeds = redraw_seeds(redrawn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -57,6 +57,10 @@ class CuratedPool:
     rows: pl.DataFrame
     prompts: Mapping[str, Prompt]
     settings: CurateSettings
+
+    def find(self, prompt_ids: Iterable[str]) -> list[Prompt]:
+        """Return the prompts with these ids."""
+        return [self.prompts[prompt_id] for prompt_id in prompt_ids]
 
     @property
     def graded(self) -> dict[str, bool]:

@@ -75,7 +75,7 @@ def _is_anything_owed(settings: CurateSettings, store: Store) -> bool:
     """Whether the engine is needed; the same look finds bad input early."""
     with watched_by(Silence()):  # the run itself will say it
         prompts = read_prompts(settings)
-        return is_anything_owed(Run(new_run_id(), settings, policy_for(settings), store), prompts)
+    return is_anything_owed(Run(new_run_id(), settings, policy_for(settings), store), prompts)
 
 
 def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Report:

@@ -50,8 +50,7 @@ class Changes:
 def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, changes: Changes) -> CuratedSet:
     """Write the next version: the parts of a curated set, with `certified_by` in every row."""
     rolled = decided.filter(pl.col("prompt_id").is_in(list(changes.asked)))
-    prompts = [pool.prompts[prompt_id] for prompt_id in changes.asked]
-    inspection = inspect_pool(run, prompts, rolled, changes.collected)
+    inspection = inspect_pool(run, pool.find(changes.asked), rolled, changes.collected)
     tables = {
         name: part.with_columns(cs.enum().cast(pl.String)).to_arrow()
         for name, part in _parts(run, pool, decided, changes, inspection).items()

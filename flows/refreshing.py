@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -15,28 +13,18 @@ from learnable.data.sources.selection import PromptSet
 from learnable.filters.ageing import CERTIFIED_BY, Drifts, choose_anchors, find_unsure, fit_drifts, move_certificates
 from learnable.filters.band import REASONS, decide_certified, trim_to_precision
 from learnable.filters.choosing import choose
-from learnable.filters.presets import Preset
-from learnable.flows.collected import Collected
+from learnable.flows.asking import Asked, ask_again
 from learnable.flows.curated_pool import NEVER_SAMPLED, CuratedPool, RefreshSettings, open_pool
 from learnable.flows.engines import policy_for
 from learnable.flows.next_version import Changes, describe, publish_next
 from learnable.flows.pipeline import Step, plain
 from learnable.flows.report import Report
 from learnable.flows.run import Run, new_run_id
-from learnable.flows.steps import decide_groups, is_anything_owed, roll_out_and_score
+from learnable.flows.steps import is_anything_owed
 from learnable.flows.stores import held_store
 
 MOST_ROUNDS = 3  # of moving and asking again: a second one finds few prompts, a third hardly any
 INSPECTED = ("triage", "evidence")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Prompts that the new policy was asked, decided anew from its rollouts, and what was collected of them."""
-
-    prompt_ids: Sequence[str]
-    decided: pl.DataFrame
-    collected: Collected
 
 
 def run_refresh(asked: RefreshSettings, step: Step = plain) -> Report:
@@ -51,7 +39,7 @@ def run_refresh(asked: RefreshSettings, step: Step = plain) -> Report:
         if is_done(run, pool):
             progress().note(f"nothing to refresh: {pool.curated.path} is for this policy already")
             return describe(pool.curated, generated=0, seconds=time.monotonic() - started)
-        first = step(ask_again)(run, pool, find_anchors(pool, asked.anchors))
+        first = step(ask_again)(run, pool.find(find_anchors(pool, asked.anchors)))
         again, drifts = step(ask_unsure)(run, pool, first)
         decided = step(decide_all)(run, pool, again, drifts)
         store.write_groups(run.run_id, decided)
@@ -78,7 +66,7 @@ def is_engine_needed(asked: RefreshSettings) -> bool:
     pool = open_pool(asked)
     with held_store(pool.settings) as store:
         run = Run(new_run_id(), pool.settings, policy_for(pool.settings), store)
-        return not is_done(run, pool) and is_anything_owed(run, _prompts(pool, find_anchors(pool, asked.anchors)))
+        return not is_done(run, pool) and is_anything_owed(run, PromptSet(pool.find(find_anchors(pool, asked.anchors))))
 
 
 def find_anchors(pool: CuratedPool, count: int) -> list[str]:
@@ -88,16 +76,6 @@ def find_anchors(pool: CuratedPool, count: int) -> list[str]:
     raise LearnableError(
         f"nothing to refresh: no prompt of {str(pool.curated.path)!r} was ever scored; curate it again with find-learnable"
     )
-
-
-def ask_again(run: Run, pool: CuratedPool, prompt_ids: Sequence[str]) -> Asked:
-    """Sample prompts with the new policy, each as long as its decision is worth it, and decide them."""
-    prompts = _prompts(pool, prompt_ids)
-    collected = roll_out_and_score(run, prompts)
-    # One by one: what the preset and a goal for precision ask for, they ask of the whole set.
-    effort, preset = replace(run.settings.effort, precision=None), Preset("band", band=run.settings.band)
-    alone = replace(run.settings, effort=effort, preset=preset)
-    return Asked(prompt_ids, decide_groups(replace(run, settings=alone), prompts, collected), collected)
 
 
 def ask_unsure(run: Run, pool: CuratedPool, asked: Asked) -> tuple[Asked, Drifts]:
@@ -114,8 +92,7 @@ def ask_unsure(run: Run, pool: CuratedPool, asked: Asked) -> tuple[Asked, Drifts
         if not fresh:
             break
         progress().note(f"{len(fresh):,} of {rest.height:,} other prompts may have changed sides")
-        later = ask_again(run, pool, [*asked.prompt_ids, *fresh])
-        asked = replace(later, collected=asked.collected.followed_by(later.collected))
+        asked = asked.followed_by(ask_again(run, pool.find([*asked.prompt_ids, *fresh])))
         drifts = _fit(run, pool, asked)
     return asked, drifts
 
@@ -135,10 +112,6 @@ def decide_all(run: Run, pool: CuratedPool, asked: Asked, drifts: Drifts) -> pl.
     aside = never.with_columns(pl.col("decision").cast(pl.Enum(REASONS)))
     whole = pl.concat([choose(decided, run.settings.preset).collect(), aside], how="diagonal_relaxed")
     return whole.sort("family", "form", "prompt_id")
-
-
-def _prompts(pool: CuratedPool, prompt_ids: Sequence[str]) -> PromptSet:
-    return PromptSet([pool.prompts[prompt_id] for prompt_id in prompt_ids])
 
 
 def _sampled(pool: CuratedPool) -> pl.DataFrame:

@@ -72,6 +72,8 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
     """
     with open_sampling(run, prompts) as sampling:
         writer = sampling.collection.writer
+        if sampling.held:
+            progress().note(f"{sampling.held:,} rollouts reused from {run.settings.store}")
         try:
             sampling.run()
             sample_afterwards(sampling, run.store)
@@ -98,8 +100,6 @@ def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
     )
     held, redrawn = run.store.ledger.find_rollouts(run.draw, [prompt.prompt_id for prompt in pool])
     held = held.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
-    if held.height:
-        progress().note(f"{held.height:,} rollouts reused from {settings.store}")
     with (
         ScoringPool(settings.workers, time_limit=settings.verifier_timeout) as pool_of_judges,
         Collection(run.draw, pool, run.store, pool_of_judges) as collection,

@@ -17,12 +17,15 @@ from learnable.data.curated import CuratedSet, find_versions, open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
 from learnable.filters.effort import Effort
+from learnable.flows.asking import ask_again
 from learnable.flows.curated_pool import POOL_PARTS, RefreshSettings, open_pool
-from learnable.flows.engines import use_engine
+from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.refreshing import run_refresh
 from learnable.flows.report import Report
+from learnable.flows.run import Run, new_run_id
 from learnable.flows.settings import CurateSettings
+from learnable.flows.stores import held_store
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 
 EFFORT = Effort()
@@ -245,3 +248,18 @@ def run_learnable(*arguments: str) -> Report:
     assert done.returncode == 0, done.stderr[-3000:]
     report: Report = json.loads(done.stdout)
     return report
+
+
+def test_what_else_the_ledger_holds_changes_no_answer(world: World) -> None:
+    """Or a refresh that goes on would learn another drift from its anchors than it did at first."""
+    pool = open_pool(world.asked)
+    prompts = list(pool.prompts.values())[:30]
+    more = replace(pool.settings, effort=Effort(sampling="fixed"), group_size=40)
+    engine = RatedEngine(str(world.asked.policy), world.rates)
+    decided = []
+    with use_engine(engine, pool.settings), held_store(pool.settings) as store:
+        for settings in (pool.settings, more, pool.settings):
+            run = Run(new_run_id(), settings, policy_for(settings), store)
+            decided.append(ask_again(run, prompts).decided)
+    assert decided[1]["n"].min() == 40 > decided[0]["n"].min()
+    assert decided[2].equals(decided[0])
