@@ -34,6 +34,7 @@ COLUMN_NOTES = {
     "usable_at_g": "chance that a group of the trainer's size is not zero-std",
     "learnability_expected": "expected p (1 - p), what a group of it is worth to GRPO",
     "collides_with": "the prompt, or the item of an evaluation set, that a dropped prompt repeats",
+    "certified_by": "`rollouts` of this policy, or `moved` from those of an earlier one",
     "triage": "what the evidence says of a prompt that was never solved",
     "decision": "`keep`, or why not",
 }

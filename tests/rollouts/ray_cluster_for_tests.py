@@ -24,10 +24,12 @@ ENVIRONMENT = {
 }
 
 SCRIPT = """
-import json, sys
+import json, os, sys
+from ray._common.utils import get_default_ray_temp_dir
 from ray.cluster_utils import Cluster
 
 settings = json.loads(sys.argv[1])
+os.makedirs(get_default_ray_temp_dir(), exist_ok=True)  # Ray writes its address there, wherever `temp_dir` is
 cluster = Cluster()
 nodes = [cluster.add_node(**settings) for _ in range(int(sys.argv[2]))]
 print("address " + cluster.address, flush=True)
