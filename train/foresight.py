@@ -43,7 +43,7 @@ class Foresight:
 
 def foresee(curated: CuratedSet, settings: TrainSettings) -> Foresight | None:
     """Forecast the groups of a run from the certificates of its prompts; None for a set that has none."""
-    if settings.method != "grpo" or not set(NEEDED) <= set(curated.manifest["schema"]):
+    if settings.method != "grpo" or not set(NEEDED) <= set(curated.manifest.get("schema", {})):
         return None
     rows = pl.DataFrame(curated.read("train", settings.families, columns=list(NEEDED)))
     beliefs: Mapping[str, Mapping[str, float]] = curated.manifest.get("beliefs", {})
