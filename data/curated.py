@@ -60,8 +60,8 @@ def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mappi
     """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
 
     When the latest version holds the very same rows, judged by the same verifiers, that one is returned and nothing is
-    written. Raises
-    `LearnableError` when the folder cannot be written.
+    written. The version that was the latest is its `parent`, unless the manifest names another. Raises `LearnableError`
+    when the folder cannot be written.
     """
     folder = find_place(place)
     latest = find_versions(folder)[-1:]
@@ -69,8 +69,8 @@ def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mappi
         with _staging(folder) as staging:
             shards = {name: _write_shards(staging, name, table) for name, table in parts.items()}
             whole = {
-                **manifest,
                 "parent": latest[0].name if latest else None,
+                **manifest,
                 "parts": shards,
                 "schema": _schema(parts["train"]),
             }

@@ -45,7 +45,9 @@ class Belief:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures, for a manifest."""
-        return {**self.prior.as_dict(), "flips_per_rollout": round(self.spread.flips, 4)}
+        spread = self.spread
+        tilted = {"tilt": spread.tilt, "centre": spread.centre, "draws": spread.draws}
+        return {**self.prior.as_dict(), "flips_per_rollout": round(spread.flips, 4), "spread": tilted}
 
 
 def fit_belief(n: Values, mean: Values, variance: Values) -> Belief:

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.presets import Preset
-from learnable.flows.adaptive import AdaptiveSampling
-from learnable.flows.collected import Collected
+from learnable.flows.collected import Collected, collect, told_when_stopped
 from learnable.flows.run import Run
 from learnable.flows.steps import decide_groups, open_sampling
 
@@ -37,37 +35,11 @@ def ask_again(run: Run, prompts: Sequence[Prompt]) -> Asked:
     Ctrl-C raises `InterruptedRunError`, as in a curation.
     """
     chosen = PromptSet(list(prompts))
-    with open_sampling(run, chosen) as sampling:
-        try:
-            sampling.run()
-            progress().stage("Scoring the last rollouts")
-            collected = _collect(sampling)
-        except KeyboardInterrupt as interrupt:
-            sampling.collection.writer.flush()
-            raise InterruptedRunError(
-                f"stopped: {sampling.collection.writer.saved:,} new rollouts are safe in {run.settings.store}, groups in "
-                "flight were dropped; the same command goes on from there"
-            ) from interrupt
+    with open_sampling(run, chosen) as sampling, told_when_stopped(run, sampling):
+        sampling.run()
+        progress().stage("Scoring the last rollouts")
+        collected = collect(sampling)
     # One by one: what the preset and a goal for precision ask for, they ask of the whole set.
     effort, preset = replace(run.settings.effort, precision=None), Preset("band", band=run.settings.band)
     alone = replace(run, settings=replace(run.settings, effort=effort, preset=preset))
     return Asked([prompt.prompt_id for prompt in prompts], decide_groups(alone, chosen, collected), collected)
-
-
-def _collect(sampling: AdaptiveSampling) -> Collected:
-    """Return the rollouts that the schedule asked for, and none that the ledger holds besides.
-
-    Later rounds give some prompts more. Were they counted here, a refresh that goes on would learn another drift than
-    it did at first, and take another way.
-    """
-    schedule = sampling.schedule
-    groups = pl.DataFrame(
-        {
-            "prompt_id": [prompt.prompt_id for prompt in sampling.prompts],
-            "asked": schedule.asked,
-            "stopped": schedule.stopped,
-            "threshold": schedule.thresholds(),
-        }
-    )
-    scores = sampling.select(sampling.collection.finish())
-    return Collected(scores, groups, schedule.beliefs, 0, False, sampling.collection.writer.saved)

@@ -10,21 +10,16 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from learnable.data.curated import CuratedSet, publish_curated
+from learnable.data.curated import CuratedSet
 from learnable.filters.ageing import Drifts, shelf_life
-from learnable.filters.choosing import in_reserve
-from learnable.filters.demonstrations import pick_demonstrations
-from learnable.filters.forecast import forecast
-from learnable.filters.summary import summarise
 from learnable.flows.collected import Collected
 from learnable.flows.curated_pool import CuratedPool
 from learnable.flows.inspection import Inspection, inspect_pool
-from learnable.flows.publishing import DEMONSTRATION_COLUMNS, NOT_SAMPLED
+from learnable.flows.publishing import DECISION, judged, passed_completions, show, split_parts, write_version
 from learnable.flows.report import Report
 from learnable.flows.run import Run
-from learnable.verifiers.registry import find_verifier
 
-KEPT = pl.col("decision").cast(pl.String) == "keep"
+KEPT = DECISION == "keep"
 WAS_KEPT, IS_KEPT = pl.col("was"), pl.col("is")
 SIDES = (
     pl.len().alias("prompts"),
@@ -51,13 +46,9 @@ def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, changes: Ch
     """Write the next version: the parts of a curated set, with `certified_by` in every row."""
     rolled = decided.filter(pl.col("prompt_id").is_in(list(changes.asked)))
     inspection = inspect_pool(run, pool.find(changes.asked), rolled, changes.collected)
-    tables = {
-        name: part.with_columns(cs.enum().cast(pl.String)).to_arrow()
-        for name, part in _parts(run, pool, decided, changes, inspection).items()
-    }
-    run.store.ledger.check_held()
-    manifest = _manifest(run, pool, decided, changes, inspection)
-    return publish_curated(run.store.curated / run.settings.set_name, tables, manifest)
+    parts = split_parts(run, decided, _triage(pool, changes, inspection))
+    parts["demonstrations"] = show(parts["train"], _completions(run, pool, parts["train"], changes))
+    return write_version(run, parts, _manifest(run, pool, decided, changes, inspection))
 
 
 def describe(curated: CuratedSet, *, generated: int, seconds: float) -> Report:
@@ -89,26 +80,6 @@ def render_changes(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _parts(
-    run: Run, pool: CuratedPool, decided: pl.DataFrame, changes: Changes, inspection: Inspection
-) -> dict[str, pl.DataFrame]:
-    in_train, aside = pl.col("split") == "train", in_reserve(run.settings.preset)
-    train = decided.filter(KEPT & in_train)
-    candidates = decided.filter(in_train & ~pl.col("decision").cast(pl.String).is_in(NOT_SAMPLED))
-    parts = {
-        "train": train,
-        "test": decided.filter(KEPT & ~in_train),
-        "rejects": decided.filter(~KEPT & ~aside).join(
-            _triage(pool, changes, inspection), on="prompt_id", how="left", maintain_order="left"
-        ),
-        "control": candidates.sample(n=train.height, seed=run.settings.seed, shuffle=True),
-        "demonstrations": _demonstrations(run, pool, train, changes),
-    }
-    if run.settings.preset.reserve is not None:
-        parts["reserve"] = decided.filter(~KEPT & aside)
-    return parts
-
-
 def _triage(pool: CuratedPool, changes: Changes, inspection: Inspection) -> pl.DataFrame:
     """Return why prompts were never solved: anew of those that were asked, as it was of the others."""
     found = inspection.triage.with_columns(cs.enum().cast(pl.String))
@@ -118,33 +89,22 @@ def _triage(pool: CuratedPool, changes: Changes, inspection: Inspection) -> pl.D
     return pl.concat([found, before.select(found.columns)], how="vertical_relaxed")
 
 
-def _demonstrations(run: Run, pool: CuratedPool, train: pl.DataFrame, changes: Changes) -> pl.DataFrame:
+def _completions(run: Run, pool: CuratedPool, train: pl.DataFrame, changes: Changes) -> pl.DataFrame:
     """Return a passed completion of each prompt that has one: the new policy's, or else the one there was."""
-    scores = changes.collected.scores.join(train.select("prompt_id"), on="prompt_id", how="semi")
-    best = pick_demonstrations(scores.lazy()).collect()
-    texts = [rows.select("prompt_id", "completion") for rows in run.store.ledger.read_completions(run.draw, best)]
-    before = pl.DataFrame(pool.curated.read("demonstrations"))
-    found = pl.concat([pl.DataFrame(schema={"prompt_id": pl.String, "completion": pl.String}), *texts])
-    if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
-        turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
-        found = found.with_columns(pl.concat_list(turn).alias("completion"))
-    older = before.join(found, on="prompt_id", how="anti").select(
-        "prompt_id", pl.col("completion").cast(found.schema["completion"])
-    )
-    every = pl.concat([found, older])
-    return train.select(DEMONSTRATION_COLUMNS).join(every, on="prompt_id", maintain_order="left")
+    found = passed_completions(run, train, changes.collected.scores)
+    before = pl.DataFrame(pool.curated.read("demonstrations")).join(found, on="prompt_id", how="anti")
+    return pl.concat([found, before.select("prompt_id", pl.col("completion").cast(found.schema["completion"]))])
 
 
 def _manifest(
     run: Run, pool: CuratedPool, decided: pl.DataFrame, changes: Changes, inspection: Inspection
 ) -> dict[str, Any]:
     """Return the parent's manifest with what is another now."""
-    kept, graded = decided.filter(KEPT), pool.graded
-    verifiers = decided["verifier"].unique().sort().to_list()
     parent = pool.curated
     return {
-        **{key: value for key, value in parent.manifest.items() if key not in ("parts", "schema", "parent")},
+        **{key: value for key, value in parent.manifest.items() if key not in ("parts", "schema")},
         "kind": "refresh",
+        "parent": parent.path.name,
         "run_id": run.run_id,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "policy": asdict(run.policy),
@@ -159,15 +119,7 @@ def _manifest(
         "families": _families(pool, decided, changes),
         "beliefs": parent.manifest["beliefs"]
         | {name: belief.as_dict() for name, belief in sorted(changes.collected.beliefs.items())},
-        "expected_false_keeps": float((1 - kept["p_keep"]).sum()),
-        "forecast": {
-            "curated": [asdict(row) for row in forecast(kept, graded)],
-            "pool": [asdict(row) for row in forecast(decided, graded)],
-        },
-        "verifiers": {name: find_verifier(name).version for name in verifiers},
-        "forms": summarise(decided.lazy()).collect().to_dicts(),
-        "components": inspection.components.to_dicts(),
-        "findings": [asdict(finding) for finding in inspection.findings],
+        **judged(decided, pool.graded, inspection),
     }
 
 

@@ -32,22 +32,8 @@ def build_report(
     """Return the run's report: ids and paths, a row a form, totals, forecasts, seconds of wall clock."""
     forms = summarise(decided.lazy()).collect().to_dicts()
     families = summarise(decided.lazy(), by=("family",)).collect().to_dicts()
-    decisions = count_decisions(decided.lazy())
     kept = decided.filter(pl.col("decision") == "keep")
     goal = judge_goal(run.settings, decided.height, kept.height, gave_up=collected.gave_up)
-    totals = {
-        "prompts": decided.height,
-        "kept": decisions.get("keep", 0),
-        "train": curated.manifest["parts"]["train"]["rows"],
-        "test": curated.manifest["parts"]["test"]["rows"],
-        "duplicates": prompts.duplicates,
-        "rollouts": int(decided["rollouts"].sum()),
-        "generated": collected.generated,
-        "tokens": int(decided["tokens"].sum()),
-        "errors": sum(form["errors"] or 0 for form in forms),
-        "truncated": int(decided["n_truncated"].sum() or 0),
-        "decisions": decisions,
-    }
     return {
         "run_id": run.run_id,
         "policy": curated.manifest["policy"]["policy_id"],
@@ -62,8 +48,27 @@ def build_report(
         "triage": dict(sorted(inspection.triage["triage"].cast(pl.String).value_counts().iter_rows())),
         "forms": forms,
         "families": families,
-        "totals": totals,
+        "totals": {
+            **_count(decided, curated),
+            "duplicates": prompts.duplicates,
+            "generated": collected.generated,
+            "errors": sum(form["errors"] or 0 for form in forms),
+        },
         "seconds": round(seconds, 2),
+    }
+
+
+def _count(decided: pl.DataFrame, curated: CuratedSet) -> dict[str, Any]:
+    decisions, parts = count_decisions(decided.lazy()), curated.manifest["parts"]
+    return {
+        "prompts": decided.height,
+        "kept": decisions.get("keep", 0),
+        "train": parts["train"]["rows"],
+        "test": parts["test"]["rows"],
+        "rollouts": int(decided["rollouts"].sum()),
+        "tokens": int(decided["tokens"].sum()),
+        "truncated": int(decided["n_truncated"].sum() or 0),
+        "decisions": decisions,
     }
 
 

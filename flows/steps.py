@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import polars as pl
 import pyarrow as pa
 
-from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import builtin_prompts
@@ -24,7 +24,7 @@ from learnable.filters.schedule import Schedule, lots
 from learnable.flows.adaptive import AdaptiveSampling
 from learnable.flows.afterwards import sample_afterwards
 from learnable.flows.collect import Collection
-from learnable.flows.collected import Collected
+from learnable.flows.collected import Collected, collect, told_when_stopped
 from learnable.flows.goal import first_limit
 from learnable.flows.run import Run
 from learnable.flows.screening import screen
@@ -34,7 +34,6 @@ from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoringPool
 
 SCHEDULED = ("asked", "stopped", "threshold")
-DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
 
 
 def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSet:
@@ -71,20 +70,13 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
     Ctrl-C raises `InterruptedRunError`: finished groups are kept, those in flight are dropped whole.
     """
     with open_sampling(run, prompts) as sampling:
-        writer = sampling.collection.writer
         if sampling.held:
             progress().note(f"{sampling.held:,} rollouts reused from {run.settings.store}")
-        try:
+        with told_when_stopped(run, sampling):
             sampling.run()
             sample_afterwards(sampling, run.store)
             progress().stage("Scoring the last rollouts")
-            return _collected(sampling)
-        except KeyboardInterrupt as interrupt:
-            writer.flush()
-            raise InterruptedRunError(
-                f"stopped: {writer.saved:,} new rollouts are safe in {run.settings.store}, groups in flight were "
-                "dropped; the same command goes on from there"
-            ) from interrupt
+            return collect(sampling)
 
 
 @contextmanager
@@ -107,21 +99,6 @@ def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
         pool_of_judges.warm_up(prompts.verifiers)
         collection.score_held(held)
         yield AdaptiveSampling(schedule, pool, collection, settings, held, redrawn)
-
-
-def _collected(sampling: AdaptiveSampling) -> Collected:
-    schedule = sampling.schedule
-    groups = pl.DataFrame(
-        {
-            "prompt_id": [prompt.prompt_id for prompt in sampling.prompts],
-            "asked": schedule.asked,
-            "stopped": schedule.stopped,
-            "threshold": schedule.thresholds(),
-        }
-    )
-    scores = sampling.select(sampling.collection.finish())
-    writer = sampling.collection.writer
-    return Collected(scores, groups, schedule.beliefs, len(schedule.certified()), schedule.gave_up, writer.saved)
 
 
 def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.DataFrame:

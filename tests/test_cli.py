@@ -42,7 +42,9 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
     return run
 
 
-@pytest.mark.parametrize("command", [["--help"], ["find", "--help"], ["verify", "--help"], ["train", "--help"]])
+@pytest.mark.parametrize(
+    "command", [["--help"], ["find", "--help"], ["verify", "--help"], ["train", "--help"], ["refresh", "--help"]]
+)
 def test_help_imports_nothing_heavy(command: list[str]) -> None:
     code = (
         "import sys\nfrom learnable.cli import app\n"

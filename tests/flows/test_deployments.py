@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from learnable.flows.curated_pool import RefreshSettings
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.train.settings import TrainSettings
 
@@ -23,6 +24,7 @@ parameters = flow.validate_parameters(json.loads(sys.argv[2]))
 print(json.dumps({name: repr(value) for name, value in parameters.items()}))
 """
 CURATE = CurateSettings(prompts=PromptSettings(families=("arithmetic",), limit=8), store="s", name="n")
+REFRESH = RefreshSettings(curated="c", policy="p", anchors=12)
 TRAIN = TrainSettings(curated="c", output="o", families=("arithmetic",))
 
 
@@ -31,10 +33,13 @@ TRAIN = TrainSettings(curated="c", output="o", families=("arithmetic",))
     [
         (f"{FLOWS / 'curate.py'}:curate", CURATE),
         ("learnable.flows.curate.curate", CURATE),
+        (f"{FLOWS / 'refresh.py'}:refresh", REFRESH),
         (f"{FLOWS / 'finetune.py'}:finetune", TRAIN),
     ],
 )
-def test_a_deployment_gets_its_settings_back(entrypoint: str, settings: CurateSettings | TrainSettings) -> None:
+def test_a_deployment_gets_its_settings_back(
+    entrypoint: str, settings: CurateSettings | RefreshSettings | TrainSettings
+) -> None:
     parameters = json.dumps({"settings": asdict(settings)})
     command = [sys.executable, "-c", LOAD, entrypoint, parameters]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
