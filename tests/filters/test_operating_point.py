@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from learnable.filters.band import Band
-from learnable.filters.operating_point import LEAST_PRECISION, MARGIN, USUAL_LOSS, StoppingRule, match_fixed
+from learnable.filters.operating_point import (
+    LEAST_PRECISION,
+    PRECISION_MARGIN,
+    RECALL_MARGIN,
+    USUAL_LOSS,
+    StoppingRule,
+    match_fixed,
+)
 from learnable.filters.prior import Prior
 from learnable.filters.stopping import CONTINUE, KEEP, StoppingTable, block_ends, fixed_outcome
 from tests.filters.populations_for_tests import coins, draw_means
@@ -35,8 +42,8 @@ def mixed() -> StoppingRule:
 def test_as_good_as_a_fixed_32_for_less_than_half(prior: Prior, most: float) -> None:
     rule, fixed = match_fixed(prior, Band(), max_group=48), fixed_outcome(prior, Band(), 32)
     found = rule.outcome()
-    assert found.precision >= fixed.precision + MARGIN - EXACT
-    assert found.recall >= fixed.recall + MARGIN - EXACT
+    assert found.precision >= fixed.precision + PRECISION_MARGIN - EXACT
+    assert found.recall >= fixed.recall + RECALL_MARGIN - EXACT
     assert found.rollouts <= most
 
 
@@ -45,16 +52,16 @@ def test_targets_are_met_wherever_they_can_be(prior: Prior) -> None:
     rule, fixed = match_fixed(prior, Band(), max_group=64), fixed_outcome(prior, Band(), 32)
     assert sum(rule.shares) == pytest.approx(1.0)
     assert len(rule.tables) == len(rule.shares) <= 3
-    assert rule.outcome().precision >= max(fixed.precision, LEAST_PRECISION) + MARGIN - EXACT
-    assert rule.outcome().recall >= fixed.recall + MARGIN - EXACT
+    assert rule.outcome().precision >= max(fixed.precision, LEAST_PRECISION) + PRECISION_MARGIN - EXACT
+    assert rule.outcome().recall >= fixed.recall + RECALL_MARGIN - EXACT
 
 
 @pytest.mark.parametrize("precision", [0.7, 0.94])
 def test_the_precision_that_is_asked_for_is_reached(precision: float) -> None:
     prior, usual = Prior(0.3, 0.3), mixed().outcome()
     found = match_fixed(prior, Band(), max_group=64, precision=precision).outcome()
-    assert found.precision >= precision + MARGIN - EXACT
-    assert found.recall >= fixed_outcome(prior, Band(), 32).recall + MARGIN - EXACT
+    assert found.precision >= precision + PRECISION_MARGIN - EXACT
+    assert found.recall >= fixed_outcome(prior, Band(), 32).recall + RECALL_MARGIN - EXACT
     assert (found.rollouts > usual.rollouts) == (precision > usual.precision)
 
 
@@ -72,8 +79,8 @@ def test_a_smaller_reference_is_cheaper() -> None:
 def test_graded_rewards_need_fewer_rollouts() -> None:
     prior = Prior(2, 2)
     rule, fixed = match_fixed(prior, Band(), max_group=48, draws_per_rollout=3.0), fixed_outcome(prior, Band(), 96)
-    assert rule.outcome().precision >= fixed.precision + MARGIN - EXACT
-    assert rule.outcome().recall >= fixed.recall + MARGIN - EXACT
+    assert rule.outcome().precision >= fixed.precision + PRECISION_MARGIN - EXACT
+    assert rule.outcome().recall >= fixed.recall + RECALL_MARGIN - EXACT
     assert rule.outcome().rollouts < match_fixed(prior, Band(), max_group=48).outcome().rollouts
 
 
