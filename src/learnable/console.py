@@ -24,7 +24,17 @@ from learnable.progress_bar import ConsoleProgress
 BAD_INPUT, INTERRUPTED = 2, 130
 FILE_WIDTH = 100  # columns, where the output is no terminal
 MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
-HEADINGS = ("prompts", "mean", "within\nstd", "between\nstd", "zero-std\nshare", "pass@1", "kept", "rejected")
+HEADINGS = (
+    "prompts",
+    "learn-\nability",
+    "mean",
+    "within\nstd",
+    "between\nstd",
+    "zero-std\nshare",
+    "pass@1",
+    "kept",
+    "rejected",
+)
 MANY_FILES = 1000  # beyond this, looking things up takes seconds
 MEASURES = (
     ("mean reward", "mean_reward"),
@@ -40,7 +50,7 @@ PLANNED = (
     ("seconds", "time"),
     ("cost", "cost"),
 )
-STATISTICS = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
 class Shell:
@@ -64,6 +74,11 @@ class Shell:
             f"{totals['rollouts']:,} rollouts, {totals['generated']:,} of them new, {totals['tokens']:,} tokens, "
             f"{report['seconds']:.0f} s."
         )
+        if len(report["forms"]) > 1:
+            whole = sum(form["learnable"] for form in report["forms"])
+            self._line(
+                f"{whole} of {len(report['forms'])} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
+            )
         rejected = ", ".join(f"{count} {reason}" for reason, count in totals["decisions"].items() if reason != "keep")
         if rejected:
             self._line(f"Rejected: {rejected}.")
@@ -201,7 +216,7 @@ def open_shell(*, as_json: bool, quiet: bool) -> Iterator[Shell]:
 
 
 def forms_table(report: Mapping[str, Any]) -> Table:
-    """Return the table of forms, under a row for each family where there are several."""
+    """Return the table of forms, the most learnable first, under a row for each family where there are several."""
     table = Table(
         title=f"policy {report['policy']}",
         title_justify="left",
@@ -214,12 +229,13 @@ def forms_table(report: Mapping[str, Any]) -> Table:
     for heading in HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
     several, many = len(report["families"]) > 1, len(report["forms"]) > MOST_FORM_ROWS
+    ranked = sorted(report["forms"], key=lambda form: -(form["learnability"] or 0.0))
     for family in report["families"]:
         if several:
             table.add_row(family["family"], *_cells(family), style="bold")
         if several and many:
             continue
-        for form in report["forms"]:
+        for form in ranked:
             if form["family"] == family["family"]:
                 table.add_row(f"  {form['form']}" if several else form["form"], *_cells(form))
     return table

@@ -87,7 +87,8 @@ def test_summary_counts_prompts_and_leaves_errors_out_of_means() -> None:
     rows = [("a", 1.0, True, "scored"), ("a", 0.0, False, "scored"), ("b", None, None, "engine_error")]
     schema = {"prompt_id": pl.String, "reward": pl.Float64, "passed": pl.Boolean, "verdict": pl.String}
     scores = pl.LazyFrame(rows, schema=schema, orient="row").with_columns(num_tokens=pl.lit(2))
-    groups = decide(group_stats(scores), Band()).with_columns(family=pl.lit("f"), form=pl.lit("F"))
+    constants = {"family": pl.lit("f"), "form": pl.lit("F"), "learnability_expected": pl.lit(0.2)}
+    groups = decide(group_stats(scores), Band()).with_columns(**constants)
     [row] = summarise(groups).collect().to_dicts()
     assert (row["prompts"], row["kept"], row["errors"], row["tokens"]) == (2, 1, 1, 6)
     assert row["mean"] == 0.5

@@ -27,6 +27,7 @@ def random_groups(prompts: int) -> pl.DataFrame:
             "mean": rng.random(prompts),
             "std": rng.random(prompts) / 2,
             "pass_rate": rng.random(prompts),
+            "learnability_expected": rng.random(prompts) / 4,
             "zero_std": rng.random(prompts) < 0.3,
             "rollouts": n,
             "tokens": 7 * n,
@@ -74,3 +75,20 @@ def test_an_exact_sum_is_rounded_once(values: list[float | None]) -> None:
 def test_a_sum_out_of_range_is_an_error() -> None:
     with pytest.raises(pl.exceptions.InvalidOperationError):
         pl.DataFrame({"x": [math.inf]}).select(exact_sum(pl.col("x")))
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "learnable"), [(0.5, 0.3, True), (0.8, 0.3, False), (0.1, 0.2, False), (0.5, 0.05, False)]
+)
+def test_a_form_is_learnable_where_its_groups_spread_around_a_middling_mean(
+    mean: float, std: float, learnable: bool
+) -> None:
+    groups = random_groups(60).with_columns(mean=pl.lit(mean), std=pl.lit(std))
+    assert set(summarise(groups.lazy()).collect()["learnable"]) == {learnable}
+
+
+def test_learnability_is_the_mean_of_the_prompts_own() -> None:
+    groups = random_groups(60)
+    for row in summarise(groups.lazy(), ("family",)).collect().to_dicts():
+        members = groups.filter(pl.col("family") == row["family"])["learnability_expected"]
+        assert row["learnability"] == pytest.approx(math.fsum(members) / len(members), rel=1e-15)
