@@ -57,17 +57,17 @@ def require(place: str, name: str, value: float, low: float, high: float) -> Non
 
 
 def read_levels(place: str, text: str) -> tuple[float, float]:
-    """Return the lowest and highest difficulty in a knob such as `3`, which is 3 up to 4 without it, or `2-5`.
+    """Return the lowest and highest difficulty in a knob such as `3`, which has 3.5 too, or `2-5`.
 
     Raises `LearnableError` unless both are on the scale from 1 to 10, the lower one first.
 
-    >>> read_levels("code", "2-5"), read_levels("code", "10")
-    ((2.0, 5.0), (10.0, 10.9))
+    >>> [read_levels("code", text) for text in ("2-5", "3", "3.5")]
+    [(2.0, 5.0), (3.0, 3.9), (3.5, 3.5)]
     """
     first, dash, last = text.partition("-")
     try:
         low = float(first)
-        high = float(last) if dash else low + 0.9  # levels have one decimal
+        high = float(last) if dash else low + 0.9 * low.is_integer()  # levels have one decimal
     except ValueError:
         low = high = 0.0
     if not 1 <= low <= min(high, 10):

@@ -59,8 +59,8 @@ DATES = (
             """,
             """
             import datetime
-            moment = datetime.datetime.strptime(time, "%H:%M") + datetime.timedelta(minutes={0})
-            return moment.strftime("%H:%M")
+            start = datetime.datetime(2000, 1, 1, int(time[:2]), int(time[3:]))
+            return (start + datetime.timedelta(minutes={0})).isoformat()[11:16]
             """,
         ),
         wrong=(

@@ -93,7 +93,7 @@ EXPRESSIONS = (
         names=("evaluate", "calculate", "value_of_text"),
         signature="s",
         statement="returns the value of an expression of whole numbers, +, -, * and parentheses in the string s, where * "
-        "binds before + and -. It does not use eval",
+        "binds before + and -",
         level=9.0,
         solutions=(
             """

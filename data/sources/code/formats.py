@@ -31,7 +31,11 @@ FORMATS = (
                 i += 1
             return cells + [cell]
             """,
-            "import csv\nreturn next(csv.reader([line])) or ['']",
+            r'''
+            import re
+            cells = re.findall(r'(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))', line if line[:1] != "," else '""' + line)
+            return [quoted.replace('""', '"') or bare for quoted, bare in cells]
+            ''',
         ),
         wrong=(
             'return line.split(",")',
@@ -185,7 +189,7 @@ FORMATS = (
         names=("star_match", "regex_match", "full_match"),
         signature="pattern, s",
         statement="returns True if the whole string s fits the pattern, in which . stands for any one character and a "
-        "character followed by * for any number of it, none among them, else False. It does not use re",
+        "character followed by * for any number of it, none among them, else False",
         level=10.0,
         solutions=(
             """

@@ -20,7 +20,7 @@ def _nested(rng: random.Random, depth: int) -> list[Any]:
     ]
 
 
-NESTED = (
+NESTED: tuple[tuple[list[Any]], ...] = (
     ([],),
     ([1],),
     ([1, [2, 3]],),

@@ -7,7 +7,7 @@ from learnable.data.sources.code.problem import CodeProblem
 
 WORD_PROBLEMS = (
     CodeProblem(
-        form="WordCount",
+        form="CountWordsInText",
         names=("word_count", "number_of_words", "how_many_words"),
         signature="s",
         statement="returns the number of words in the string s, where words are separated by one or more spaces",
