@@ -31,11 +31,11 @@ FORMATS = (
                 i += 1
             return cells + [cell]
             """,
-            r'''
+            r"""
             import re
             cells = re.findall(r'(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))', line if line[:1] != "," else '""' + line)
             return [quoted.replace('""', '"') or bare for quoted, bare in cells]
-            ''',
+            """,
         ),
         wrong=(
             'return line.split(",")',
