@@ -119,6 +119,13 @@ def test_forms_lists_every_family(run: Run) -> None:
     assert "Sonnet" in listed["poetry"]
 
 
+def test_forms_are_shown_to_people_too(run: Run) -> None:
+    status, out, _ = run("forms")
+    assert status == 0
+    assert "FizzBuzz" in out
+    assert "EditDistance" in out
+
+
 def test_verify_scores_a_file_in_order(run: Run, tmp_path: Path) -> None:
     rows = [{"completion": "4", "spec": {"answer": 4}}, {"completion": "5", "spec": {"answer": 4}}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -10,6 +10,7 @@ from learnable.data.errors import UnknownNameError
 from learnable.data.forms import fold_name, poem_forms
 from learnable.data.records import Prompt
 from learnable.data.sources.arithmetic import ARITHMETIC
+from learnable.data.sources.code.bank import CODE
 from learnable.data.sources.comparison import COMPARISON
 from learnable.data.sources.counting import COUNTING
 from learnable.data.sources.family import Family, unknown_knob
@@ -20,8 +21,8 @@ from learnable.data.sources.simulated import SIMULATED
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (ARITHMETIC, COMPARISON, COUNTING, POETRY, PROGRAMS)
 }
-# Nothing that a model could answer: in no default, only where it is named.
-ON_REQUEST: Mapping[str, Family] = {SIMULATED.name: SIMULATED}
+# In no default, only where they are named: problems beyond the bundled policy, and what no model could answer.
+ON_REQUEST: Mapping[str, Family] = {family.name: family for family in (CODE, SIMULATED)}
 _KNOWN: Mapping[str, Family] = {**FAMILIES, **ON_REQUEST}
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.sources.files import READERS, SUFFIXES, dataset_rows
+from learnable.data.sources.files import SUFFIXES, dataset_rows, file_rows, file_suffix
 from learnable.data.sources.rows import Row
 
 TEXT_COLUMNS = ("prompt", "question", "problem", "text", "input")
@@ -59,35 +56,18 @@ def _split_column(location: str) -> tuple[str, str | None]:
 
 def _name(place: str) -> str:
     path = Path(place)
-    if _suffix(path) in SUFFIXES:
-        return path.name.removesuffix(".gz").removesuffix(_suffix(path))
+    if file_suffix(path) in SUFFIXES:
+        return path.name.removesuffix(".gz").removesuffix(file_suffix(path))
     return path.name if path.is_dir() else place
-
-
-def _suffix(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
 
 
 def _rows(place: str) -> Iterator[tuple[str, Row]]:
     path = Path(place)
-    if _suffix(path) not in SUFFIXES or path.is_dir():
+    if file_suffix(path) not in SUFFIXES or path.is_dir():
         return dataset_rows(place, _find_split(place))
     if not path.is_file():
         raise LearnableError(f"evaluation set {place!r} does not exist: give a file, a folder or a hub id")
-    return _unzipped_rows(path) if path.suffix == ".gz" else READERS[path.suffix](path)
-
-
-def _unzipped_rows(path: Path) -> Iterator[tuple[str, Row]]:
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / path.stem  # messages show its name
-        try:
-            with gzip.open(path) as packed, plain.open("wb") as file:
-                shutil.copyfileobj(packed, file)
-        except (OSError, EOFError) as error:
-            raise LearnableError(
-                f"evaluation set {str(path)!r} is no whole gzip file ({error}): fetch it again"
-            ) from error
-        yield from READERS[plain.suffix](plain)
+    return file_rows(path)
 
 
 def _find_split(place: str) -> str:

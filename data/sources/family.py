@@ -56,6 +56,25 @@ def require(place: str, name: str, value: float, low: float, high: float) -> Non
         raise LearnableError(f"{place} knob {name}={value} is out of range: give {low} to {high}")
 
 
+def read_levels(place: str, text: str) -> tuple[float, float]:
+    """Return the lowest and highest difficulty in a knob such as `3`, which has 3.5 too, or `2-5`.
+
+    Raises `LearnableError` unless both are on the scale from 1 to 10, the lower one first.
+
+    >>> [read_levels("code", text) for text in ("2-5", "3", "3.5")]
+    [(2.0, 5.0), (3.0, 3.9), (3.5, 3.5)]
+    """
+    first, dash, last = text.partition("-")
+    try:
+        low = float(first)
+        high = float(last) if dash else low + 0.9 * low.is_integer()  # levels have one decimal
+    except ValueError:
+        low = high = 0.0
+    if not 1 <= low <= min(high, 10):
+        raise LearnableError(f"{place} knob difficulty={text!r} is no level: give one from 1 to 10, or two, as in 2-5")
+    return low, high
+
+
 def shuffled_range(size: int, seed: str) -> Iterator[int]:
     """Yield each of `range(size)` once in a seeded random order, with memory for what was yielded only.
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,18 +21,39 @@ SUFFIXES = (".jsonl", ".ndjson", ".csv", ".parquet")
 
 
 def file_prompts(location: str, columns: Columns, split: str = "train") -> Iterator[Prompt]:
-    """Read prompts from a file by its suffix, or from a folder or hub id through `datasets.load_dataset`.
+    """Read prompts from a file by its suffix, which `.gz` may follow, or from a folder or hub id through `datasets.load_dataset`.
 
     Raises `BadRowError` naming file and line, or `LearnableError` for a missing or empty file.
     """
     path = Path(location)
-    if path.suffix in SUFFIXES and not path.is_dir():
+    if file_suffix(path) in SUFFIXES and not path.is_dir():
         if not path.is_file():
             raise LearnableError(f"prompt file {location!r} does not exist")
-        rows, source = READERS[path.suffix](path), path.stem
+        rows, source = file_rows(path), path.name.removesuffix(".gz").removesuffix(file_suffix(path))
     else:
         rows, source = dataset_rows(location, split), path.name
     yield from _not_empty(prompts_from_rows(rows, columns, source), location)
+
+
+def file_suffix(path: Path) -> str:
+    """Return the suffix that says how a file is read: what comes before `.gz`, where it is packed."""
+    return Path(path.name.removesuffix(".gz")).suffix
+
+
+def file_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a file with one of `SUFFIXES`, packed as .gz or not, each with the place it came from."""
+    return _unzipped_rows(path) if path.suffix == ".gz" else READERS[path.suffix](path)
+
+
+def _unzipped_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / path.stem  # messages show its name
+        try:
+            with gzip.open(path) as packed, plain.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+        except (OSError, EOFError) as error:
+            raise LearnableError(f"file {str(path)!r} is no whole gzip file ({error}): fetch it again") from error
+        yield from READERS[plain.suffix](plain)
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[str, Row]]:

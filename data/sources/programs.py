@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from learnable.data.records import Prompt
-from learnable.data.sources.family import Family, require, shuffled_grid
+from learnable.data.sources.family import Family, read_levels, require, shuffled_grid
 from learnable.data.sources.number_problems import NUMBER_PROBLEMS
 from learnable.data.sources.problem import Problem
 from learnable.data.sources.sequence_problems import LIST_PROBLEMS, TEXT_PROBLEMS
@@ -22,17 +22,22 @@ TEMPLATES = (
 
 @dataclass(frozen=True, slots=True)
 class ProgramKnobs:
-    """`cpu_seconds`: what one program may use for all its cases."""
+    """`cpu_seconds`: what one program may use for all its cases. `difficulty`: the levels to draw from, `3` or `2-5`."""
 
     cpu_seconds: int = 2
+    difficulty: str = "1-10"
 
     def __post_init__(self) -> None:
         require("programs", "cpu_seconds", self.cpu_seconds, 1, 60)
+        read_levels("programs", self.difficulty)
 
 
 def generate(form: str, seed: int, knobs: ProgramKnobs) -> Iterator[Prompt]:
-    """Yield the prompts of one problem: every name, parameter and template."""
+    """Yield the prompts of one problem: every name, parameter and template; none where it is of another difficulty."""
     problem = PROBLEMS[form]
+    low, high = read_levels("programs", knobs.difficulty)
+    if not low <= problem.level <= high:
+        return
     axes = (problem.names, problem.parameters, TEMPLATES)
     for name, parameters, template in shuffled_grid(f"{form}:{seed}", *axes):
         yield make_prompt(problem, name, parameters, template, knobs)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Message, Prompt, PromptText
+from learnable.data.sources.program_rows import BadTestsError, read_program_row
 
 Row = Mapping[str, Any]
 
@@ -26,13 +27,15 @@ class Columns:
     verifier: str | None = None
 
 
-def prompts_from_rows(rows: Iterable[tuple[str, Row]], columns: Columns, source: str) -> Iterator[Prompt]:
+def prompts_from_rows(rows: Iterable[tuple[str, Row]], asked: Columns, source: str) -> Iterator[Prompt]:
     """Turn rows, each with the place it came from (`file.jsonl, line 3`), into prompts.
 
-    A row may also carry `spec` (an object, or its JSON), `verifier`, `family`, `form` and `difficulty`.
+    A row may also carry `spec` (an object, or its JSON), `verifier`, `family`, `form` and `difficulty`. Rows of
+    programming problems may carry tests instead of a spec (`program_rows`).
     Raises `BadRowError` at the first row that does not fit.
     """
-    for place, row in rows:
+    for place, given in rows:
+        row, columns = _program_row(given, asked, place)
         verifier = _verifier(row, columns, place)
         form = str(row.get("form") or source)
         yield Prompt(
@@ -44,6 +47,14 @@ def prompts_from_rows(rows: Iterable[tuple[str, Row]], columns: Columns, source:
             difficulty=_difficulty(row, place),
             source=place,
         )
+
+
+def _program_row(row: Row, columns: Columns, place: str) -> tuple[Row, Columns]:
+    try:
+        read = read_program_row(row, columns.prompt, columns.answer, columns.verifier)
+    except BadTestsError as error:
+        raise BadRowError(f"{place}: {error}") from error
+    return (row, columns) if read is None else (read, replace(columns, answer=None))
 
 
 def _prompt_text(row: Row, column: str, place: str) -> PromptText:

@@ -57,7 +57,7 @@ def select_prompts(candidates: Iterable[Prompt], limit: int | None, test_share: 
         if seen[prompt.prompt_id] == 1:
             distinct.append(prompt)
     if not distinct:
-        raise LearnableError("no prompts to look at: check --prompts, --form, --family and --limit")
+        raise LearnableError("no prompts to look at: check --prompts, --form, --family, --limit and --knob difficulty")
     return PromptSet(assign_splits(distinct, test_share, seed), duplicates=seen.total() - len(seen))
 
 

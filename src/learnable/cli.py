@@ -209,7 +209,7 @@ def verify(
 
 @app.command()
 def forms(as_json: options.AsJson = False) -> None:
-    """List the built-in families, their forms and their knobs (`simulated` joins only where it is named)."""
+    """List the built-in families, their forms and their knobs (`code` and `simulated` join only where they are named)."""
     with open_shell(as_json=as_json, quiet=True) as shell:
         from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
 

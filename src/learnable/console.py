@@ -137,7 +137,7 @@ class Shell:
             return
         table = Table("family", "forms", "knobs", header_style="bold", show_lines=True)
         for family in families:
-            table.add_row(family["name"], ", ".join(family["forms"]), ", ".join(family["knobs"]))
+            table.add_row(family["family"], ", ".join(family["forms"]), ", ".join(family["knobs"]))
         self.out.print(table)
 
     def show_ledger(self, holdings: Mapping[str, Any]) -> None:

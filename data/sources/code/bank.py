@@ -1,0 +1,103 @@
+"""The family `code`: prompts from the problem bank, over the whole range of difficulty.
+
+It is a family of its own, drawn from only where it is named: the bundled policy was trained on the family `programs`
+and solves little here, so that runs which name no family would mostly find prompts that it never solves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from learnable.data.records import Prompt
+from learnable.data.sources.code.best import BEST
+from learnable.data.sources.code.brackets import BRACKETS
+from learnable.data.sources.code.dates import DATES
+from learnable.data.sources.code.expressions import EXPRESSIONS
+from learnable.data.sources.code.fizzbuzz import FIZZBUZZ
+from learnable.data.sources.code.fizzbuzz_rules import FIZZBUZZ_RULES
+from learnable.data.sources.code.formats import FORMATS
+from learnable.data.sources.code.lists import LISTS
+from learnable.data.sources.code.nesting import NESTING
+from learnable.data.sources.code.notation import NOTATION
+from learnable.data.sources.code.numbers import NUMBERS
+from learnable.data.sources.code.parsing import PARSING
+from learnable.data.sources.code.planning import PLANNING
+from learnable.data.sources.code.problem import Arguments, CodeProblem
+from learnable.data.sources.code.recursion import RECURSION
+from learnable.data.sources.code.search import SEARCH
+from learnable.data.sources.code.strings import STRINGS
+from learnable.data.sources.code.tables import TABLES
+from learnable.data.sources.code.words import WORD_PROBLEMS
+from learnable.data.sources.family import Family, read_levels, require, shuffled_grid
+
+TOPICS = {
+    "FizzBuzz": FIZZBUZZ + FIZZBUZZ_RULES,
+    "parentheses": BRACKETS + NESTING,
+    "strings": STRINGS + WORD_PROBLEMS,
+    "lists": LISTS,
+    "numbers": NUMBERS + NOTATION,
+    "dates": DATES,
+    "recursion": RECURSION,
+    "parsing": PARSING + FORMATS + EXPRESSIONS,
+    "small algorithms": SEARCH + BEST + TABLES + PLANNING,
+}
+BANK = {problem.form: problem for topic in TOPICS.values() for problem in topic}
+TEMPLATES = (
+    "Write a Python function {name}({signature}) that {statement}.",
+    "Implement {name}({signature}) in Python: a function that {statement}.",
+)
+EXAMPLE = " For example, {call} == {expected!r}."
+
+
+@dataclass(frozen=True, slots=True)
+class CodeKnobs:
+    """`difficulty`: the levels to draw from, as `3` or `2-5`. `examples`: how many calls a prompt may show, 0 or 1.
+
+    `drawn_cases`: hidden cases beside the edge cases, which are always there. `cpu_seconds`: what one program may use
+    for all its cases.
+    """
+
+    difficulty: str = "1-10"
+    examples: int = 1
+    drawn_cases: int = 8
+    cpu_seconds: int = 2
+
+    def __post_init__(self) -> None:
+        read_levels("code", self.difficulty)
+        require("code", "examples", self.examples, 0, 1)
+        require("code", "drawn_cases", self.drawn_cases, 0, 100)
+        require("code", "cpu_seconds", self.cpu_seconds, 1, 60)
+
+
+def generate(form: str, seed: int, knobs: CodeKnobs) -> Iterator[Prompt]:
+    """Yield the prompts of one problem: every name, parameter and wording, with and without an example.
+
+    A problem of another difficulty yields none. The seed fixes the order; the prompts are the same under every seed.
+    """
+    problem = BANK[form]
+    low, high = read_levels("code", knobs.difficulty)
+    if not low <= problem.level <= high:
+        return
+    wordings = list(product(TEMPLATES, ["", EXAMPLE][: 1 + knobs.examples]))
+    for name, parameters, wording in shuffled_grid(f"{form}:{seed}", problem.names, problem.parameters, wordings):
+        yield make_prompt(problem, name, parameters, "".join(wording), knobs)
+
+
+def make_prompt(problem: CodeProblem, name: str, parameters: Arguments, template: str, knobs: CodeKnobs) -> Prompt:
+    """Write one prompt; the example that it may show is none of the cases in its spec."""
+    text = template.format(
+        name=name,
+        signature=problem.signature,
+        statement=problem.describe(parameters),
+        call=f"{name}({', '.join(map(repr, problem.example))})",
+        expected=problem.answer(problem.example, parameters),
+    )
+    cases = problem.cases(parameters, knobs.drawn_cases)
+    spec: dict[str, Any] = {"entry": name, "cases": cases, "equality": "plain", "cpu_seconds": knobs.cpu_seconds}
+    return Prompt(text, "programs", spec, "code", problem.form, problem.level)
+
+
+CODE = Family("code", tuple(BANK), CodeKnobs, generate)
