@@ -17,7 +17,7 @@ from learnable.data.records import Prompt
 from learnable.data.sources.files import file_prompts
 from learnable.data.sources.rows import Columns
 
-PUBLIC = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "programs"
+PUBLIC = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "programs"
 STUB = "import math\n\ndef helper(n):\n    return n\n\ndef double(n):\n    '''Return n twice over.'''\n"
 HUMANEVAL = {
     "task_id": "H/0",
