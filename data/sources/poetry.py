@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from learnable.data.forms import Form, poem_forms, requirement
+from learnable.data.forms import CORE, Form, poem_forms, requirement
 from learnable.data.records import Prompt
 from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
 from learnable.data.sources.words import TOPICS
@@ -92,4 +92,5 @@ def _pins(form: Form) -> list[dict[str, Any]]:
     return [*named, *({} for _ in named)]
 
 
-POETRY = Family("poetry", tuple(poem_forms()), PoetryKnobs, generate)
+CORE_FORMS = tuple(name for name, form in poem_forms().items() if form.group == CORE)
+POETRY = Family("poetry", CORE_FORMS, PoetryKnobs, generate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from learnable.data.forms import Form
+from learnable.data.forms import Form, span
 from learnable.verifiers.poetry.prosody import reachable_counts
 from learnable.verifiers.poetry.refrains import match_refrains, refrain_groups
 from learnable.verifiers.poetry.rhyme import has_rhymes, match_scheme
@@ -48,7 +48,8 @@ def match_syllables(lines: Sequence[Line], form: Form, expected: int) -> tuple[f
     """
     per_line = form.syllables * expected if len(form.syllables) == 1 else form.syllables
     credits = [
-        syllable_credit(line, count, form.tolerance) for line, count in zip(lines[:expected], per_line, strict=False)
+        syllable_credit(line, span(count)[0], form.tolerance)
+        for line, count in zip(lines[:expected], per_line, strict=False)
     ]
     size = max(expected, len(lines))
     return sum(credits) / size, sum(credit == 1.0 for credit in credits) / size

@@ -1,0 +1,123 @@
+"""One sentence part for each rule of a form beyond its shape, lengths, rhymes and metre."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from learnable.data.forms.counts import say_count, say_counts, span
+from learnable.data.forms.form import Form
+
+
+def say_rules(form: Form) -> list[str]:
+    """Return what to say of each rule that the form has, in a fixed order."""
+    asked = set(form.asked)
+    said = [say(form) for key, say in _SAYINGS.items() if getattr(form, key) and (not asked or key in asked)]
+    return [part for part in said if part]
+
+
+def _carry(form: Form) -> str:
+    return ", ".join(
+        f"rhyme {new} of each later stanza being "
+        + ("that of the line before it" if old == "last" else f"rhyme {old} of the stanza before")
+        for new, old in form.carry
+    )
+
+
+def _repeats(form: Form) -> str:
+    return "repeating lines word for word (stanza.line): " + "; ".join(form.repeats)
+
+
+def _end_words(form: Form) -> str:
+    if all(len(token) > 1 for token in form.end_words):
+        return f"whose lines end, in order, with the words of: {' '.join(form.end_words)}"
+    return f"whose lines end with the same words again in this order: {''.join(form.end_words)}"
+
+
+def _letters(form: Form) -> str:
+    places = {
+        "first": "first letters",
+        "last": "last letters",
+        "spine": "capital letters inside the lines",
+        "end_word": "initials of the last words",
+        "first_word": "first letters",
+    }
+    return "whose " + " and whose ".join(f"{places[place]} spell {text}" for place, text in form.letters)
+
+
+def _total(form: Form) -> str:
+    return "with " + " and ".join(f"{say_count(count)} {what} in all" for what, count in form.total)
+
+
+def _budget(form: Form) -> str:
+    return "with " + " and ".join(
+        f"{say_count(count)} " + ("vowels" if what == "vowels" else f"letters {what!r}") for what, count in form.budget
+    )
+
+
+def _names(form: Form) -> str:
+    names = dict(form.names)
+    kind = {
+        "elements": "a chemical element", "spectrum": "a colour of the rainbow", "numbers": "the number of the line",
+        "time": "a word of time", "absence": "a word of absence",
+    }.get(names["list"], f"a word of {names['list']}")  # fmt: skip
+    again = " (each time another)" if names.get("distinct") else ""
+    return f"each line naming {kind}{again}" + (", in order" if names.get("in_order") else "")
+
+
+def _word_lengths(form: Form) -> str:
+    rule = form.word_lengths
+    if rule and isinstance(rule[0], tuple) and isinstance(rule[0][0], str):
+        named: dict[str, Any] = dict(rule)
+        return f"of words whose lengths leave {named['rest']} when divided by {named['modulo']}"
+    return f"of words of {say_counts(rule)} letters"  # type: ignore[arg-type]
+
+
+def _special(form: Form) -> str:
+    return ", ".join(SPECIAL_SAYINGS[name] for name in form.special)
+
+
+SPECIAL_SAYINGS = {
+    "adjacent_initials_differ": "no line opening with the same letter as the line before",
+    "arithmetic": "each line having as many words as the line before has vowels",
+    "diamante": "a noun, two adjectives, three words in -ing, four nouns, three in -ing, two adjectives, another noun",
+    "disjoint_letters": "each pair of lines sharing no letter",
+    "doubled_last_line": "the last line of each stanza being a phrase said twice",
+    "ovillejo": "the last line being lines 2, 4 and 6 joined",
+    "pythagorean": "the word counts of each three lines being a Pythagorean triple",
+    "rhopalic": "each word one syllable longer than the word before it in the line",
+    "same_end_initial": "the last words of all lines sharing their first letter",
+    "self_referential": "line n saying the number n exactly n times",
+    "unique_words": "no word used twice",
+    "uniform_stanzas": "every stanza having the same number of lines and the same scheme",
+    "person_name": "the first line ending with a person's name",
+}
+_SAYINGS: dict[str, Callable[[Form], str]] = {
+    "carry": _carry,
+    "repeats": _repeats,
+    "end_words": _end_words,
+    "envoi": lambda form: f"the last lines holding all those words, {form.envoi} a line",
+    "radif": lambda _: "the rhymed lines ending in the same word or phrase after the rhyme",
+    "unrhymed": lambda _: "without end rhyme",
+    "runs": lambda form: f"in runs of {say_count(form.runs or 1)} lines on one rhyme",
+    "links": lambda form: "rhyming inside lines (stanza.line@syllable): " + "; ".join(form.links),
+    "template": lambda form: f"stressed {' / '.join(form.template)}",
+    "alliteration": lambda form: f"at least {form.alliteration} words of each line alliterating",
+    "letters": _letters,
+    "total": _total,
+    "stanza_words": lambda form: f"of {say_counts(form.stanza_words)} words a stanza",
+    "budget": _budget,
+    "without": lambda form: f"without the letter {form.without}",
+    "vowel": lambda form: f"with no vowel but {form.vowel}",
+    "contains": lambda form: f"whose lines hold, in order, {', '.join(form.contains)}",
+    "names": _names,
+    "starts": lambda form: f"each line starting with one of the {form.starts}",
+    "ends": lambda form: f"each line ending with {form.ends}",
+    "same_start": lambda form: f"each line opening with the same {form.same_start} words and going on differently",
+    "word_lengths": _word_lengths,
+    "word_syllables": lambda form: f"of words of {say_count(form.word_syllables or 1)} syllable",
+    "palindrome": lambda form: f"each line reading the same backwards by {form.palindrome}",
+    "special": _special,
+    "least_words": lambda form: f"at least {form.least_words} words a line",
+    "least_content": lambda form: f"at least {span(form.least_content)[0]} words in all",
+}
