@@ -62,6 +62,8 @@ class Form(Part):
     opening: Part | None = None
     closing: Part | None = None
     tolerance: int = 0
+    stichic: bool = False
+    even: int = 0
     # Rhymes and returns.
     shared: str = ""
     carry: Pairs = ()
@@ -79,6 +81,8 @@ class Form(Part):
     metre: str = ""
     template: tuple[str, ...] = ()
     alliteration: int = 0
+    caesura: int = 0
+    end_syllables: tuple[Count, ...] = ()
     # Words and letters.
     letters: Pairs = ()
     total: Pairs = ()
