@@ -15,7 +15,7 @@ from learnable.data.forms.word_lists import word_list
 
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (
-    "adjacent_initials_differ", "arithmetic", "diamante", "disjoint_letters", "doubled_last_line", "ovillejo",
+    "adjacent_initials_differ", "arithmetic", "coprime", "diamante", "disjoint_letters", "doubled_last_line", "ovillejo",
     "pythagorean", "rhopalic", "same_end_initial", "self_referential", "unique_words", "uniform_stanzas", "person_name",
 )  # fmt: skip
 SPEC_KEYS = ("lines", "syllables", "tolerance", "schemes")
@@ -142,7 +142,7 @@ def _schemes(value: Any) -> tuple[tuple[str, ...], ...]:
     schemes = tuple(map(parse_scheme, _texts(value)))
     for label in (label for scheme in schemes for label in scheme):
         if not is_label(label):
-            raise ValueError(f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R")
+            raise ValueError(f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement")
     return schemes
 
 
@@ -247,6 +247,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "rhyme": _one_of("full", "assonance", "none"),
     "rentrement": parse_count,
     "repeats": _checked(parse_equality),
+    "same_end": _checked(parse_equality),
     "end_words": _end_words,
     "envoi": _whole,
     "radif": _flag,
