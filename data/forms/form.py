@@ -71,6 +71,7 @@ class Form(Part):
     rhyme: str = "full"
     rentrement: Count = (1, 5)
     repeats: tuple[str, ...] = ()
+    same_end: tuple[str, ...] = ()
     end_words: tuple[str, ...] = ()
     envoi: int = 0
     radif: bool = False

@@ -143,7 +143,7 @@ def _schemes(value: Any) -> tuple[tuple[str, ...], ...]:
     schemes = tuple(map(parse_scheme, _texts(value)))
     for label in (label for scheme in schemes for label in scheme):
         if not is_label(label):
-            raise ValueError(f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R")
+            raise ValueError(f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement")
     return schemes
 
 
@@ -250,6 +250,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "rhyme": _one_of("full", "assonance", "last", "none"),
     "rentrement": parse_count,
     "repeats": _checked(parse_equality),
+    "same_end": _checked(parse_equality),
     "end_words": _end_words,
     "envoi": _whole,
     "radif": _flag,

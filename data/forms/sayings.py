@@ -80,6 +80,7 @@ def _special(form: Form) -> str:
 SPECIAL_SAYINGS = {
     "adjacent_initials_differ": "no line opening with the same letter as the line before",
     "arithmetic": "each line having as many words as the line before has vowels",
+    "coprime": "neighbouring lines having word counts without a common divisor, and never the same count",
     "diamante": "a noun, two adjectives, three words in -ing, four nouns, three in -ing, two adjectives, another noun",
     "disjoint_letters": "each pair of lines sharing no letter",
     "doubled_last_line": "the last line of each stanza being a phrase said twice",

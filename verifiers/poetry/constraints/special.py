@@ -1,0 +1,156 @@
+"""Rules that only one form has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from math import gcd
+
+from learnable.verifiers.poetry.constraints.case import Case, near
+from learnable.verifiers.poetry.prosody import syllable_counts
+
+NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def adjacent_initials_differ(case: Case) -> float:
+    """Share of neighbouring lines that open with different consonants."""
+    first = [line.words[0][0] if line.words else "" for line in case.poem.lines]
+    fits = [one != other and other not in "aeiou" for one, other in pairwise(first)]
+    return (sum(fits) + (first[:1] != [""])) / max(1, case.size)
+
+
+def arithmetic(case: Case) -> float:
+    """Share of lines with as many words as the line before has vowels."""
+    lines = case.poem.lines
+    fits = [
+        near(len(other.words), sum(letter in "aeiou" for letter in one.text.lower())) for one, other in pairwise(lines)
+    ]
+    return sum(fits) / max(1, case.size - 1)
+
+
+def coprime(case: Case) -> float:
+    """Share of neighbouring lines whose word counts differ and have no common divisor."""
+    counts = [len(line.words) for line in case.poem.lines]
+    fits = [one != other and gcd(one, other) == 1 for one, other in pairwise(counts)]
+    return sum(fits) / max(1, case.size - 1)
+
+
+def diamante(case: Case) -> float:
+    """Share of the words of lines 3 and 5 that end in -ing, with different nouns at the ends."""
+    lines = case.lines
+    if len(lines) != 7 or lines[0] is None or lines[6] is None:
+        return 0.0
+    participles = [
+        word.endswith("ing") and len(word) > 4
+        for line in (lines[2], lines[4])
+        for word in (line.words if line else ("", ""))
+    ]
+    return sum(participles) / max(6, len(participles)) if lines[0].words != lines[6].words else 0.0
+
+
+def disjoint_letters(case: Case) -> float:
+    """Mean over pairs of lines of the share of letters that are not shared."""
+    lines = [{letter for letter in line.text.lower() if letter.isalpha()} for line in case.poem.lines]
+    pairs = list(zip(lines[::2], lines[1::2], strict=False))
+    shares = [
+        0.0 if not one or not other else 1.0 - len(one & other) / min(len(one), len(other)) for one, other in pairs
+    ]
+    return sum(shares) / max(1, case.size // 2)
+
+
+def doubled_last_line(case: Case) -> float:
+    """Share of stanzas whose last line is one phrase said twice."""
+    ends, total = [], 0
+    for size in case.plan.stanzas:
+        total += size
+        line = case.lines[total - 1]
+        words = line.words if line else ()
+        half = len(words) // 2
+        ends.append(float(len(words) >= 2 and len(words) % 2 == 0 and words[:half] == words[half:]))
+    return sum(ends) / max(1, len(ends))
+
+
+def ovillejo(case: Case) -> float:
+    """How far line 10 is lines 2, 4 and 6 joined."""
+    lines = [line.words if line else () for line in case.lines]
+    if len(lines) < 10:
+        return 0.0
+    joined = (*lines[1], *lines[3], *lines[5])
+    same = sum(one == other for one, other in zip(joined, lines[9], strict=False))
+    return same / max(1, len(joined), len(lines[9]))
+
+
+def person_name(case: Case) -> float:
+    """Whether line 1 has a capitalised word after its first, or is a name alone."""
+    line = case.poem.lines[0].text.split() if case.poem.lines else []
+    named = [word for word in line if word[:1].isupper() and word.strip(".,;:'\"").isalpha()]
+    return float(len(named) >= 2)
+
+
+def pythagorean(case: Case) -> float:
+    """Share of tercets whose word counts are the sides of a right triangle."""
+    counts = [len(line.words) for line in case.poem.lines]
+    triples = [sorted(counts[index : index + 3]) for index in range(0, len(counts), 3)]
+    fits = [_triple_credit(sides) for sides in triples]
+    return sum(fits) / max(1, len(fits))
+
+
+def rhopalic(case: Case) -> float:
+    """Share of steps inside lines at which the next word is one syllable longer."""
+    fits: list[bool] = []
+    for line in case.poem.lines:
+        steps = [
+            any(count + 1 in syllable_counts(other) for count in syllable_counts(one))
+            for one, other in pairwise(line.words)
+        ]
+        fits += steps or [False]
+    return sum(fits) / max(1, len(fits))
+
+
+def same_end_initial(case: Case) -> float:
+    """Share of lines whose end word, each a new one, begins with the most common initial."""
+    ends = list(dict.fromkeys(line.end for line in case.poem.lines if line.end))
+    common = Counter(end[0] for end in ends).most_common(1)
+    return common[0][1] / case.size if common else 0.0
+
+
+def self_referential(case: Case) -> float:
+    """Share of lines n that say the number n exactly n times."""
+    hits = []
+    for number, line in enumerate(case.poem.lines, 1):
+        said = line.words.count(NUMBERS[number - 1]) if number <= len(NUMBERS) else 0
+        said += sum(token.strip(".,;:!?") == str(number) for token in line.text.split())
+        hits.append(near(said, number))
+    return sum(hits) / case.size
+
+
+def unique_words(case: Case) -> float:
+    """Share of words said once."""
+    counts = Counter(word for line in case.poem.lines for word in line.words)
+    said = counts.total()
+    return sum(count for count in counts.values() if count == 1) / said if said else 0.0
+
+
+def uniform_stanzas(case: Case) -> float:
+    """Share of stanzas (by blank lines) as long as most are; a poem in one block has none to compare."""
+    blocks = case.poem.blocks
+    if len(blocks) < 2:
+        return 0.0
+    return Counter(blocks).most_common(1)[0][1] / len(blocks)
+
+
+def _triple_credit(sides: list[int]) -> float:
+    if len(sides) != 3 or sides[0] < 1:
+        return 0.0
+    a, b, c = sides
+    return 1.0 if a * a + b * b == c * c else max(0.0, 0.8 - abs((a * a + b * b) ** 0.5 - c) / 5)
+
+
+SPECIAL: dict[str, Callable[[Case], float]] = {
+    function.__name__: function
+    for function in (
+        adjacent_initials_differ, arithmetic, coprime, diamante, disjoint_letters, doubled_last_line, ovillejo, person_name,
+        pythagorean, rhopalic, same_end_initial, self_referential, unique_words, uniform_stanzas,
+    )
+}  # fmt: skip
