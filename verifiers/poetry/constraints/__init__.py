@@ -11,6 +11,7 @@ from learnable.verifiers.poetry.constraints import (
     end_words,
     lengths,
     letters,
+    line_shapes,
     returns,
     rhymes,
     sounds,
@@ -59,12 +60,15 @@ def has_rhymes(plan: Plan) -> bool:
 
 
 CONSTRAINTS: dict[str, Constraint] = {
-    "stanzas": Constraint(stanzas.stanzas, lambda form, plan: len(plan.stanzas) > 1, 0.25, 0.5),
+    "stanzas": Constraint(stanzas.stanzas, lambda form, plan: len(plan.stanzas) > 1 and not form.stichic, 0.25, 0.5),
     "syllables": Constraint(lengths.syllables, lambda form, plan: bool(plan.syllables), 2.0, None),
     "words": Constraint(lengths.words, lambda form, plan: bool(plan.words)),
     "characters": Constraint(lengths.characters, lambda form, plan: bool(plan.characters)),
     "metre": Constraint(sounds.metre, _declared("metre"), 1.0, 0.0),
     "template": Constraint(sounds.template, _declared("template"), 2.0, 0.6),
+    "caesura": Constraint(line_shapes.caesura, _declared("caesura"), 1.0, None),
+    "end_syllables": Constraint(line_shapes.end_syllables, _declared("end_syllables"), 1.0, None),
+    "even": Constraint(line_shapes.even, _declared("even"), 1.0, None),
     "rhyme": Constraint(rhymes.rhyme, lambda form, plan: has_rhymes(plan), 2.0, None, varies=True),
     "refrains": Constraint(returns.refrains, lambda form, plan: bool(plan.groups), 1.0, 0.9, varies=True),
     "rentrement": Constraint(returns.rentrement, lambda form, plan: bool(plan.rentrements), 1.0, 1.0, varies=True),

@@ -10,7 +10,7 @@ from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.prosody import pronunciations
-from learnable.verifiers.poetry.rhyme import FULL, repeats, rhyme_credit
+from learnable.verifiers.poetry.rhyme import FULL, NEAR, repeats, rhyme_credit
 
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
 Pair = tuple[int, int, float, bool]  # two lines, how well they rhyme, whether their end words sound the same
@@ -32,9 +32,16 @@ def assonance(first: str, second: str) -> tuple[float, bool]:
     return (FULL, False) if _vowels(first) & _vowels(second) else (credit, False)
 
 
-def heard_pairs(ends: Sequence[str], assonant: bool = False) -> list[Pair]:
+@lru_cache(maxsize=65_536)
+def last_syllable(first: str, second: str) -> tuple[float, bool]:
+    """Return 1 where the last syllables rhyme, stressed or not, as Welsh and Irish verse asks; no word with itself."""
+    credit, same = sound(first, second)
+    return (FULL, False) if credit == NEAR and not same else (credit, same)
+
+
+def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     """Return the pairs of lines whose end words rhyme at all or sound the same: few, whatever the scheme."""
-    hear = assonance if assonant else sound
+    hear = _HEARINGS.get(kind, sound)
     found = []
     for i, j in combinations(range(len(ends)), 2):
         credit, same = hear(ends[i], ends[j])
@@ -61,7 +68,7 @@ def rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
     does not satisfy every class at once. Lines beyond the plan belong to no class.
     """
     plan, size = case.plan, case.plan.size
-    heard = heard_pairs(ends_of(case), case.form.rhyme == "assonance") if heard is None else heard
+    heard = heard_pairs(ends_of(case), case.form.rhyme) if heard is None else heard
     whole = case.form.repeat is None
     credit, strict, stray = 0.0, 0, 0
     for i, j, found, same in heard:
@@ -137,3 +144,6 @@ def _vowels(word: str) -> frozenset[tuple[str, ...]]:
 
 def _f1(hits: float, wanted: int, stray: int) -> float:
     return 2 * hits / (wanted + hits + stray) if wanted else 1.0
+
+
+_HEARINGS = {"assonance": assonance, "last": last_syllable}
