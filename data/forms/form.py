@@ -62,6 +62,8 @@ class Form(Part):
     opening: Part | None = None
     closing: Part | None = None
     tolerance: int = 0
+    pass_tolerance: int = 0
+    stichic: bool = False
     # Rhymes and returns.
     shared: str = ""
     carry: Pairs = ()

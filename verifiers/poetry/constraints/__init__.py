@@ -59,7 +59,7 @@ def has_rhymes(plan: Plan) -> bool:
 
 
 CONSTRAINTS: dict[str, Constraint] = {
-    "stanzas": Constraint(stanzas.stanzas, lambda form, plan: len(plan.stanzas) > 1, 0.25, 0.5),
+    "stanzas": Constraint(stanzas.stanzas, lambda form, plan: len(plan.stanzas) > 1 and not form.stichic, 0.25, 0.5),
     "syllables": Constraint(lengths.syllables, lambda form, plan: bool(plan.syllables), 2.0, None),
     "words": Constraint(lengths.words, lambda form, plan: bool(plan.words)),
     "characters": Constraint(lengths.characters, lambda form, plan: bool(plan.characters)),
