@@ -62,6 +62,7 @@ class Form(Part):
     opening: Part | None = None
     closing: Part | None = None
     tolerance: int = 0
+    pass_tolerance: int = 0
     stichic: bool = False
     even: int = 0
     # Rhymes and returns.

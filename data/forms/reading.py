@@ -16,8 +16,8 @@ from learnable.data.forms.word_lists import word_list
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (
     "adjacent_initials_differ", "arithmetic", "coprime", "diamante", "disjoint_letters", "doubled_last_line", "dunadh",
-    "long_word", "ovillejo", "person_name", "positional", "pythagorean", "rhopalic", "same_end_initial",
-    "self_referential", "uniform_stanzas", "unique_words",
+    "long_word", "often_rhymed", "ovillejo", "person_name", "pindaric", "positional", "pythagorean", "rhopalic",
+    "same_end_initial", "self_referential", "several_stanzas", "uniform_stanzas", "unique_words",
 )  # fmt: skip
 SPEC_KEYS = ("lines", "syllables", "tolerance", "schemes")
 PARAMETERS = ("word", "second_word", "letter", "quote", "number")
@@ -143,7 +143,9 @@ def _schemes(value: Any) -> tuple[tuple[str, ...], ...]:
     schemes = tuple(map(parse_scheme, _texts(value)))
     for label in (label for scheme in schemes for label in scheme):
         if not is_label(label):
-            raise ValueError(f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement")
+            raise ValueError(
+                f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement"
+            )
     return schemes
 
 
@@ -242,6 +244,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "opening": _part,
     "closing": _part,
     "tolerance": _whole,
+    "pass_tolerance": _whole,
     "stichic": _flag,
     "even": _whole,
     "shared": _text,

@@ -97,9 +97,9 @@ def needed_share(form: Form, component: str, lines: int) -> float:
 def required_share(form: Form, lines: int) -> float:
     """Share of a form's lines and rhymes that must be right to pass, by its number of lines.
 
-    Everything up to three lines, and in `Verse`, whose prompt spells each constraint out; .75 up to eight
+    Everything up to three lines, and in `Verse`, whose prompt spells each constraint out; .75 up to six
     lines; .6 beyond.
     """
     if lines <= 3 or form.name == "Verse":
         return 1.0
-    return 0.75 if lines <= 8 else 0.6
+    return 0.75 if lines <= 6 else 0.6

@@ -38,7 +38,7 @@ def check_poetry_spec(spec: Spec) -> None:
     _check_syllables(spec)
     _check_schemes(spec)
     try:
-        _check_agreement(form_of_spec(spec))
+        _check_agreement(form_of_spec(spec), spec)
     except FormKeyError as error:
         raise fault(error.key, spec.get(error.key), str(error)) from error
 
@@ -92,14 +92,14 @@ def _check_schemes(spec: Spec) -> None:
         raise fault("schemes", spec["schemes"], "give rhyme schemes such as 'abab' or 'A1 b A2'")
 
 
-def _check_agreement(form: Form) -> None:
+def _check_agreement(form: Form, spec: Spec) -> None:
     lines = form.part_lines() if form.repeat is not None else form.line_count
     if lines is None and form.name == "Verse" and not form.syllables:
         raise SpecError(f"form {form.name} asks for nothing: add 'lines', 'syllables' or 'schemes' to the spec")
     if len(form.syllables) > 1 and lines is not None and len(form.syllables) != lines:
         raise fault("syllables", list(form.syllables), f"give one number for each of the {lines} lines")
     for scheme in form.schemes:
-        if lines is not None and len(scheme) != lines:
+        if lines is not None and len(scheme) != lines and ("schemes" in spec or len(form.syllables) > 1):
             raise fault("schemes", " ".join(scheme), f"give one label for each of the {lines} lines")
         if not all(map(is_label, scheme)):
             raise fault("schemes", " ".join(scheme), "use letters, x for unrhymed lines, A1 for refrains")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import gcd
 
 from learnable.verifiers.poetry.constraints.case import Case, near
+from learnable.verifiers.poetry.constraints.rhymes import heard_pairs
 from learnable.verifiers.poetry.prosody import syllable_counts
+from learnable.verifiers.poetry.rhyme import FULL
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 
@@ -87,6 +89,13 @@ def long_word(case: Case) -> float:
     return max((near(count, 6) for word in single for count in syllable_counts(word)), default=0.0)
 
 
+def often_rhymed(case: Case) -> float:
+    """Share of lines that rhyme with one of the four lines on either side, of the half that should."""
+    ends = [line.end for line in case.poem.lines]
+    rhymed = {index for i, j, found, _ in heard_pairs(ends) if found == FULL and j - i <= 4 for index in (i, j)}
+    return min(1.0, 2 * len(rhymed) / case.size)
+
+
 def ovillejo(case: Case) -> float:
     """How far line 10 is lines 2, 4 and 6 joined."""
     lines = [line.words if line else () for line in case.lines]
@@ -109,6 +118,23 @@ def positional(case: Case) -> float:
     given = dict(case.form.parameters)
     place, letter = int(given["number"]) - 1, str(given["letter"]).lower()
     return sum(line.text[place : place + 1].lower() == letter for line in case.poem.lines) / case.size
+
+
+def pindaric(case: Case) -> float:
+    """How far each three stanzas are strophe and antistrophe, alike in length and rhyme, and an epode that is not."""
+    triads = len(case.poem.blocks) // 3
+    if not triads or len(case.poem.blocks) % 3:
+        return 0.5 if triads else 0.0
+    ends = list(accumulate(case.poem.blocks, initial=0))
+    stanzas = [_rhyming([line.end for line in case.poem.lines[a:b]]) for a, b in pairwise(ends)]
+    shares = []
+    for strophe, antistrophe, epode in zip(stanzas[::3], stanzas[1::3], stanzas[2::3], strict=True):
+        alike = len(strophe & antistrophe) / max(1, len(strophe | antistrophe))
+        sizes = {len(one) for one in (strophe, antistrophe)}
+        shares.append((alike + (len(sizes) == 1) + (epode != strophe)) / 3)
+    blocks = case.poem.blocks
+    fits = [blocks[index] == blocks[index + 1] > 1 for index in range(0, len(blocks), 3)]
+    return min(sum(shares) / triads, (1 + sum(fits) / triads) / 2)
 
 
 def pythagorean(case: Case) -> float:
@@ -148,6 +174,12 @@ def self_referential(case: Case) -> float:
     return sum(hits) / case.size
 
 
+def several_stanzas(case: Case) -> float:
+    """Whether blank lines part the poem into three stanzas or more that are not all alike."""
+    blocks = case.poem.blocks
+    return min(1.0, len(blocks) / 3) * (1.0 if len(set(blocks)) > 1 else 0.5)
+
+
 def unique_words(case: Case) -> float:
     """Share of words said once."""
     counts = Counter(word for line in case.poem.lines for word in line.words)
@@ -163,6 +195,12 @@ def uniform_stanzas(case: Case) -> float:
     return Counter(blocks).most_common(1)[0][1] / len(blocks)
 
 
+def _rhyming(ends: list[str]) -> set[tuple[int, int]]:
+    """Return the pairs of lines that rhyme, and each line with itself."""
+    pairs = {(i, j) for i, j, found, _ in heard_pairs(ends) if found == FULL}
+    return pairs | {(index, index) for index in range(len(ends))}
+
+
 def _triple_credit(sides: list[int]) -> float:
     if len(sides) != 3 or sides[0] < 1:
         return 0.0
@@ -174,6 +212,7 @@ SPECIAL: dict[str, Callable[[Case], float]] = {
     function.__name__: function
     for function in (
         adjacent_initials_differ, arithmetic, coprime, diamante, disjoint_letters, doubled_last_line, dunadh, long_word,
-        ovillejo, person_name, positional, pythagorean, rhopalic, same_end_initial, self_referential, unique_words, uniform_stanzas,
+        often_rhymed, ovillejo, person_name, pindaric, positional, pythagorean, rhopalic, same_end_initial,
+        self_referential, several_stanzas, uniform_stanzas, unique_words,
     )
 }  # fmt: skip
