@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.filters.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.schedule import Schedule, Wave
 from learnable.flows.collect import Collection
+from learnable.flows.collected import Collected
 from learnable.flows.engines import engine_for
 from learnable.flows.goal import is_endless
 from learnable.flows.owed import Owed, find_runs, redraw_seeds
@@ -135,6 +138,37 @@ class AdaptiveSampling:
         )
         joined = scores.join(asked, on="prompt_id", how="left", maintain_order="left")
         return joined.filter(pl.col("rollout_index") < pl.col("_asked")).drop("_asked")
+
+    def collected(self) -> Collected:
+        """Return what was asked for, scored, and none of the rollouts that the ledger holds besides.
+
+        Later runs give some prompts more. Were they counted, a run that goes on would learn other priors and drifts than
+        it did at first, and take another way.
+        """
+        schedule = self.schedule
+        groups = pl.DataFrame(
+            {
+                "prompt_id": [prompt.prompt_id for prompt in self.prompts],
+                "asked": schedule.asked,
+                "stopped": schedule.stopped,
+                "threshold": schedule.thresholds(),
+            }
+        )
+        scores = self.select(self.collection.finish())
+        certified = len(schedule.certified())
+        return Collected(scores, groups, schedule.beliefs, certified, schedule.gave_up, self.collection.writer.saved)
+
+    @contextmanager
+    def told_when_stopped(self) -> Iterator[None]:
+        """Make of a Ctrl-C an `InterruptedRunError`: finished groups are kept, those in flight are dropped whole."""
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            self.collection.writer.flush()
+            raise InterruptedRunError(
+                f"stopped: {self.collection.writer.saved:,} new rollouts are safe in {self.settings.store}, groups in flight were "
+                "dropped; the same command goes on from there"
+            ) from interrupt
 
     def _plan_before(self, wave: Wave) -> Plan:
         """Foresee what lies ahead as long as a wave that is asked for is not there yet."""

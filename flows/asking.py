@@ -11,7 +11,7 @@ from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.presets import Preset
-from learnable.flows.collected import Collected, collect, told_when_stopped
+from learnable.flows.collected import Collected
 from learnable.flows.run import Run
 from learnable.flows.steps import decide_groups, open_sampling
 
@@ -35,10 +35,10 @@ def ask_again(run: Run, prompts: Sequence[Prompt]) -> Asked:
     Ctrl-C raises `InterruptedRunError`, as in a curation.
     """
     chosen = PromptSet(list(prompts))
-    with open_sampling(run, chosen) as sampling, told_when_stopped(run, sampling):
+    with open_sampling(run, chosen) as sampling, sampling.told_when_stopped():
         sampling.run()
         progress().stage("Scoring the last rollouts")
-        collected = collect(sampling)
+        collected = sampling.collected()
     # One by one: what the preset and a goal for precision ask for, they ask of the whole set.
     effort, preset = replace(run.settings.effort, precision=None), Preset("band", band=run.settings.band)
     alone = replace(run, settings=replace(run.settings, effort=effort, preset=preset))

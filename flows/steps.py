@@ -24,7 +24,7 @@ from learnable.filters.schedule import Schedule, lots
 from learnable.flows.adaptive import AdaptiveSampling
 from learnable.flows.afterwards import sample_afterwards
 from learnable.flows.collect import Collection
-from learnable.flows.collected import Collected, collect, told_when_stopped
+from learnable.flows.collected import Collected
 from learnable.flows.goal import first_limit
 from learnable.flows.run import Run
 from learnable.flows.screening import screen
@@ -72,11 +72,11 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
     with open_sampling(run, prompts) as sampling:
         if sampling.held:
             progress().note(f"{sampling.held:,} rollouts reused from {run.settings.store}")
-        with told_when_stopped(run, sampling):
+        with sampling.told_when_stopped():
             sampling.run()
             sample_afterwards(sampling, run.store)
             progress().stage("Scoring the last rollouts")
-            return collect(sampling)
+            return sampling.collected()
 
 
 @contextmanager
