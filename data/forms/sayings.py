@@ -9,7 +9,6 @@ from learnable.data.forms.counts import say_count, say_counts, span
 from learnable.data.forms.form import Form
 from learnable.data.forms.labels import UNRHYMED
 
-
 LEASTS = ("least_words", "least_content")
 
 
@@ -96,7 +95,11 @@ def _palindrome(form: Form) -> str:
 
 
 def _starts(form: Form) -> str:
-    word = "a question word, or a verb such as is, can or will" if form.starts == "questions" else f"a word of {form.starts}"
+    word = (
+        "a question word, or a verb such as is, can or will"
+        if form.starts == "questions"
+        else f"a word of {form.starts}"
+    )
     return f"each line starting with {word}"
 
 

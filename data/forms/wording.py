@@ -87,7 +87,11 @@ def _say_lengths(form: Part, counts: tuple[Count, ...], what: str) -> str:
         counts = counts[:size]
     common = max(counts, key=counts.count)
     others = [number for number, count in enumerate(counts, 1) if count != common]
-    if len(counts) >= (5 if len(others) == 1 else 9) and 1 <= len(others) <= 2 and len({counts[n - 1] for n in others}) == 1:
+    if (
+        len(counts) >= (5 if len(others) == 1 else 9)
+        and 1 <= len(others) <= 2
+        and len({counts[n - 1] for n in others}) == 1
+    ):
         where = f"line {others[0]}" if len(others) == 1 else f"lines {others[0]} and {others[1]}"
         return f"{say_count(common)} {what} ({where}: {say_count(counts[others[0] - 1])})"
     return f"{say_counts(counts)} {what}"

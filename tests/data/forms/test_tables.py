@@ -58,7 +58,9 @@ def test_no_two_forms_share_a_name() -> None:
     owners: dict[str, str] = {}
     for name, form in poem_forms().items():
         for alias in (name, form.title, *form.aliases):
-            assert owners.setdefault(fold_name(alias), name) == name, f"{alias} is {owners[fold_name(alias)]} and {name}"
+            assert owners.setdefault(fold_name(alias), name) == name, (
+                f"{alias} is {owners[fold_name(alias)]} and {name}"
+            )
 
 
 @pytest.mark.parametrize("name", REWARDS)

@@ -80,7 +80,9 @@ def dunadh(case: Case) -> float:
     if len(words) < 2:
         return 0.0
     first, last = words[0], words[-1]
-    return float(first == last or (len(first) > 1 and last.endswith(first)) or (len(last) > 1 and first.startswith(last)))
+    return float(
+        first == last or (len(first) > 1 and last.endswith(first)) or (len(last) > 1 and first.startswith(last))
+    )
 
 
 def long_word(case: Case) -> float:
