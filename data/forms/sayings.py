@@ -7,6 +7,7 @@ from typing import Any
 
 from learnable.data.forms.counts import say_count, say_counts, span
 from learnable.data.forms.form import Form
+from learnable.data.forms.labels import say_scheme
 
 
 def say_rules(form: Form) -> list[str]:
@@ -31,7 +32,13 @@ def _repeats(form: Form) -> str:
 def _end_words(form: Form) -> str:
     if all(len(token) > 1 for token in form.end_words):
         return f"whose lines end, in order, with the words of: {' '.join(form.end_words)}"
-    return f"whose lines end with the same words again in this order: {''.join(form.end_words)}"
+    order = say_scheme(form.end_words, _covered(form)).replace("/", " ")
+    return f"whose lines end with the same words again in this order: {order}"
+
+
+def _covered(form: Form) -> tuple[int, ...]:
+    """Return the stanzas that the end words fill."""
+    return next((s for s in (form.stanzas, form.stanzas[:-1]) if sum(s) == len(form.end_words)), ())
 
 
 def _letters(form: Form) -> str:
@@ -105,7 +112,7 @@ _SAYINGS: dict[str, Callable[[Form], str]] = {
     "unrhymed": lambda _: "without end rhyme",
     "runs": lambda form: f"in runs of {say_count(form.runs or 1)} lines on one rhyme",
     "links": lambda form: "rhyming inside lines (stanza.line@syllable): " + "; ".join(form.links),
-    "template": lambda form: f"stressed {' / '.join(form.template)}",
+    "template": lambda form: f"stressed {' / '.join(form.template)} (- stressed, u unstressed, x either)",
     "alliteration": lambda form: f"at least {form.alliteration} words of each line alliterating",
     "letters": _letters,
     "total": _total,

@@ -77,7 +77,9 @@ def _rhymes(form: Form) -> str:
     """Say the schemes a poem may follow."""
     if not form.schemes or not _asks(form, "rhyme") or all(_silent(scheme) for scheme in form.schemes[:1]):
         return ""
-    said = "rhyming " + " or ".join(say_scheme(scheme) for scheme in form.schemes)
+    breaks = () if form.group == "core" else form.stanzas
+    alike = [scheme for scheme in form.schemes if len(scheme) == len(form.schemes[0])]
+    said = "rhyming " + " or ".join(say_scheme(scheme, breaks) for scheme in alike)
     return said + (" in each stanza" if form.repeat is not None and form.repeat_default > 1 else "")
 
 
