@@ -59,7 +59,7 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
     strange = sum(line.strange for line in lines)
     tokens = sum(len(line.words) for line in lines) + strange
     vocabulary, variety = set(words), _expected_variety(len(words))
-    return (
+    value: float = (
         _ramp(sum(map(is_known, words)) / len(words), 0.4, 0.8)
         * _ramp(sum(map(_sense, distinct)) / len(distinct), 0.7, 1.0)
         * _ramp(len(distinct) / max(1, len(lines) - refrain_returns), 0.3, 0.9)
@@ -68,8 +68,8 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
         * _ramp(len(vocabulary - FUNCTION_WORDS) / _expected_content(len(words)), 0.2, 1.0)
         * _ramp(sum(map(len, words)) / len(words), 1.5, 2.5)
         * _ramp(1 - echo(words, prompt), 0.3, 0.7)
-        * (not _REFUSAL.match(" ".join(distinct[0])))
     )
+    return 0.0 if _REFUSAL.match(" ".join(distinct[0])) else value
 
 
 @lru_cache(maxsize=65_536)

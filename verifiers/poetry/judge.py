@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from learnable.data.forms import Form
 from learnable.data.forms.plan import Plan, plans
-from learnable.verifiers.poetry.alignment import Slots, align
 from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
 from learnable.verifiers.poetry.constraints.rhymes import Pair, ends_of, heard_pairs, rhyme
+from learnable.verifiers.poetry.placement import Slots, align
 from learnable.verifiers.poetry.poem import Poem
 
 LINES_WEIGHT = 1.0
