@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 Scheme = tuple[str, ...]
 UNRHYMED = "x"
@@ -67,6 +68,15 @@ def has_rhymes(scheme: Sequence[str]) -> bool:
     return any(name != UNRHYMED and classes.count(name) > 1 for name in classes)
 
 
-def say_scheme(scheme: Sequence[str]) -> str:
-    """Write a scheme as a prompt names it: `aabba`, or `A1 b A2` where labels have two characters."""
-    return (" " if any(len(label) > 1 for label in scheme) else "").join(scheme)
+def say_scheme(scheme: Sequence[str], stanzas: Sequence[int] = ()) -> str:
+    """Write a scheme as a prompt names it, stanza breaks as `/` where they are given.
+
+    >>> say_scheme(("a", "a", "b")), say_scheme(("A1", "b", "A1"), (2, 1))
+    ('aab', 'A1 b / A1')
+    """
+    spaced = any(len(label) > 1 for label in scheme)
+    if sum(stanzas) != len(scheme):
+        stanzas = (len(scheme),)
+    starts = [sum(stanzas[:number]) for number in range(len(stanzas) + 1)]
+    parts = [(" " if spaced else "").join(scheme[a:b]) for a, b in pairwise(starts)]
+    return (" / " if spaced else "/").join(parts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from learnable.data.forms.counts import say_count, say_counts, span
 from learnable.data.forms.form import Form
-from learnable.data.forms.labels import UNRHYMED
+from learnable.data.forms.labels import UNRHYMED, say_scheme
 
 LEASTS = ("least_words", "least_content")
 
@@ -42,7 +42,13 @@ def _repeats(form: Form) -> str:
 def _end_words(form: Form) -> str:
     if all(len(token) > 1 for token in form.end_words):
         return f"whose lines end, in order, with the words of: {' '.join(form.end_words)}"
-    return f"whose lines end with the same words again in this order: {''.join(form.end_words)}"
+    order = say_scheme(form.end_words, _covered(form)).replace("/", " ")
+    return f"whose lines end with the same words again in this order: {order}"
+
+
+def _covered(form: Form) -> tuple[int, ...]:
+    """Return the stanzas that the end words fill."""
+    return next((s for s in (form.stanzas, form.stanzas[:-1]) if sum(s) == len(form.end_words)), ())
 
 
 def _letters(form: Form) -> str:
@@ -164,7 +170,7 @@ _SAYINGS: dict[str, Callable[[Form], str]] = {
     "unrhymed": lambda _: "without end rhyme",
     "runs": lambda form: f"in runs of {say_count(form.runs or 1)} lines on one rhyme",
     "links": lambda form: "rhyming inside lines (stanza.line@syllable): " + "; ".join(form.links),
-    "template": lambda form: f"with the stresses {' / '.join(form.template)} (- stressed, u not, x either)",
+    "template": lambda form: f"with the stresses {' / '.join(form.template)} (- stressed, u unstressed, x either)",
     "caesura": lambda form: f"a word ending at syllable {form.caesura} of each line",
     "end_syllables": _end_syllables,
     "even": lambda _: "all lines of like length",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
-
 from learnable.data.forms.counts import Count, say_count, say_counts, span
 from learnable.data.forms.form import Form, Part
 from learnable.data.forms.labels import UNRHYMED, Scheme, is_refrain, is_rentrement, say_scheme
@@ -101,18 +99,11 @@ def _rhymes(form: Form) -> str:
     """Say the schemes a poem may follow."""
     if not form.schemes or not _asks(form, "rhyme") or _silent(form.schemes[0]) or form.part_lines() == 1:
         return ""
-    said = "rhyming " + " or ".join(_say_scheme(form, scheme) for scheme in form.schemes)
+    breaks = () if form.group == CORE else form.stanzas
+    alike = [scheme for scheme in form.schemes if len(scheme) == len(form.schemes[0])]
+    said = "rhyming " + " or ".join(say_scheme(scheme, breaks) for scheme in alike)
     again = form.repeat is not None and form.repeat_default > 1
     return said + (f" in each {_unit(form)}" if again else "")
-
-
-def _say_scheme(form: Form, scheme: Scheme) -> str:
-    """Write a scheme with its stanzas apart; the bundled policy's forms keep theirs unbroken."""
-    if form.group == CORE or len(form.stanzas) < 2 or sum(form.stanzas) != len(scheme):
-        return say_scheme(scheme)
-    between = " " if any(len(label) > 1 for label in scheme) else ""
-    stanzas = pairwise(accumulate(form.stanzas, initial=0))
-    return (" / " if between else " ").join(between.join(scheme[start:end]) for start, end in stanzas)
 
 
 def _unit(form: Form) -> str:

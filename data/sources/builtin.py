@@ -55,6 +55,12 @@ def _refuse_themes(names: Sequence[str], own: Mapping[str, Form]) -> None:
             raise LearnableError(f"form {form.name} ({form.title}) is no reward: {form.why}")
 
 
+def known_forms(family: Family) -> tuple[str, ...]:
+    """Return the forms of a family that users may name: those drawn by default, and for poetry every other one."""
+    more = poem_forms() if family.name == POETRY.name else ()
+    return tuple(dict.fromkeys([*family.forms, *more]))
+
+
 def find_family(name: str) -> Family:
     """Return the family called `name`. Raises `UnknownNameError` with the nearest names."""
     by_fold = {fold_name(known): family for known, family in _KNOWN.items()}

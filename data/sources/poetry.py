@@ -24,7 +24,7 @@ VERSE_LINES = range(1, 9)
 VERSE_SYLLABLES = (4, 5, 6, 8)
 VERSE_RHYMES = ("", "couplets", "alternate", "same")
 RHYMED_LINES = {"couplets": (2, 4, 6, 8), "alternate": (4, 8), "same": (2, 3)}
-MOST_SCHEMES = 6  # a prompt names one of several schemes where there are no more than this
+MOST_SCHEMES = 12  # a prompt names one of several schemes where there are no more than this
 # Values of parameters that prompts ask for.
 PARAMETER_VALUES: Mapping[str, Sequence[Any]] = {
     "word": SPELLED_WORDS,
@@ -98,7 +98,7 @@ def make_prompt(form: Form, topic: str, template: str, pins: Mapping[str, Any]) 
     asked = form.constrained(pins)
     title = form.title
     text = template.format(
-        a="an" if title[0].lower() in "aeio" else "a",
+        a="an" if title.lower().startswith(("a", "e", "i", "o", "hour")) else "a",
         title=title,
         topic=topic,
         requirement=requirement(asked),
@@ -148,7 +148,7 @@ def _all_pins(form: Form, knobs: PoetryKnobs) -> list[dict[str, Any]]:
     """Return what prompts of any form may pin: a scheme, a length, parameters."""
     schemes: list[dict[str, Any]] = [{}]
     if 1 < len(form.schemes) <= MOST_SCHEMES and len({len(scheme) for scheme in form.schemes}) == 1:
-        schemes = [{"schemes": [say_scheme(scheme)]} for scheme in form.schemes]
+        schemes = [{"schemes": [say_scheme(scheme, form.stanzas)]} for scheme in form.schemes]
     return [scheme | length | given for scheme, length, given in product(schemes, _lengths(form, knobs), _given(form))]
 
 

@@ -48,8 +48,8 @@ class Said(Protocol):
 def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") -> float:
     """Return the product of the ramps, for a poem in which `refrain_returns` lines repeat on purpose.
 
-    Share of words the dictionary knows (a single letter other than a, i, o is no word); share of lines that are not
-    copies; share of distinct words among the distinct lines; share of tokens that are words; distinct words beyond those
+    Share of words the dictionary knows (a single letter other than a, i, o is no word), in all and in each line, of which
+    a third must be known; share of lines that are not copies; share of distinct words among the distinct lines; share of tokens that are words; distinct words beyond those
     of grammar; letters a token; share of the poem that is not taken from the prompt. A refusal is no poem.
     """
     distinct = list(dict.fromkeys(line.words for line in lines))
@@ -58,23 +58,29 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
         return 0.0
     strange = sum(line.strange for line in lines)
     tokens = sum(len(line.words) for line in lines) + strange
-    vocabulary = set(words)
-    return (
+    vocabulary, variety = set(words), _expected_variety(len(words))
+    value: float = (
         _ramp(sum(map(is_known, words)) / len(words), 0.4, 0.8)
+        * _ramp(sum(map(_sense, distinct)) / len(distinct), 0.7, 1.0)
         * _ramp(len(distinct) / max(1, len(lines) - refrain_returns), 0.3, 0.9)
-        * _ramp(len(vocabulary) / len(words), 0.2, _expected_variety(len(words)))
+        * _ramp(len(vocabulary) / len(words), 0.5 * variety, variety)
         * _ramp(1 - strange / tokens, 0.5, 1.0)
         * _ramp(len(vocabulary - FUNCTION_WORDS) / _expected_content(len(words)), 0.2, 1.0)
         * _ramp(sum(map(len, words)) / len(words), 1.5, 2.5)
         * _ramp(1 - echo(words, prompt), 0.3, 0.7)
-        * (not _REFUSAL.match(" ".join(distinct[0])))
     )
+    return 0.0 if _REFUSAL.match(" ".join(distinct[0])) else value
 
 
 @lru_cache(maxsize=65_536)
 def is_known(word: str) -> bool:
     """Whether the dictionary has the word and it is more than a letter's name."""
     return bool(pronunciations(word)) and (len(word) > 1 or word in _REAL_LETTERS)
+
+
+def _sense(words: tuple[str, ...]) -> float:
+    """Return 1 for a line a third of whose words the dictionary has, and less below."""
+    return min(1.0, 3 * sum(map(is_known, words)) / len(words)) if words else 0.0
 
 
 def echo(words: Sequence[str], prompt: str) -> float:
@@ -96,12 +102,11 @@ def _runs(prompt: str) -> frozenset[tuple[str, ...]]:
 
 
 def _expected_variety(words: int) -> float:
-    """Share of distinct words that ordinary verse of this length exceeds: .5 for a haiku, .4 at 100 words, .28 at 1,000.
+    """Share of distinct words that ordinary verse of this length exceeds: .5 for a haiku, .4 at 100 words.
 
-    Vocabulary grows slower than a text (Heaps 1978): of human poems one in a hundred falls below .56 at 100 words and .34
-    at 1,200, and end words that return in every stanza take off more.
+    Beyond 200 words it falls as vocabulary grows slower than text (Heaps' law, exponent .7).
     """
-    return max(0.4, 0.5 - 0.1 * max(0, words - 20) / 80) * (100 / max(words, 100)) ** 0.15
+    return max(0.4, 0.5 - 0.1 * max(0, words - 20) / 80) * min(1.0, 200 / max(1, words)) ** 0.3
 
 
 def _expected_content(words: int) -> float:

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 from learnable.data.forms import Form
 from learnable.data.forms.plan import Plan, plans
-from learnable.verifiers.poetry.alignment import Slots, align
 from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
 from learnable.verifiers.poetry.constraints.rhymes import Pair, ends_of, heard_pairs, rhyme
+from learnable.verifiers.poetry.placement import Slots, align
 from learnable.verifiers.poetry.poem import Poem
 
 LINES_WEIGHT = 1.0
 TOPIC_WEIGHT = 0.5
+# A bare list of what a form looks for is no poem, however well it fits: what asks for more words multiplies.
+FACTORS = frozenset(["least_words", "least_content"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,16 @@ class Judgement:
     strict: dict[str, float]
 
     def mean(self) -> float:
-        """Return the weighted mean of the smooth components."""
-        weights = {name: weight_of(name) for name in self.smooth}
-        return sum(weights[name] * value for name, value in self.smooth.items()) / sum(weights.values())
+        """Return the weighted mean of the smooth components, times those that are `FACTORS`."""
+        total = weight = 0.0
+        factor = 1.0
+        for name, value in self.smooth.items():
+            if name in FACTORS:
+                factor *= value
+            else:
+                total += weight_of(name) * value
+                weight += weight_of(name)
+        return factor * total / weight
 
 
 @dataclass

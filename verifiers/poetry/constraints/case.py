@@ -8,7 +8,7 @@ from functools import cached_property
 
 from learnable.data.forms import Count, Form, span
 from learnable.data.forms.plan import Plan
-from learnable.verifiers.poetry.alignment import Slots
+from learnable.verifiers.poetry.placement import Slots
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 
 Result = tuple[float, float]  # the smooth share, for the reward, and the strict one, for the pass; both in [0, 1]
