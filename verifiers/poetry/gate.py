@@ -79,8 +79,13 @@ def is_known(word: str) -> bool:
 
 
 def _sense(words: tuple[str, ...]) -> float:
-    """Return 1 for a line a third of whose words the dictionary has, and less below."""
-    return min(1.0, 3 * sum(map(is_known, words)) / len(words)) if words else 0.0
+    """Return 1 for a line a third of whose words the dictionary has, and less below.
+
+    One or two rare words may well be a line: "Dahlias", or the "Higgledy-piggledy" that opens a double dactyl.
+    """
+    if len(words) < 3:
+        return float(bool(words))
+    return min(1.0, 3 * sum(map(is_known, words)) / len(words))
 
 
 def echo(words: Sequence[str], prompt: str) -> float:

@@ -231,20 +231,9 @@ def _put(slots: list[str | None], place: int, word: str) -> int:
 def _lengths(builder: Builder) -> None:
     """Set syllables, words and characters, from each line's own count or the poem's total."""
     form, plan, needs = builder.form, builder.plan, builder.needs
-    totals = dict(form.total)
     for index, need in enumerate(needs):
         for name in ("syllables", "words", "characters"):
-            column = getattr(plan, name)
-            if column and column[index] is not None:
-                low, high = span(column[index])
-                least = high * 3 // 4 if low == 0 else low + 2 if high > low + 6 else low
-                if name in totals:
-                    least = -(-span(totals[name])[0] // plan.size)
-                setattr(need, name, min(high, max(low, least)))
-            elif name in totals:
-                low, high = span(totals[name])
-                share, left = divmod(low + (high > low), plan.size)
-                setattr(need, name, share + (index < left))
+            setattr(need, name, _length_of(builder, name, index))
         if form.stanza_words:
             need.words = span(form.stanza_words[index % len(form.stanza_words)])[0]
         if "vowels" in dict(form.budget) and need.words is None:
@@ -252,6 +241,21 @@ def _lengths(builder: Builder) -> None:
             need.words = share + (index < left)
         if form.least_words and need.words is None and need.syllables is None:
             need.words = max(6, form.least_words + 2)
+
+
+def _length_of(builder: Builder, name: str, index: int) -> int | None:
+    """Return how long a line shall be: near the least that its own count allows, or its share of the poem's total."""
+    plan, totals = builder.plan, dict(builder.form.total)
+    column, share = getattr(plan, name), 0
+    if name in totals:
+        low, high = span(totals[name])
+        each, left = divmod(low + (high > low), plan.size)
+        share = each + (index < left)
+    if not column or column[index] is None:
+        return share or None
+    low, high = span(column[index])
+    least = high * 3 // 4 if low == 0 else low + 2 if high > low + 6 else low
+    return min(high, max(low, share or least))
 
 
 def _sounds(builder: Builder) -> None:
@@ -450,14 +454,19 @@ def _finished(form: Form, lines: list[str]) -> list[str]:
     return lines
 
 
-def _spine_texts(form: Form) -> list[tuple[str, str]]:
+def _spine_texts(form: Form) -> list[tuple[str, str, str]]:
+    """Return for each line the letter that must not stand before its capital, the capital, and what must not follow."""
     text = dict(form.letters)["spine"].lower()
-    return [(text[index], text[index + 1 : index + 2]) for index in range(len(text))]
+    return [(text[index] if index else "", text[index], text[index + 1 : index + 2]) for index in range(len(text))]
 
 
-def _spine(line: str, letters: tuple[str, str]) -> str:
-    letter, following = letters
-    words = [word for word in line.split() if not following or following not in word]
-    inside = next(word for word in many_words() if letter in word[1:-1] and (not following or following not in word))
+def _spine(line: str, letters: tuple[str, str, str]) -> str:
+    before, letter, following = letters
+    words = [word for word in line.split() if not set(word) & {before, following}]
+    inside = next(
+        word
+        for word in many_words()
+        if letter in word[1:-1] and word[0] != letter and (not following or following not in word)
+    )
     place = inside.index(letter, 1)
     return " ".join([*words[:3], inside[:place] + letter.upper() + inside[place + 1 :], *words[3:]])

@@ -41,7 +41,10 @@ def finish(builder: Builder, lines: list[str]) -> list[str]:
         words += reversed(words)
         return [" ".join(words[start : start + 4]) for start in range(0, 16, 4)]
     if form.word_lengths and not isinstance(form.word_lengths[0], tuple):
-        return [" ".join(builder.pick([w for w in many_words() if len(w) == n] or ["a"]) for n in form.word_lengths)]
+        words = [
+            builder.pick([word for word in many_words() if len(word) == span(n)[0]] or ["a"]) for n in form.word_lengths
+        ]
+        return [" ".join(words[start : start + 3]) for start in range(0, len(words), 3)]
     for what, wanted in form.budget:
         if what != "vowels":
             lines = _with_letters(builder, lines, what, span(wanted)[0])
