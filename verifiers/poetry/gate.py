@@ -106,7 +106,8 @@ def _expected_variety(words: int) -> float:
 
     Beyond 200 words it falls as vocabulary grows slower than text (Heaps' law, exponent .7).
     """
-    return max(0.4, 0.5 - 0.1 * max(0, words - 20) / 80) * min(1.0, 200 / max(1, words)) ** 0.3
+    short = max(0.4, 0.5 - 0.1 * max(0, words - 20) / 80)
+    return short * float(min(1.0, 200 / max(1, words)) ** 0.3)
 
 
 def _expected_content(words: int) -> float:

@@ -13,23 +13,30 @@ from learnable.verifiers.poetry.prosody import pronunciations
 from learnable.verifiers.poetry.rhyme import FULL, repeats, rhyme_credit
 
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
-Pair = tuple[int, int, float, bool]  # two lines, how well they rhyme, whether their end words sound the same
+Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same
+Pair = tuple[int, int, float, float, bool]  # two lines, and what is heard between their ends
+LEAST_FOR_PASS = 0.5  # verse rhymes to the eye, and on syllables that only the metre stresses; slant is below
 
 
 @lru_cache(maxsize=262_144)
-def sound(first: str, second: str) -> tuple[float, bool]:
-    """Return how well two words rhyme, and whether they are the same to the ear."""
+def sound(first: str, second: str) -> Heard:
+    """Return what is heard between two words.
+
+    For a pass an imperfect rhyme counts as far as it earns, if the dictionary has both words: what seems to rhyme with a
+    word that nobody knows does not count.
+    """
     credit = rhyme_credit(first, second)
-    return credit, credit < FULL and repeats(first, second)
+    counts = credit == FULL or (credit >= LEAST_FOR_PASS and bool(pronunciations(first) and pronunciations(second)))
+    return credit, credit * counts, credit < FULL and repeats(first, second)
 
 
 @lru_cache(maxsize=65_536)
-def assonance(first: str, second: str) -> tuple[float, bool]:
+def assonance(first: str, second: str) -> Heard:
     """Return 1 where the vowels from the last stressed one on agree, as Spanish verse asks; no word with itself."""
-    credit, same = sound(first, second)
-    if same or credit == FULL or not first or not second:
-        return credit, same
-    return (FULL, False) if _vowels(first) & _vowels(second) else (credit, False)
+    heard = sound(first, second)
+    if heard[2] or heard[0] == FULL or not first or not second:
+        return heard
+    return (FULL, FULL, False) if _vowels(first) & _vowels(second) else heard
 
 
 def heard_pairs(ends: Sequence[str], assonant: bool = False) -> list[Pair]:
@@ -37,9 +44,9 @@ def heard_pairs(ends: Sequence[str], assonant: bool = False) -> list[Pair]:
     hear = assonance if assonant else sound
     found = []
     for i, j in combinations(range(len(ends)), 2):
-        credit, same = hear(ends[i], ends[j])
-        if credit or same:
-            found.append((i, j, credit, same))
+        heard = hear(ends[i], ends[j])
+        if heard[0] or heard[2]:
+            found.append((i, j, *heard))
     return found
 
 
@@ -55,32 +62,33 @@ def ends_of(case: Case) -> list[str]:
 
 
 def rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
-    """Compare the pairs heard with those the plan asks for (F1), smoothly and counting full rhymes only.
+    """Compare the pairs heard with those the plan asks for (F1), smoothly and by what counts for a pass.
 
     A full rhyme or a repetition between classes is a rhyme found where there should be none, so one rhyme throughout
-    does not satisfy every class at once. Lines beyond the plan belong to no class.
+    does not satisfy every class at once; for the pass a lesser rhyme is one too, as far as it would count. Lines beyond the plan belong to no class.
     """
     plan, size = case.plan, case.plan.size
     heard = heard_pairs(ends_of(case), case.form.rhyme == "assonance") if heard is None else heard
     whole = case.form.repeat is None
-    credit, strict, stray = 0.0, 0, 0
-    for i, j, found, same in heard:
+    credit = strict = stray = strict_stray = 0.0
+    for i, j, found, counts, same in heard:
         if (i, j) in plan.grouped:
             continue
         if j < size and plan.classes[i] == plan.classes[j] != NO_RHYME:
-            found = FULL if (i, j) in plan.excused else found
-            credit += found
-            strict += found == FULL
-        elif found == FULL or same:
-            stray += whole or j >= size or j - i <= WINDOW or plan.stanza_of[i] == plan.stanza_of[j]
+            excused = (i, j) in plan.excused
+            credit += FULL if excused else found
+            strict += FULL if excused else counts
+        elif whole or j >= size or j - i <= WINDOW or plan.stanza_of[i] == plan.stanza_of[j]:
+            stray += found == FULL or same
+            strict_stray += FULL if same else counts
     share = size / case.size
-    return share * _f1(credit, plan.wanted, stray), share * _f1(strict, plan.wanted, stray)
+    return share * _f1(credit, plan.wanted, stray), share * _f1(strict, plan.wanted, strict_stray)
 
 
 def unrhymed(case: Case) -> Result:
     """Share of lines that rhyme with none of the three lines before them."""
     ends = ends_of(case)
-    rhymed = {j for i, j, found, same in heard_pairs(ends) if j - i <= 3 and (found == FULL or same)}
+    rhymed = {j for i, j, found, _, same in heard_pairs(ends) if j - i <= 3 and (found == FULL or same)}
     share = max(0.0, 1 - 2 * len(rhymed) / max(1, len(ends)))
     return share, share
 
