@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
@@ -15,6 +15,7 @@ from learnable.verifiers.poetry.rhyme import FULL, repeats, rhyme_credit
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
 Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same
 Pair = tuple[int, int, float, float, bool]  # two lines, and what is heard between their ends
+MOST_ENDS, NEAR_ENOUGH = 200, 40  # in longer poems only lines at most so far apart are compared
 LEAST_FOR_PASS = 0.5  # verse rhymes to the eye, and on syllables that only the metre stresses; slant is below
 
 
@@ -43,7 +44,8 @@ def heard_pairs(ends: Sequence[str], assonant: bool = False) -> list[Pair]:
     """Return the pairs of lines whose end words rhyme at all or sound the same: few, whatever the scheme."""
     hear = assonance if assonant else sound
     found = []
-    for i, j in combinations(range(len(ends)), 2):
+    far = len(ends) if len(ends) <= MOST_ENDS else NEAR_ENOUGH
+    for i, j in ((i, j) for i in range(len(ends)) for j in range(i + 1, min(i + 1 + far, len(ends)))):
         heard = hear(ends[i], ends[j])
         if heard[0] or heard[2]:
             found.append((i, j, *heard))
@@ -143,5 +145,5 @@ def _vowels(word: str) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
-def _f1(hits: float, wanted: int, stray: int) -> float:
+def _f1(hits: float, wanted: int, stray: float) -> float:
     return 2 * hits / (wanted + hits + stray) if wanted else 1.0
