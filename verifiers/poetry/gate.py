@@ -60,7 +60,7 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
     tokens = sum(len(line.words) for line in lines) + strange
     vocabulary, variety = set(words), _expected_variety(len(words))
     value: float = (
-        _ramp(sum(map(is_known, words)) / len(words), 0.4, 0.8)
+        _ramp(sum(map(is_known, words)) / len(words), 0.35, 0.7)
         * _ramp(sum(map(_sense, distinct)) / len(distinct), 0.7, 1.0)
         * _ramp(len(distinct) / max(1, len(lines) - refrain_returns), 0.3, 0.9)
         * _ramp(len(vocabulary) / len(words), 0.5 * variety, variety)
@@ -111,7 +111,8 @@ def _expected_variety(words: int) -> float:
 
     Beyond 200 words it falls as vocabulary grows slower than text (Heaps' law, exponent .7).
     """
-    return max(0.4, 0.5 - 0.1 * max(0, words - 20) / 80) * min(1.0, 200 / max(1, words)) ** 0.3
+    short = max(0.4, 0.5 - 0.1 * max(0, words - 20) / 80)
+    return short * float(min(1.0, 200 / max(1, words)) ** 0.3)
 
 
 def _expected_content(words: int) -> float:

@@ -14,7 +14,8 @@ from learnable.data.forms.plan import NO_RHYME, Plan
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 from learnable.verifiers.poetry.rhyme import rhyme_credit
 
-MOST_CELLS = 20_000  # more than a sestina against twice its lines; beyond, lines stand in order
+# Larger tables are not worth their time: lines then stand in order. A poem that is nearly of the right length is.
+MOST_CELLS, FAR_OFF_CELLS, NEARLY = 20_000, 3_000, 8
 
 Slots = tuple[int | None, ...]
 
@@ -25,7 +26,7 @@ def align(poem: Poem, plan: Plan) -> Slots:
     if expected == actual:
         return tuple(range(actual))
     width = min(actual, 2 * expected + 16)
-    if expected * width > MOST_CELLS:
+    if expected * width > (MOST_CELLS if abs(expected - actual) <= NEARLY else FAR_OFF_CELLS):
         return tuple(index if index < actual else None for index in range(expected))
     return _trace(_table(_gains(poem, plan, width)), expected, width)
 

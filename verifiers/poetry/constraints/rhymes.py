@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
@@ -13,23 +13,31 @@ from learnable.verifiers.poetry.prosody import pronunciations
 from learnable.verifiers.poetry.rhyme import FULL, NEAR, repeats, rhyme_credit
 
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
-Pair = tuple[int, int, float, bool]  # two lines, how well they rhyme, whether their end words sound the same
+Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same
+Pair = tuple[int, int, float, float, bool]  # two lines, and what is heard between their ends
+MOST_ENDS, NEAR_ENOUGH = 200, 40  # in longer poems only lines at most so far apart are compared
+LEAST_FOR_PASS = 0.5  # verse rhymes to the eye, and on syllables that only the metre stresses; slant is below
 
 
 @lru_cache(maxsize=262_144)
-def sound(first: str, second: str) -> tuple[float, bool]:
-    """Return how well two words rhyme, and whether they are the same to the ear."""
+def sound(first: str, second: str) -> Heard:
+    """Return what is heard between two words.
+
+    For a pass an imperfect rhyme counts as far as it earns, if the dictionary has both words: what seems to rhyme with a
+    word that nobody knows does not count.
+    """
     credit = rhyme_credit(first, second)
-    return credit, credit < FULL and repeats(first, second)
+    counts = credit == FULL or (credit >= LEAST_FOR_PASS and bool(pronunciations(first) and pronunciations(second)))
+    return credit, credit * counts, credit < FULL and repeats(first, second)
 
 
 @lru_cache(maxsize=65_536)
-def assonance(first: str, second: str) -> tuple[float, bool]:
+def assonance(first: str, second: str) -> Heard:
     """Return 1 where the vowels from the last stressed one on agree, as Spanish verse asks; no word with itself."""
-    credit, same = sound(first, second)
-    if same or credit == FULL or not first or not second:
-        return credit, same
-    return (FULL, False) if _vowels(first) & _vowels(second) else (credit, False)
+    heard = sound(first, second)
+    if heard[2] or heard[0] == FULL or not first or not second:
+        return heard
+    return (FULL, FULL, False) if _vowels(first) & _vowels(second) else heard
 
 
 @lru_cache(maxsize=65_536)
@@ -43,10 +51,11 @@ def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     """Return the pairs of lines whose end words rhyme at all or sound the same: few, whatever the scheme."""
     hear = _HEARINGS.get(kind, sound)
     found = []
-    for i, j in combinations(range(len(ends)), 2):
-        credit, same = hear(ends[i], ends[j])
-        if credit or same:
-            found.append((i, j, credit, same))
+    far = len(ends) if len(ends) <= MOST_ENDS else NEAR_ENOUGH
+    for i, j in ((i, j) for i in range(len(ends)) for j in range(i + 1, min(i + 1 + far, len(ends)))):
+        heard = hear(ends[i], ends[j])
+        if heard[0] or heard[2]:
+            found.append((i, j, *heard))
     return found
 
 
@@ -62,32 +71,33 @@ def ends_of(case: Case) -> list[str]:
 
 
 def rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
-    """Compare the pairs heard with those the plan asks for (F1), smoothly and counting full rhymes only.
+    """Compare the pairs heard with those the plan asks for (F1), smoothly and by what counts for a pass.
 
     A full rhyme or a repetition between classes is a rhyme found where there should be none, so one rhyme throughout
-    does not satisfy every class at once. Lines beyond the plan belong to no class.
+    does not satisfy every class at once; for the pass a lesser rhyme is one too, as far as it would count. Lines beyond the plan belong to no class.
     """
     plan, size = case.plan, case.plan.size
     heard = heard_pairs(ends_of(case), case.form.rhyme) if heard is None else heard
     whole = case.form.repeat is None
-    credit, strict, stray = 0.0, 0, 0
-    for i, j, found, same in heard:
+    credit = strict = stray = strict_stray = 0.0
+    for i, j, found, counts, same in heard:
         if (i, j) in plan.grouped:
             continue
         if j < size and plan.classes[i] == plan.classes[j] != NO_RHYME:
-            found = FULL if (i, j) in plan.excused else found
-            credit += found
-            strict += found == FULL
-        elif found == FULL or same:
-            stray += whole or j >= size or j - i <= WINDOW or plan.stanza_of[i] == plan.stanza_of[j]
+            excused = (i, j) in plan.excused
+            credit += FULL if excused else found
+            strict += FULL if excused else counts
+        elif whole or j >= size or j - i <= WINDOW or plan.stanza_of[i] == plan.stanza_of[j]:
+            stray += found == FULL or same
+            strict_stray += FULL if same else counts
     share = size / case.size
-    return share * _f1(credit, plan.wanted, stray), share * _f1(strict, plan.wanted, stray)
+    return share * _f1(credit, plan.wanted, stray), share * _f1(strict, plan.wanted, strict_stray)
 
 
 def unrhymed(case: Case) -> Result:
     """Share of lines that rhyme with none of the three lines before them."""
     ends = ends_of(case)
-    rhymed = {j for i, j, found, same in heard_pairs(ends) if j - i <= 3 and (found == FULL or same)}
+    rhymed = {j for i, j, found, _, same in heard_pairs(ends) if j - i <= 3 and (found == FULL or same)}
     share = max(0.0, 1 - 2 * len(rhymed) / max(1, len(ends)))
     return share, share
 
@@ -142,7 +152,7 @@ def _vowels(word: str) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
-def _f1(hits: float, wanted: int, stray: int) -> float:
+def _f1(hits: float, wanted: int, stray: float) -> float:
     return 2 * hits / (wanted + hits + stray) if wanted else 1.0
 
 

@@ -94,7 +94,7 @@ def long_word(case: Case) -> float:
 def often_rhymed(case: Case) -> float:
     """Share of lines that rhyme with one of the four lines on either side, of the half that should."""
     ends = [line.end for line in case.poem.lines]
-    rhymed = {index for i, j, found, _ in heard_pairs(ends) if found == FULL and j - i <= 4 for index in (i, j)}
+    rhymed = {index for i, j, found, _, _ in heard_pairs(ends) if found == FULL and j - i <= 4 for index in (i, j)}
     return min(1.0, 2 * len(rhymed) / case.size)
 
 
@@ -199,7 +199,7 @@ def uniform_stanzas(case: Case) -> float:
 
 def _rhyming(ends: list[str]) -> set[tuple[int, int]]:
     """Return the pairs of lines that rhyme, and each line with itself."""
-    pairs = {(i, j) for i, j, found, _ in heard_pairs(ends) if found == FULL}
+    pairs = {(i, j) for i, j, found, _, _ in heard_pairs(ends) if found == FULL}
     return pairs | {(index, index) for index in range(len(ends))}
 
 
