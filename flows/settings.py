@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
@@ -21,12 +22,13 @@ BUILTIN_LIMIT = 512  # the built-in generators never end
 class PromptSettings:
     """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
 
-    `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the overlap from which on a
+    `forms_file` declares poem forms of one's own. `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the overlap from which on a
     prompt repeats another one, None for exact repeats only.
     """
 
     forms: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
+    forms_file: str | None = None
     location: str | None = None
     prompt_column: str = "prompt"
     answer_column: str | None = None
@@ -38,8 +40,8 @@ class PromptSettings:
     knobs: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.location and (self.forms or self.families):
-            raise LearnableError("--prompts brings its own prompts: leave out --form and --family")
+        if self.location and (self.forms or self.families or self.forms_file):
+            raise LearnableError("--prompts brings its own prompts: leave out --form, --forms and --family")
         if self.limit is not None and self.limit < 1:
             raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
 
@@ -48,7 +50,8 @@ class PromptSettings:
         """A name for the curated set, from what was asked."""
         if self.location:
             return self.location.rstrip("/").rsplit("/", 1)[-1].split(".")[0]
-        return "-".join([*self.forms, *self.families]).lower().replace(" ", "_") or "builtin"
+        own = [Path(self.forms_file).stem] if self.forms_file and not self.forms else []
+        return "-".join([*self.forms, *own, *self.families]).lower().replace(" ", "_") or "builtin"
 
 
 @dataclass(frozen=True, slots=True)

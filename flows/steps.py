@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from learnable.data.errors import LearnableError
+from learnable.data.forms import load_forms
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import builtin_prompts
@@ -48,7 +49,9 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
         columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier)
         candidates = file_prompts(wanted.location, columns, wanted.dataset_split)
     else:
-        candidates = builtin_prompts(wanted.forms, wanted.families, limit or BUILTIN_LIMIT, settings.seed, wanted.knobs)
+        own = load_forms(wanted.forms_file) if wanted.forms_file else {}
+        count = limit or BUILTIN_LIMIT
+        candidates = builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
     chosen = select_prompts(_checked(candidates), limit, settings.test_share, settings.seed)
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.forms import Form
 from learnable.data.records import Score
 from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.rows import check_rows, read_rows, row_job
@@ -34,19 +35,24 @@ class VerifySummary:
 
 
 def verify_file(
-    verifier: str, input_path: Path, output_path: Path, workers: int, on_progress: Callable[[int, int], None]
+    verifier: str,
+    input_path: Path,
+    output_path: Path,
+    workers: int,
+    on_progress: Callable[[int, int], None],
+    own: Mapping[str, Form] | None = None,
 ) -> VerifySummary:
     """Score every row of `input_path` into the same row of `output_path`, which appears when all are done.
 
     A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec.
-    `on_progress` gets the rows done and the rows in all. Raises `LearnableError` for a row that cannot be
+    Forms of `own`, a user's, are judged by their declaration. `on_progress` gets the rows done and the rows in all. Raises `LearnableError` for a row that cannot be
     scored, before anything is written.
     """
-    total = check_rows(input_path, find_verifier(verifier))
+    total = check_rows(input_path, find_verifier(verifier), own)
     tally = _Tally()
     with _published(output_path) as out, ScoringPool(workers) as pool:
         pool.warm_up([verifier])
-        jobs = (row_job(verifier, row) for _, row in read_rows(input_path))
+        jobs = (row_job(verifier, row, own) for _, row in read_rows(input_path))
         for scores in _scored_chunks(pool, jobs):
             out.writelines(json.dumps(_score_row(score)) + "\n" for score in scores)
             tally.add(scores)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.forms import Form, fold_name
 from learnable.data.records import canonical_json
 from learnable.verifiers.jobs import ScoreJob
 from learnable.verifiers.protocol import Verifier
@@ -19,7 +20,7 @@ Row = dict[str, Any]
 _OPTIONAL = {"prompt": (str, "a string"), "form": (str, "the name of a form"), "spec": (dict, "an object")}
 
 
-def check_rows(path: Path, verifier: Verifier) -> int:
+def check_rows(path: Path, verifier: Verifier, own: Mapping[str, Form] | None = None) -> int:
     """Return the number of rows in the file, all of which `verifier` can score.
 
     Raises `LearnableError` naming file, line, key, value and fix.
@@ -29,7 +30,7 @@ def check_rows(path: Path, verifier: Verifier) -> int:
     for where, row in read_rows(path):
         count += 1
         _check_types(where, row)
-        spec = row_spec(row)
+        spec = row_spec(row, own)
         if (spec_json := canonical_json(spec)) in checked:
             continue
         try:
@@ -55,15 +56,20 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
         raise LearnableError(f"{path}: cannot be read ({error.strerror}): give a JSON Lines file") from error
 
 
-def row_spec(row: Row) -> Row:
-    """Return the spec of a row: its `spec`, with its `form` in it."""
+def row_spec(row: Row, own: Mapping[str, Form] | None = None) -> Row:
+    """Return the spec of a row: its `spec`, with its `form` in it, and the declaration of a user's `own` form."""
     form = {"form": row["form"]} if "form" in row else {}
-    return {**form, **row.get("spec", {})}
+    spec = {**form, **row.get("spec", {})}
+    if own and "declaration" not in spec and isinstance(spec.get("form"), str):
+        for declared in own.values():
+            if fold_name(spec["form"]) in map(fold_name, (declared.name, declared.title, *declared.aliases)):
+                return spec | {"form": declared.name, "declaration": declared.declaration()}
+    return spec
 
 
-def row_job(verifier: str, row: Row) -> ScoreJob:
+def row_job(verifier: str, row: Row, own: Mapping[str, Form] | None = None) -> ScoreJob:
     """Return what a pool needs to score the row."""
-    return ScoreJob(verifier, row["completion"], row.get("prompt", ""), canonical_json(row_spec(row)))
+    return ScoreJob(verifier, row["completion"], row.get("prompt", ""), canonical_json(row_spec(row, own)))
 
 
 def _parse(where: str, line: bytes) -> Row:

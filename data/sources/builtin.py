@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from learnable.data.errors import UnknownNameError
-from learnable.data.forms import fold_name, poem_forms
+from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.forms import Form, fold_name, poem_forms
 from learnable.data.records import Prompt
 from learnable.data.sources.arithmetic import ARITHMETIC
 from learnable.data.sources.code.bank import CODE
 from learnable.data.sources.comparison import COMPARISON
 from learnable.data.sources.counting import COUNTING
 from learnable.data.sources.family import Family, unknown_knob
-from learnable.data.sources.poetry import POETRY
+from learnable.data.sources.poetry import POETRY, generate_form
 from learnable.data.sources.programs import PROGRAMS
 from learnable.data.sources.simulated import SIMULATED
 
@@ -23,25 +23,43 @@ FAMILIES: Mapping[str, Family] = {
 }
 # In no default, only where they are named: problems beyond the bundled policy, and what no model could answer.
 ON_REQUEST: Mapping[str, Family] = {family.name: family for family in (CODE, SIMULATED)}
+EVERY_FORM = "all"
 _KNOWN: Mapping[str, Family] = {**FAMILIES, **ON_REQUEST}
 
 
-def find_forms(names: Sequence[str]) -> list[tuple[str, str]]:
+def find_forms(names: Sequence[str], own: Mapping[str, Form] | None = None) -> list[tuple[str, str]]:
     """Return `(family, form)` for each name, in order and without repeats.
 
-    Names ignore case, spaces, hyphens and underscores, and may be aliases. Raises `UnknownNameError`
-    with the nearest names.
+    Names ignore case, spaces, hyphens and underscores, and may be aliases; `all` is every poem form that can be a reward.
+    `own` are a user's forms, which come before ours of the same name. Raises `UnknownNameError` with the nearest names, and
+    `LearnableError` for a form that is no reward.
 
     >>> find_forms(["shakespearean-sonnet", "fizz buzz"])
     [('poetry', 'ShakespeareanSonnet'), ('programs', 'FizzBuzz')]
     """
-    known = _form_names()
+    known = _form_names(own or {})
     found: dict[tuple[str, str], None] = {}
     for name in names:
+        if fold_name(name) == EVERY_FORM:
+            found |= {("poetry", form.name): None for form in poem_forms().values() if form.is_reward}
+            continue
         if fold_name(name) not in known:
             raise UnknownNameError("form", name, (form for _, form in known.values()))
         found[known[fold_name(name)]] = None
+    _refuse_themes([form for family, form in found if family == "poetry"], own or {})
     return list(found)
+
+
+def _refuse_themes(names: Sequence[str], own: Mapping[str, Form]) -> None:
+    for form in (own.get(name) or poem_forms()[name] for name in names):
+        if not form.is_reward:
+            raise LearnableError(f"form {form.name} ({form.title}) is no reward: {form.why}")
+
+
+def known_forms(family: Family) -> tuple[str, ...]:
+    """Return the forms of a family that users may name: those drawn by default, and for poetry every other one."""
+    more = poem_forms() if family.name == POETRY.name else ()
+    return tuple(dict.fromkeys([*family.forms, *more]))
 
 
 def find_family(name: str) -> Family:
@@ -58,39 +76,48 @@ def builtin_prompts(
     limit: int | None = None,
     seed: int = 0,
     knobs: Mapping[str, Any] | None = None,
+    own: Mapping[str, Form] | None = None,
 ) -> Iterator[Prompt]:
     """Yield distinct prompts of the named forms and of the named families, or of all `FAMILIES` when none is named.
 
     Families take turns, and inside a family its forms do, so every prefix is balanced; what runs dry
     leaves its turns to the others. `limit` is the total. `knobs` maps a knob's name (`largest`, or
-    `arithmetic.largest` for one family alone) to its value. Names are checked before the first prompt.
+    `arithmetic.largest` for one family alone) to its value. `own` are a user's poem forms by name; where no form is
+    named, all of them are meant. Names are checked before the first prompt.
     """
-    chosen = _choose(forms, families)
+    own = own or {}
+    chosen = _choose(forms or tuple(own), families, own)
     settings = _settings(list(chosen), knobs or {})
     streams = (
-        _take_turns([_KNOWN[name].generate(form, seed, settings[name]) for form in form_names])
+        _take_turns([_generate(name, form, seed, settings[name], own) for form in form_names])
         for name, form_names in chosen.items()
     )
     return islice(_take_turns(list(streams)), limit)
 
 
-def _form_names() -> dict[str, tuple[str, str]]:
+def _generate(family: str, form: str, seed: int, knobs: Any, own: Mapping[str, Form]) -> Iterator[Prompt]:
+    if family == POETRY.name and form in own:
+        return generate_form(own[form], seed, knobs, own=True)
+    return _KNOWN[family].generate(form, seed, knobs)
+
+
+def _form_names(own: Mapping[str, Form]) -> dict[str, tuple[str, str]]:
     known = {}
     for family in _KNOWN.values():
         for alias, form in (*family.aliases.items(), *((form, form) for form in family.forms)):
             known[fold_name(alias)] = (family.name, form)
-    for poem in poem_forms().values():
+    for poem in (*poem_forms().values(), *own.values()):
         for alias in (*poem.aliases, poem.title, poem.name):
             known[fold_name(alias)] = ("poetry", poem.name)
     return known
 
 
-def _choose(forms: Sequence[str], families: Sequence[str]) -> dict[str, list[str]]:
+def _choose(forms: Sequence[str], families: Sequence[str], own: Mapping[str, Form]) -> dict[str, list[str]]:
     chosen: dict[str, list[str]] = {}
     named = [find_family(name) for name in families] or ([] if forms else list(FAMILIES.values()))
     for family in named:
         chosen[family.name] = list(family.forms)
-    for name, form in find_forms(forms):
+    for name, form in find_forms(forms, own):
         if form not in chosen.setdefault(name, []):
             chosen[name].append(form)
     return chosen

@@ -35,3 +35,18 @@ LISTED_WORDS = tuple(
     bus car van ship boat raft sled bike drum bell harp horn flute chair desk lamp rug bed shelf door wall roof stair
     """.split()
 )
+
+# What acrostics spell.
+SPELLED_WORDS = tuple(
+    "rain moon star wave tree bird song bread light stone river ocean dream winter garden candle".split()
+)
+
+# What golden shovels end on.
+QUOTES = (
+    "the river keeps no secret from the sea",
+    "we carry home the light of other days",
+    "every road goes on a little further",
+    "no door is locked to those who listen",
+    "the moon has never asked for a song",
+    "leave a lamp in the window for me",
+)

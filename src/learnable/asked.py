@@ -24,6 +24,7 @@ def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
     wanted = PromptSettings(
         forms=tuple(asked["form"] or ()),
         families=tuple(asked["family"] or ()),
+        forms_file=asked["forms_file"],
         location=asked["prompts"],
         knobs=_pairs(asked["knob"], "--knob"),
         decontaminate=tuple(asked["decontaminate"] or ()),

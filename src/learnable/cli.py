@@ -68,6 +68,7 @@ find_app = typer.Typer(add_completion=False)
 def find(
     form: options.Form = None,
     family: options.Family = None,
+    forms_file: options.FormsFile = None,
     prompts: options.Prompts = None,
     prompt_column: options.PromptColumn = "prompt",
     answer_column: options.AnswerColumn = None,
@@ -190,6 +191,7 @@ def verify(
     verifier: Annotated[str, typer.Option(help="A verifier's name, or module:object.")],
     input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL.")],
     output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL.")],
+    forms_file: options.FormsFile = None,
     workers: options.Workers = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -197,13 +199,15 @@ def verify(
     """Score a file of completions with any verifier."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
         from learnable.asked import worker_count
+        from learnable.data.forms import load_forms
         from learnable.verifiers.files import verify_file
         from learnable.verifiers.protocol import verifier_notice
         from learnable.verifiers.registry import find_verifier
 
         if notice := verifier_notice(find_verifier(verifier)):
             shell.progress.warn(notice)
-        summary = verify_file(verifier, input_path, output_path, worker_count(workers), shell.progress.completions)
+        own = load_forms(forms_file) if forms_file else {}
+        summary = verify_file(verifier, input_path, output_path, worker_count(workers), shell.progress.completions, own)
         shell.show_verified(asdict(summary) | {"output": str(output_path)})
 
 
@@ -211,10 +215,12 @@ def verify(
 def forms(as_json: options.AsJson = False) -> None:
     """List the built-in families, their forms and their knobs (`code` and `simulated` join only where they are named)."""
     with open_shell(as_json=as_json, quiet=True) as shell:
-        from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
+        from learnable.data.sources.builtin import FAMILIES, ON_REQUEST, known_forms
 
         families = {**FAMILIES, **ON_REQUEST}.values()
-        shell.show_forms([{"family": f.name, "forms": list(f.forms), "knobs": list(f.knob_names())} for f in families])
+        shell.show_forms(
+            [{"family": f.name, "forms": list(known_forms(f)), "knobs": list(f.knob_names())} for f in families]
+        )
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ engine = _option("What samples it")
 decision = _option("What is kept")
 output = _option("Where it goes")
 
-Form = Annotated[list[str] | None, prompts(help="A form, such as sonnet or Addition; repeatable.")]
+Form = Annotated[list[str] | None, prompts(help="A form, such as sonnet or Addition, or all poem forms; repeatable.")]
+FormsFile = Annotated[str | None, prompts("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")]
 Family = Annotated[list[str] | None, prompts(help="A family, such as poetry; repeatable, adds to --form.")]
 Prompts = Annotated[str | None, prompts(help="A .jsonl, .csv or .parquet file, a data set folder, or a hub id.")]
 PromptColumn = Annotated[str, prompts(help="Column of --prompts that holds the prompt.")]

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from learnable.data.forms import find_form
+from learnable.data.forms import find_form, span
 from learnable.data.records import Prompt
 from learnable.train.policy.lexicon import load_lexicon
 from learnable.train.policy.lines import End, draw_ends, write_line
@@ -24,7 +24,7 @@ def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
     form = find_form(spec["form"]).constrained(spec)
     scheme = rng.choice(form.schemes[: OPEN_SCHEMES.get(form.name, 1)]) if form.schemes else ()
     count = form.line_count or 4
-    lengths = list(form.syllables) if len(form.syllables) > 1 else list(form.syllables) * count
+    lengths = [span(length)[0] for length in form.syllables] * (1 if len(form.syllables) > 1 else count)
     fault = _draw_fault(rng, prompt.form, spec["topic"]) if noisy else ""
     if fault == "syllables":
         shift = rng.choice((-2, 2, 3))

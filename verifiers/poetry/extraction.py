@@ -1,9 +1,17 @@
-"""What of a completion is the poem. The whole answer is: nothing is picked out of it.
+r"""What of a completion is the poem. All of the answer is judged, but for what is plainly around a poem.
 
-Rules, in this order: thinking blocks go (see `verifiers.completions`); text is normalised (NFKC, typographic
-quotes made plain, invisible format characters removed); the marker lines of code fences go, and what they
-enclose stays; lines without a letter or digit (blank ones, rules, bullets) go. A title, a greeting or a
-second poem stays and counts as lines.
+Rules, in this order:
+
+1. Thinking blocks go (see `verifiers.completions`); text is made plain (NFKC, typographic quotes, invisible format
+   characters removed); the marker lines of code fences go, and what they enclose stays.
+2. Blank lines part blocks. A line without a letter or digit (a rule, a bullet) parts blocks too.
+3. A first block of one line that ends in a colon, or that greets ("Sure!", "Here is a sonnet"), is a preamble and goes. A
+   greeting without a blank line after it is a line of the poem.
+4. A title goes: a first line that is a Markdown heading, all in bold, or says "Title:"; or a first block of one line of at
+   most eight words without closing punctuation before a block of several lines.
+5. A last block that speaks of the poem ("I hope you like it", "Let me know", "Note:") is a sign-off and goes.
+
+Everything else stays and counts as lines, a second poem too. Nothing goes that would leave no line.
 """
 
 from __future__ import annotations
@@ -18,6 +26,34 @@ MAX_CHARACTERS = 20_000  # no form here comes near; a runaway completion must no
 _FENCE = re.compile(r"^\s*(```|~~~)[\w+-]*\s*$")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u0060": "'", "\u00b4": "'"})
 _SAID = re.compile(r"[^\W_]")
+_GREETING = re.compile(
+    r"(?:sure|certainly|of course|absolutely|okay|ok|great|here(?: is|'s| are)|below is|this is (?:a|my|the))\b[^\n]*$",
+    re.I,
+)
+_HEADING = re.compile(r"\s*(?:#{1,6}\s+\S.*|\*\*[^*]+\*\*|__[^_]+__|title\s*:.*)\s*$", re.I)
+_CLOSED = re.compile(r"[.,;:!?\u2014-]['\")\]*_]*\s*$")
+_SIGN_OFF = re.compile(
+    r"\W*(?:i hope (?:you|this|that|it)|let me know|feel free|would you like|note\s*:|explanation\s*:|enjoy!|"
+    r"(?:this|the) (?:poem|sonnet|haiku|form|piece|villanelle|limerick)\b)",
+    re.I,
+)
+_TITLE_WORDS = 8
+
+
+def poem_blocks(completion: str, keep_first_line: bool = False) -> list[list[str]]:
+    r"""Return the poem's lines in blocks. With `keep_first_line` a line standing alone at the top is no title.
+
+    >>> poem_blocks("Here is one:\n\n**Pond**\n\nAn old silent pond\nA frog\n\nI hope you like it!")
+    [['An old silent pond', 'A frog']]
+    """
+    blocks = _blocks(normal_text(without_thinking(completion)[:MAX_CHARACTERS]))
+    if len(blocks) > 1 and len(blocks[0]) == 1 and _is_preamble(blocks[0][0]):
+        blocks = blocks[1:]
+    if blocks and sum(map(len, blocks)) > 1:
+        blocks = _without_title(blocks, keep_first_line)
+    if len(blocks) > 1 and _SIGN_OFF.match(blocks[-1][0]):
+        blocks = blocks[:-1]
+    return blocks
 
 
 def poem_lines(completion: str) -> list[str]:
@@ -26,8 +62,7 @@ def poem_lines(completion: str) -> list[str]:
     >>> poem_lines("```\nAn old silent pond\n\n---\nA frog\n```")
     ['An old silent pond', 'A frog']
     """
-    text = normal_text(without_thinking(completion)[:MAX_CHARACTERS])
-    return [line.strip() for line in text.splitlines() if _SAID.search(line) and not _FENCE.match(line)]
+    return [line for block in poem_blocks(completion) for line in block]
 
 
 def normal_text(text: str) -> str:
@@ -36,3 +71,29 @@ def normal_text(text: str) -> str:
         return text
     text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
     return "".join(character for character in text if unicodedata.category(character) != "Cf")
+
+
+def _blocks(text: str) -> list[list[str]]:
+    blocks: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            continue
+        if _SAID.search(line):
+            blocks[-1].append(line.strip())
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def _is_preamble(line: str) -> bool:
+    return line.endswith(":") or bool(_GREETING.match(line))
+
+
+def _without_title(blocks: list[list[str]], keep_first_line: bool) -> list[list[str]]:
+    first, *rest = blocks
+    if _HEADING.match(first[0]):
+        return [first[1:], *rest] if len(first) > 1 else rest
+    alone = len(first) == 1 and bool(rest) and len(rest[0]) > 1 and not keep_first_line
+    if alone and len(first[0].split()) <= _TITLE_WORDS and not _CLOSED.search(first[0]):
+        return rest
+    return blocks

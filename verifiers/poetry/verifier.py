@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from learnable.data.forms import Form, find_form
+from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
-from learnable.verifiers.poetry.extraction import poem_lines
+from learnable.verifiers.poetry.extraction import poem_blocks
 from learnable.verifiers.poetry.gate import validity
-from learnable.verifiers.poetry.measure import Measures, measure
+from learnable.verifiers.poetry.judge import Judge, Judgement, needed_share
+from learnable.verifiers.poetry.poem import PoemLine, read_poem
 from learnable.verifiers.poetry.prosody import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
-from learnable.verifiers.poetry.words import Line, read_line
+from learnable.verifiers.poetry.words import read_line
 
-WEIGHTS = {"lines": 1.0, "syllables": 2.0, "rhyme": 2.0, "refrains": 1.0, "topic": 0.5}
 MIN_VALIDITY = 0.9  # to pass
 
 
@@ -24,15 +24,15 @@ MIN_VALIDITY = 0.9  # to pass
 class PoetryVerifier:
     """Does a poem keep its form?
 
-    Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`,
-    `schemes`; `topic` asks that its words appear. Reward: the square of the weighted mean (`WEIGHTS`) of the
-    components that the form has, times the gate's validity, which is reported as `validity`. Passed: exact line count, validity
-    of at least `MIN_VALIDITY`, and syllables, rhyme and refrains each at least `required_share`. The topic
-    earns reward but decides nothing: it is not part of the form.
+    Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`, `schemes`, `stanzas`
+    or its parameters (`docs/forms.md`); `declaration` brings a form of one's own; `topic` asks that its words appear.
+    Reward: the square of the weighted mean of the components that the form has, times the gate's validity, which is
+    reported as `validity`. Passed: exact line count, validity of at least `MIN_VALIDITY`, and every defining component at
+    its share or more. The topic earns reward but decides nothing: it is not part of the form.
     """
 
     name: str = "poetry"
-    version: str = "2"
+    version: str = "3"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or contradicts itself."""
@@ -44,60 +44,54 @@ class PoetryVerifier:
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one poem: the best fit among the schemes its form accepts."""
-        form = _form(json.dumps(dict(spec), sort_keys=True))
-        lines = [read_line(line) for line in poem_lines(completion)]
-        if not lines:
+        judge, keeps_first = _judge(json.dumps(dict(spec), sort_keys=True))
+        poem = read_poem(poem_blocks(completion, keeps_first))
+        if not poem.lines:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
-        results = [measure(lines, form, scheme) for scheme in form.schemes or [()]]
-        best = max(results, key=lambda found: (_mean(found.smooth), min(found.strict.values(), default=0.0)))
-        return _verdict(best, lines, form, spec)
+        return _verdict(judge.judge(poem), prompt, spec)
 
 
-def required_share(form: Form, lines: int) -> float:
-    """Share of a form's lines and rhymes that must be right to pass, by its number of lines.
-
-    Everything up to three lines, and in `Verse`, whose prompt spells each constraint out; .75 up to eight
-    lines; .6 beyond.
-    """
-    if lines <= 3 or form.name == "Verse":
-        return 1.0
-    return 0.75 if lines <= 8 else 0.6
+@lru_cache(maxsize=1024)
+def _judge(spec_json: str) -> tuple[Judge, bool]:
+    """Return the judge of a spec, and whether its poem may open with a stanza of one line (which then is no title)."""
+    form = form_of_spec(json.loads(spec_json))
+    opening = form.opening.stanzas or (form.opening.part_lines(),) if form.opening else form.stanzas
+    return Judge(form), bool(form.stanza_words) or opening[:1] == (1,) or form.line_count == 1
 
 
-@lru_cache(maxsize=4096)
-def _form(spec_json: str) -> Form:
-    spec = json.loads(spec_json)
-    return find_form(spec["form"]).constrained(spec)
-
-
-def _verdict(best: Measures, lines: Sequence[Line], form: Form, spec: Spec) -> Score:
-    smooth = dict(best.smooth)
+def _verdict(found: Judgement, prompt: str, spec: Spec) -> Score:
+    poem, expected = found.case.poem, found.case.plan.size
+    smooth = dict(found.smooth)
     if "topic" in spec:
-        smooth["topic"] = topic_share(lines, str(spec["topic"]))
-    gate = validity(lines, best.refrain_returns)
-    share = required_share(form, form.line_count or len(lines))
-    failures = [f"{name} {value:.2f} < {share:g}" for name, value in best.strict.items() if value < share - 1e-9]
-    if smooth["lines"] < 1.0:
-        failures.insert(0, f"{len(lines)} lines, not {form.line_count}")
+        smooth["topic"] = topic_share(poem.lines, str(spec["topic"]))
+        found = Judgement(found.case, smooth, found.strict)
+    gate = validity(poem.lines, found.case.plan.returns + len(found.case.plan.rentrements), prompt)
+    failures = [] if len(poem.lines) == expected else [f"{len(poem.lines)} lines, not {expected}"]
+    failures += _failures(found)
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
     # Convex, so that poems that are nearly right stay apart: a linear reward puts them all at .8 to .9.
-    reward = min(1.0, gate * _mean(smooth) ** 2)
+    reward = min(1.0, gate * found.mean() ** 2)
     return Score(reward, not failures, smooth | {"validity": gate}, reason="; ".join(failures))
 
 
-def topic_share(lines: Sequence[Line], topic: str) -> float:
+def _failures(found: Judgement) -> list[str]:
+    form, expected = found.case.form, found.case.plan.size
+    shares = {name: needed_share(form, name, expected) for name in found.strict}
+    return [
+        f"{name} {value:.2f} < {shares[name]:g}" for name, value in found.strict.items() if value < shares[name] - 1e-9
+    ]
+
+
+def topic_share(lines: Sequence[PoemLine], topic: str) -> float:
     """Return the share of the topic's words that the poem says, plural and inflected forms included.
 
-    >>> topic_share([read_line("The ships are sailing")], "a ship"), topic_share([read_line("The sea")], "a ship")
+    >>> from learnable.verifiers.poetry.poem import read_poem_line
+    >>> ships = [read_poem_line("The ships are sailing")]
+    >>> topic_share(ships, "a ship"), topic_share(ships, "the sea")
     (1.0, 0.0)
     """
     said = {word for line in lines for word in line.words}
     asked = [word for word in read_line(topic).words if word not in ("a", "an", "the", "of", "and", "in")]
     found = sum(any(word + ending in said for ending in ("", "s", "es", "'s", "ed", "ing")) for word in asked)
     return found / len(asked) if asked else 1.0
-
-
-def _mean(components: dict[str, float]) -> float:
-    total = sum(WEIGHTS[name] for name in components)
-    return sum(WEIGHTS[name] * value for name, value in components.items()) / total

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from learnable.verifiers.poetry.extraction import poem_lines
 from learnable.verifiers.poetry.gate import validity
 from learnable.verifiers.poetry.prosody import estimated_syllables, reachable_counts, syllable_counts
-from learnable.verifiers.poetry.refrains import match_refrains
 from learnable.verifiers.poetry.rhyme import FULL, NEAR, SPELLED, match_scheme, rhyme_credit
 from learnable.verifiers.poetry.words import read_line
 
@@ -98,17 +97,6 @@ def test_unrhymed_lines_must_not_rhyme() -> None:
 
 def test_lines_beyond_the_scheme_dilute_it() -> None:
     assert match_scheme(["light", "night", "stone"], "aa").credit == pytest.approx(2 / 3)
-
-
-def test_an_altered_refrain_earns_part_and_two_alike_earn_less() -> None:
-    scheme = ["A1", "A2", "A1", "A2"]
-    first, second = read_line("we go home"), read_line("the sea sings")
-    assert match_refrains([first, second, first, second], scheme) == (1.0, 1.0)
-    assert match_refrains([first, second, read_line("they go home"), second], scheme) == (
-        pytest.approx(0.5 + 1 / 6),
-        0.5,
-    )
-    assert match_refrains([first, first, first, first], scheme) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,143 @@
+"""Every form of the table: a prompt, a poem built from the declaration that passes, and worse ones that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import islice
+
+import pytest
+
+from learnable.data.errors import LearnableError
+from learnable.data.forms import Form, poem_forms
+from learnable.data.records import Score
+from learnable.data.sources.builtin import builtin_prompts
+from learnable.verifiers.registry import find_verifier
+from tests.verifiers.poetry.constructor import Builder
+
+FORMS = poem_forms()
+REWARDS = [name for name, form in FORMS.items() if form.is_reward and name != "Verse"]
+THEMES = [name for name, form in FORMS.items() if not form.is_reward]
+SEEDS = range(8)
+JUNK = "Zorb blat krem fneg drop plish"
+
+Lines = list[str]
+
+
+def judged(name: str, lines: Lines) -> Score:
+    return find_verifier("poetry").score("\n".join(lines), prompt="", spec={"form": name})
+
+
+@cache
+def good_poem(name: str) -> tuple[str, ...]:
+    """The first poem that the constructor builds and the judge passes, blank lines included."""
+    form = FORMS[name].constrained({})
+    for seed in SEEDS:
+        lines = Builder(form, seed).poem().split("\n")
+        if judged(name, lines).passed:
+            return tuple(lines)
+    raise AssertionError(f"{name}: {judged(name, lines).reason}\n" + "\n".join(lines))
+
+
+def is_open(form: Form) -> bool:
+    """Whether a line more or less may be as good."""
+    if form.repeat is not None:
+        return form.part_lines() == 1
+    return form.line_count is None and not isinstance(form.lines, int)
+
+
+@pytest.mark.parametrize("name", REWARDS)
+def test_a_poem_built_from_the_declaration_passes(name: str) -> None:
+    score = judged(name, list(good_poem(name)))
+    assert score.passed, score
+    assert score.reward is not None
+    assert score.reward > 0.8
+
+
+@pytest.mark.parametrize("name", REWARDS)
+def test_the_prompts_specs_are_accepted(name: str) -> None:
+    prompts = list(islice(builtin_prompts(forms=[name]), 20))
+    assert len(prompts) == 20
+    for prompt in prompts:
+        find_verifier("poetry").check_spec(prompt.spec)
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_a_theme_is_refused_with_its_reason(name: str) -> None:
+    why = FORMS[name].why
+    with pytest.raises(LearnableError) as refused:
+        find_verifier("poetry").check_spec({"form": name})
+    assert why in str(refused.value)
+    with pytest.raises(LearnableError) as refused:
+        next(builtin_prompts(forms=[name]))
+    assert why in str(refused.value)
+
+
+def said(lines: Lines) -> Lines:
+    return [line for line in lines if line.strip()]
+
+
+def end_with(line: str, word: str) -> str:
+    return " ".join([*line.split()[:-1], word])
+
+
+# (mutation, forms it applies to, whether it must fail)
+MUTATIONS: dict[str, tuple[Callable[[Lines], Lines], Callable[[Form], bool], bool]] = {
+    "drop the last line": (lambda lines: lines[:-1], lambda form: not is_open(form), True),
+    "drop the first line": (lambda lines: lines[1:], lambda form: not is_open(form), True),
+    "append junk": (lambda lines: [*lines, JUNK], lambda form: True, False),
+    "append junk to a form of fixed length": (lambda lines: [*lines, JUNK], lambda form: not is_open(form), True),
+    "say it twice": (lambda lines: [*lines, *lines], lambda form: True, True),
+    "the first line throughout": (
+        lambda lines: [said(lines)[0]] * len(said(lines)),
+        lambda form: form.line_count != 1,
+        True,
+    ),
+    "gibberish": (lambda lines: [JUNK[:4] + str(len(line)) if line else "" for line in lines], lambda form: True, True),
+    "nonsense words": (
+        lambda lines: [" ".join("zq" + word[:2] + "x" for word in line.split()) for line in lines],
+        lambda form: True,
+        True,
+    ),
+    "the end words alone": (
+        lambda lines: [line.split()[-1] if line else "" for line in lines],
+        lambda form: bool(form.syllables or form.metre or form.least_words),
+        True,
+    ),
+    "no rhymes": (
+        lambda lines: [end_with(line, word) if line else "" for line, word in zip(lines, UNRHYMED * 9, strict=False)],
+        lambda form: bool(form.schemes) and form.rhyme != "none" and asks_rhyme(form),
+        True,
+    ),
+    "one end word throughout": (
+        lambda lines: [end_with(line, "day") if line else "" for line in lines],
+        lambda form: bool(form.schemes) and form.rhyme != "none" and asks_rhyme(form),
+        True,
+    ),
+    "flatten the stanzas": (said, lambda form: len(form.stanzas) > 1 and not form.stichic, False),
+}
+UNRHYMED = "month silver orange film depth wolf bulb golf scarce wasp angst gulf".split()
+
+
+def asks_rhyme(form: Form) -> bool:
+    classes = [label[0].lower() for label in form.schemes[0] if label[0] not in "xX"]
+    return len(classes) > len(set(classes))
+
+
+CASES = [
+    (name, mutation)
+    for name in REWARDS
+    for mutation, (_, applies, _) in MUTATIONS.items()
+    if applies(FORMS[name].constrained({}))
+]
+
+
+@pytest.mark.parametrize(("name", "mutation"), CASES)
+def test_a_worse_poem_scores_strictly_lower(name: str, mutation: str) -> None:
+    mutate, _, fails = MUTATIONS[mutation]
+    poem = list(good_poem(name))
+    good, worse = judged(name, poem), judged(name, mutate(poem))
+    assert good.reward is not None
+    assert worse.reward is not None
+    assert worse.reward < good.reward
+    assert not (worse.passed and fails), worse

@@ -1,0 +1,159 @@
+"""Rhyme at the ends of lines, judged as a clustering: pairs that should rhyme, and pairs that should not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from learnable.data.forms import span
+from learnable.data.forms.plan import NO_RHYME
+from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.prosody import pronunciations
+from learnable.verifiers.poetry.rhyme import FULL, NEAR, repeats, rhyme_credit
+
+WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
+Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same
+Pair = tuple[int, int, float, float, bool]  # two lines, and what is heard between their ends
+MOST_ENDS, NEAR_ENOUGH = 200, 40  # in longer poems only lines at most so far apart are compared
+LEAST_FOR_PASS = 0.5  # verse rhymes to the eye, and on syllables that only the metre stresses; slant is below
+
+
+@lru_cache(maxsize=262_144)
+def sound(first: str, second: str) -> Heard:
+    """Return what is heard between two words.
+
+    For a pass an imperfect rhyme counts as far as it earns, if the dictionary has both words: what seems to rhyme with a
+    word that nobody knows does not count.
+    """
+    credit = rhyme_credit(first, second)
+    counts = credit == FULL or (credit >= LEAST_FOR_PASS and bool(pronunciations(first) and pronunciations(second)))
+    return credit, credit * counts, credit < FULL and repeats(first, second)
+
+
+@lru_cache(maxsize=65_536)
+def assonance(first: str, second: str) -> Heard:
+    """Return 1 where the vowels from the last stressed one on agree, as Spanish verse asks; no word with itself."""
+    heard = sound(first, second)
+    if heard[2] or heard[0] == FULL or not first or not second:
+        return heard
+    return (FULL, FULL, False) if _vowels(first) & _vowels(second) else heard
+
+
+@lru_cache(maxsize=65_536)
+def last_syllable(first: str, second: str) -> tuple[float, bool]:
+    """Return 1 where the last syllables rhyme, stressed or not, as Welsh and Irish verse asks; no word with itself."""
+    credit, same = sound(first, second)
+    return (FULL, False) if credit == NEAR and not same else (credit, same)
+
+
+def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
+    """Return the pairs of lines whose end words rhyme at all or sound the same: few, whatever the scheme."""
+    hear = _HEARINGS.get(kind, sound)
+    found = []
+    far = len(ends) if len(ends) <= MOST_ENDS else NEAR_ENOUGH
+    for i, j in ((i, j) for i in range(len(ends)) for j in range(i + 1, min(i + 1 + far, len(ends)))):
+        heard = hear(ends[i], ends[j])
+        if heard[0] or heard[2]:
+            found.append((i, j, *heard))
+    return found
+
+
+def ends_of(case: Case) -> list[str]:
+    """Return the end word of every line of the plan, then of every line beyond it (no more than the plan has)."""
+    ends = ["" if line is None else line.end for line in case.lines]
+    if case.form.radif:
+        tail = radif_length(case)
+        ends = [
+            _before(case, slot, tail) if case.plan.classes[slot] != NO_RHYME else end for slot, end in enumerate(ends)
+        ]
+    return ends + [line.end for line in case.extra[: case.plan.size]]
+
+
+def rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
+    """Compare the pairs heard with those the plan asks for (F1), smoothly and by what counts for a pass.
+
+    A full rhyme or a repetition between classes is a rhyme found where there should be none, so one rhyme throughout
+    does not satisfy every class at once; for the pass a lesser rhyme is one too, as far as it would count. Lines beyond the plan belong to no class.
+    """
+    plan, size = case.plan, case.plan.size
+    heard = heard_pairs(ends_of(case), case.form.rhyme) if heard is None else heard
+    whole = case.form.repeat is None
+    credit = strict = stray = strict_stray = 0.0
+    for i, j, found, counts, same in heard:
+        if (i, j) in plan.grouped:
+            continue
+        if j < size and plan.classes[i] == plan.classes[j] != NO_RHYME:
+            excused = (i, j) in plan.excused
+            credit += FULL if excused else found
+            strict += FULL if excused else counts
+        elif whole or j >= size or j - i <= WINDOW or plan.stanza_of[i] == plan.stanza_of[j]:
+            stray += found == FULL or same
+            strict_stray += FULL if same else counts
+    share = size / case.size
+    return share * _f1(credit, plan.wanted, stray), share * _f1(strict, plan.wanted, strict_stray)
+
+
+def unrhymed(case: Case) -> Result:
+    """Share of lines that rhyme with none of the three lines before them."""
+    ends = ends_of(case)
+    rhymed = {j for i, j, found, _, same in heard_pairs(ends) if j - i <= 3 and (found == FULL or same)}
+    share = max(0.0, 1 - 2 * len(rhymed) / max(1, len(ends)))
+    return share, share
+
+
+def runs(case: Case) -> Result:
+    """Share of lines that stand in a run on one rhyme of the length asked for."""
+    low, high = span(case.form.runs or (2, 8))
+    ends = [line.end for line in case.poem.lines]
+    lengths, current = [], 1
+    for one, other in pairwise(ends):
+        if rhyme_credit(one, other) == FULL:
+            current += 1
+        else:
+            lengths.append(current)
+            current = 1
+    lengths.append(current)
+    share = sum(length for length in lengths if low <= length <= high) / case.size if len(lengths) > 1 else 0.0
+    return share, share
+
+
+def radif_length(case: Case) -> int:
+    """Return how many closing words all rhymed lines share."""
+    rhymed = [line.words for line, name in zip(case.lines, case.plan.classes, strict=True) if line and name != NO_RHYME]
+    length = 0
+    while rhymed and all(len(words) > length + 1 for words in rhymed):
+        if len({words[-length - 1] for words in rhymed}) > 1:
+            break
+        length += 1
+    return length
+
+
+def radif(case: Case) -> Result:
+    """Share of rhymed lines that end in the most common end word."""
+    ends = [line.end for line, name in zip(case.lines, case.plan.classes, strict=True) if line and name != NO_RHYME]
+    wanted = sum(name != NO_RHYME for name in case.plan.classes)
+    common = max((ends.count(end) for end in ends), default=0)
+    share = (common if common > 1 else 0) / max(1, wanted)
+    return share, share
+
+
+def _before(case: Case, slot: int, tail: int) -> str:
+    line = case.lines[slot]
+    return "" if line is None or len(line.words) <= tail else line.words[-tail - 1]
+
+
+@lru_cache(maxsize=65_536)
+def _vowels(word: str) -> frozenset[tuple[str, ...]]:
+    found = set()
+    for phones in pronunciations(word):
+        stressed = [index for index, phone in enumerate(phones) if phone[-1] in "12"] or [0]
+        found.add(tuple(phone[:-1] for phone in phones[stressed[-1] :] if phone[-1].isdigit()))
+    return frozenset(found)
+
+
+def _f1(hits: float, wanted: int, stray: float) -> float:
+    return 2 * hits / (wanted + hits + stray) if wanted else 1.0
+
+
+_HEARINGS = {"assonance": assonance, "last": last_syllable}
