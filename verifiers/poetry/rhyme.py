@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from learnable.verifiers.poetry.prosody import Phones, pronunciations
+from learnable.verifiers.poetry.phones import Phones
+from learnable.verifiers.poetry.prosody import pronunciations
 
 FULL = 1.0
 SPELLED = 0.5  # at least one word is unknown, and both end alike in spelling: never a full rhyme
