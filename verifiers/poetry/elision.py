@@ -10,6 +10,7 @@ English verse" (1977), section 4, on these prosodic rules.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 from learnable.verifiers.poetry.phones import Phones
 
@@ -73,11 +74,9 @@ def lengthened(word: str, phones: Phones) -> frozenset[Phones]:
     [('B', 'L', 'EH1', 'S', 'IH0', 'D')]
     """
     found: set[Phones] = set()
-    if word.endswith("ed") and phones[-1] in ("T", "D") and not phones[-2][-1].isdigit():
+    if word.endswith("ed") and phones[-1] in ("T", "D") and phones[-2][-1] != "0":
         found.add((*phones[:-1], "IH0", "D"))
-    elif word.endswith("ed") and phones[-1] == "D" and phones[-2][-1] in "12":
-        found.add((*phones[:-1], "IH0", "D"))
-    for index, (phone, after) in enumerate(zip(phones, phones[1:], strict=False)):
+    for index, (phone, after) in enumerate(pairwise(phones)):
         if after == "R" and phone in ("AY1", "AW1") and phones[index + 2 : index + 3] in ((), ("Z",), ("D",)):
             found.add((*phones[: index + 1], "ER0", *phones[index + 2 :]))
     return frozenset(found)

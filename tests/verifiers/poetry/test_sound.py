@@ -12,7 +12,7 @@ from learnable.verifiers.poetry.extraction import poem_lines
 from learnable.verifiers.poetry.gate import validity
 from learnable.verifiers.poetry.prosody import WORDS_A_LICENCE, estimated_syllables, reachable_counts, syllable_counts
 from learnable.verifiers.poetry.refrains import match_refrains
-from learnable.verifiers.poetry.rhyme import FULL, NEAR, SPELLED, match_scheme, rhyme_credit
+from learnable.verifiers.poetry.rhyme import FULL, LIGHT, NEAR, SPELLED, match_scheme, rhyme_credit
 from learnable.verifiers.poetry.words import read_line
 
 WORDS = st.sampled_from(
@@ -62,7 +62,10 @@ def test_reachable_counts_are_all_sums_and_a_licence_for_every_four_words(words:
         ("light", "light", 0.0),
         ("knight", "night", 0.0),
         ("light", "moon", 0.0),
-        ("love", "move", 0.0),
+        ("love", "move", SPELLED),
+        ("me", "eternity", FULL),
+        ("memory", "eternity", LIGHT),
+        ("desire", "aspire", FULL),
         ("singing", "morning", NEAR),
         ("light", "azzight", SPELLED),
         ("light", "azzoom", 0.0),
