@@ -85,7 +85,7 @@ def reachable_counts(words: Sequence[str]) -> frozenset[int]:
     sums = [1] + [0] * -(-len(words) // WORDS_A_LICENCE)
     last = ""
     for word in words:
-        sums = _with_word(sums, syllable_counts(word), licensed_counts(word), _merge(last, word))
+        sums = _with_word(sums, syllable_counts(word), licensed_counts(word), may_merge(last, word))
         last = word
     reached = 0
     for bits in sums:
@@ -111,7 +111,8 @@ def _shifted(sums: int, counts: frozenset[int]) -> int:
 
 
 @lru_cache(maxsize=65_536)
-def _merge(first: str, second: str) -> bool:
+def may_merge(first: str, second: str) -> bool:
+    """Whether two neighbours may share a syllable: th'expense, many a."""
     one, other = pronunciations(first), pronunciations(second)
     return bool(one and other) and any(merges(ending, start) for ending in one for start in other)
 
