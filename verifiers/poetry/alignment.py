@@ -47,7 +47,7 @@ _Path = tuple[float, str, str]  # cost, marks, classes
 _Paths = dict[_State, _Path]
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def align(words: tuple[str, ...], metre: Metre, feet: int | None = None, trust: float = 1.0) -> Alignment:
     """Return the cheapest alignment of the words with the metre, and with a number of feet if one is asked.
 
@@ -78,7 +78,9 @@ def line_readings(words: Sequence[str]) -> list[tuple[Reading, ...]]:
 
 def _said(paths: _Paths, reading: Reading, metre: Metre, trust: float) -> _Paths:
     if reading.cost:
-        paths = {state: (cost + trust * reading.cost, *rest) for state, (cost, *rest) in paths.items()}
+        paths = {
+            state: (cost + trust * reading.cost, marks, classes) for state, (cost, marks, classes) in paths.items()
+        }
     for letter in reading.syllables:
         paths = _step(paths, letter, metre, trust)
     return paths

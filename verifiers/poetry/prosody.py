@@ -1,6 +1,6 @@
 """How words sound: pronunciations from the lexicon, and estimates for words it lacks.
 
-`PHONES` of a word come, in this order, from the dictionary and the table of poetic words, from its modern spelling, from
+The sounds of a word come, in this order, from the dictionary and the table of poetic words, from its modern spelling, from
 its parts, and for what remains only the number of syllables and the last sounds are guessed from its spelling.
 """
 
@@ -81,6 +81,11 @@ def reachable_counts(words: Sequence[str]) -> frozenset[int]:
     >>> sorted(reachable_counts(["every", "fire"]))  # ev'ry or every, one or two
     [3, 4, 5]
     """
+    return _reachable(tuple(words))
+
+
+@lru_cache(maxsize=16_384)
+def _reachable(words: tuple[str, ...]) -> frozenset[int]:
     # Sums are kept as the bits of an integer, one integer for each number of licences used.
     sums = [1] + [0] * -(-len(words) // WORDS_A_LICENCE)
     last = ""

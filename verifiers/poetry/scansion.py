@@ -43,7 +43,7 @@ def scan(words: Sequence[str], metre: str | None = None, feet: int | None = None
     return _scan(tuple(words[:MOST_WORDS]), find_metre(metre).name if metre else None, feet)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _scan(words: tuple[str, ...], metre: str | None, feet: int | None) -> Scansion:
     if metre:
         name, found = metre, align(words, METRES[metre], feet, PATTERN_FIRST)
@@ -79,7 +79,7 @@ def metre_credit(words: Sequence[str], metre: str, feet: int) -> float:
     return _credit(tuple(words[:MOST_WORDS]), find_metre(metre).name, feet)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _credit(words: tuple[str, ...], metre: str, feet: int) -> float:
     own = align(words, METRES[metre], feet)
     if not own.beats:

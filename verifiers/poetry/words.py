@@ -18,6 +18,7 @@ _PARTED_TIS = re.compile(r"'t (?=(?:is|was|were|will|would)\b)")
 _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ł": "l", "ð": "th", "þ": "th"})
 _ACUTE_ED = "\u00e9d"
 _GRAVE_ED = "\u00e8d"
+_LONGEST_CACHED = 200  # characters: a line of verse; longer ones must not fill the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,10 @@ def read_line(text: str) -> Line:
     >>> read_line("Th'expense & a wing\u00e9d caf\u00e9").words
     ("th'", 'expense', 'and', 'a', 'wing\u00e8d', 'cafe')
     """
+    return _cached_line(text) if len(text) <= _LONGEST_CACHED else _read_line(text)
+
+
+def _read_line(text: str) -> Line:
     words, strange = [], 0
     lowered = (text if text.isascii() else normal_text(text)).lower()
     if "'t " in lowered:
@@ -55,6 +60,9 @@ def read_line(text: str) -> Line:
         elif token.strip(_EDGES):
             strange += 1
     return Line(tuple(words), strange)
+
+
+_cached_line = lru_cache(maxsize=16_384)(_read_line)
 
 
 @lru_cache(maxsize=16_384)
