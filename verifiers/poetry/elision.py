@@ -82,6 +82,11 @@ def lengthened(word: str, phones: Phones) -> frozenset[Phones]:
     return frozenset(found)
 
 
-def merges(first: Phones, second: Phones) -> bool:
-    """Whether two words may share a syllable where they meet: th'expense, many a."""
-    return second[0][-1].isdigit() and first[-1] in ("IY0", "UW0", "AH0", "OW0")
+def ends_open(phones: Phones) -> bool:
+    """Whether a word ends in a weak vowel that may run into the next word's: th'expense, many a."""
+    return phones[-1] in ("IY0", "UW0", "AH0", "OW0")
+
+
+def begins_open(phones: Phones) -> bool:
+    """Whether a word begins with a vowel."""
+    return phones[0][-1].isdigit()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from learnable.verifiers.poetry.derivation import compound, derived
-from learnable.verifiers.poetry.elision import lengthened, merges, shortened
+from learnable.verifiers.poetry.elision import begins_open, ends_open, lengthened, shortened
 from learnable.verifiers.poetry.lexicon import lexicon
 from learnable.verifiers.poetry.phones import Phones, stresses
 from learnable.verifiers.poetry.poetic_words import poetic_words
@@ -88,14 +89,20 @@ def reachable_counts(words: Sequence[str]) -> frozenset[int]:
 def _reachable(words: tuple[str, ...]) -> frozenset[int]:
     # Sums are kept as the bits of an integer, one integer for each number of licences used.
     sums = [1] + [0] * -(-len(words) // WORDS_A_LICENCE)
-    last = ""
+    certain = 0  # syllables of words that leave no choice
+    gives = False
     for word in words:
-        sums = _with_word(sums, syllable_counts(word), licensed_counts(word), may_merge(last, word))
-        last = word
+        counts = _counts(word)
+        merged = gives and counts.begins_open
+        if counts.only is not None and not merged:
+            certain += counts.only
+        else:
+            sums = _with_word(sums, counts.free, counts.licensed, merged)
+        gives = counts.ends_open
     reached = 0
     for bits in sums:
         reached |= bits
-    return frozenset(count for count in range(reached.bit_length()) if reached >> count & 1)
+    return frozenset(count + certain for count in range(reached.bit_length()) if reached >> count & 1)
 
 
 def _with_word(sums: list[int], free: frozenset[int], licensed: frozenset[int], merged: bool) -> list[int]:
@@ -115,11 +122,26 @@ def _shifted(sums: int, counts: frozenset[int]) -> int:
     return result
 
 
+class _Counts(NamedTuple):
+    """A word's numbers of syllables, the `only` one if there is no other, and whether its ends may merge."""
+
+    only: int | None
+    free: frozenset[int]
+    licensed: frozenset[int]
+    begins_open: bool
+    ends_open: bool
+
+
 @lru_cache(maxsize=65_536)
+def _counts(word: str) -> _Counts:
+    free, licensed, known = syllable_counts(word), licensed_counts(word), pronunciations(word)
+    only = next(iter(free)) if len(free) == 1 and not licensed else None
+    return _Counts(only, free, licensed, any(map(begins_open, known)), any(map(ends_open, known)))
+
+
 def may_merge(first: str, second: str) -> bool:
     """Whether two neighbours may share a syllable: th'expense, many a."""
-    one, other = pronunciations(first), pronunciations(second)
-    return bool(one and other) and any(merges(ending, start) for ending in one for start in other)
+    return _counts(first).ends_open and _counts(second).begins_open
 
 
 @lru_cache(maxsize=65_536)

@@ -14,7 +14,8 @@ from functools import lru_cache
 from math import exp
 
 from learnable.verifiers.poetry.alignment import PATTERN_FIRST, Alignment, align
-from learnable.verifiers.poetry.metres import METRES, find_metre
+from learnable.verifiers.poetry.metre_cost import metre_cost, rival_cost, spoken_words
+from learnable.verifiers.poetry.metres import METRES, RIVALS, find_metre
 from learnable.verifiers.poetry.performance import performed
 
 MOST_WORDS = 40  # a longer line is prose and is judged by its beginning
@@ -81,12 +82,14 @@ def metre_credit(words: Sequence[str], metre: str, feet: int) -> float:
 
 @lru_cache(maxsize=16_384)
 def _credit(words: tuple[str, ...], metre: str, feet: int) -> float:
-    own = align(words, METRES[metre], feet)
-    if not own.beats:
+    line = spoken_words(words)
+    syllables = sum(len(word[0][1]) for word in line)
+    if not syllables:
         return 0.0
-    syllables = len(own.beats)
-    if own.cost > _NOT_AT_ALL * syllables:
+    own = metre_cost(line, METRES[metre], feet) / syllables
+    if own > _NOT_AT_ALL:
         return 0.0
-    rival = min(align(words, other).cost for name, other in METRES.items() if name != metre)
-    strain = (own.cost + _RIVALRY * max(0.0, own.cost - rival)) / syllables
-    return min(1.0, max(0.0, (_NOT_AT_ALL - strain) / (_NOT_AT_ALL - _WHOLLY)))
+    if own + _RIVALRY * own > _WHOLLY:  # or no rival could matter
+        rival = min(rival_cost(line, other) for other in RIVALS[metre]) / syllables
+        own += _RIVALRY * max(0.0, own - rival)
+    return min(1.0, max(0.0, (_NOT_AT_ALL - own) / (_NOT_AT_ALL - _WHOLLY)))
