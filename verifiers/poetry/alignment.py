@@ -23,7 +23,7 @@ OFF_BEAT = {
     "i": 0.7, "v": 0.3, "o": 0.3, "q": 0.15, "p": 0.2, "d": 0.05, "a": 0.02,
 }  # fmt: skip
 PATTERN_FIRST = 0.5  # trust in the words where the metre is given: annotators keep to the pattern then
-WRONG_FEET = 2.0  # a foot more or less than asked
+WRONG_FEET = 4.0  # a foot more or less than asked
 _MERGING = Reading("", MERGED)  # the word gives up its syllable to its neighbour: th'expense, many a
 
 

@@ -75,11 +75,11 @@ _PREFIXES = {
 
 
 def derived(word: str, lookup: Lookup) -> Sounds:
-    """Return the pronunciations of a word made of known parts by inflection or affixes; none where it is not.
+    """Return the pronunciations of a word made of a known one by inflection or a suffix; none where it is not.
 
     `lookup` gives the pronunciations of known words.
     """
-    return _inflected(word, lookup) or _suffixed(word, lookup) or _prefixed(word, lookup)
+    return _inflected(word, lookup) or _suffixed(word, lookup)
 
 
 def compound(word: str, lookup: Lookup) -> Sounds:
@@ -122,7 +122,8 @@ def _suffixed(word: str, lookup: Lookup) -> Sounds:
     return ()
 
 
-def _prefixed(word: str, lookup: Lookup) -> Sounds:
+def prefixed(word: str, lookup: Lookup) -> Sounds:
+    """Return the pronunciations of a word made of a known one by a prefix; none where it is not."""
     for prefix in sorted(_PREFIXES, key=len, reverse=True):
         stem = word.removeprefix(prefix)
         if stem != word and len(stem) > 2 and (found := lookup(stem)):

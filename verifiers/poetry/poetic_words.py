@@ -18,10 +18,10 @@ didst D IH1 D S T | dight D AY1 T | dost D AH1 S T | doth D AH1 TH | drear D R I
 e'en IY1 N | e'er EH1 R | ebon EH1 B AH0 N | eftsoons EH0 F T S UW1 N Z | ere EH1 R | erst ER1 S T
 ev'n IY1 V N | even' IY1 V AH0 N | eyne AY1 N | eyrie EH1 R IY0 | faerie F EH1 R IY0 | faery F EH1 R IY0
 fain F EY1 N | fere F IH1 R | fount F AW1 N T | gainst G EH1 N S T | 'gainst G EH1 N S T | gan G AE1 N
-gi'en G IH1 N | giv'n G IH1 V N | glist G L IH1 S T | ha' HH AE1 | hadst HH AE1 D S T | haply HH AE1 P L IY0
+gi'en G IH1 N | giv'n G IH1 V N | glist G L IH1 S T | ha' HH AE1 | hadst HH AE1 D S T | haue HH AE1 V | haply HH AE1 P L IY0
 hast HH AE1 S T | hath HH AE1 TH | heav'n HH EH1 V N | heav'nly HH EH1 V N L IY0 | hie HH AY1
 i'd AY1 D | i' IH0 | i'faith IH0 F EY1 TH | is't IH1 S T | th'art DH AA1 R T | kine K AY1 N | kirk K ER1 K
-ll L | lour L AW1 ER0 | lours L AW1 ER0 Z | luve L AH1 V | may'st M EY1 S T | mayst M EY1 S T | meed M IY1 D
+ll L | lour L AW1 ER0 | lours L AW1 ER0 Z | luve L AH1 V | loue L AH1 V | may'st M EY1 S T | mayst M EY1 S T | meed M IY1 D
 methinks M IY0 TH IH1 NG K S | methought M IY0 TH AO1 T | mids M IH1 D Z | midst M IH1 D S T
 mightst M AY1 T S T | mongst M AH1 NG S T | 'mongst M AH1 NG S T | morn M AO1 R N | mought M AO1 T
 ne'er N EH1 R | neath N IY1 TH | 'neath N IY1 TH | nought N AO1 T | o' AH0 | o'er AO1 R | oft AO1 F T | ope OW1 P

@@ -6,11 +6,11 @@ its parts, and for what remains only the number of syllables and the last sounds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from learnable.verifiers.poetry.derivation import compound, derived
+from learnable.verifiers.poetry.derivation import compound, derived, prefixed
 from learnable.verifiers.poetry.elision import begins_open, ends_open, lengthened, shortened
 from learnable.verifiers.poetry.lexicon import lexicon
 from learnable.verifiers.poetry.phones import Phones, stresses
@@ -39,11 +39,13 @@ def pronunciations(word: str) -> tuple[Phones, ...]:
     if word.endswith(("'s", "s'")) and len(word) > 3:
         # A name's or noun's possessive sounds like its plural.
         return pronunciations(word[:-2] + "s") if word.endswith("s'") else derived(word[:-2] + "s", pronunciations)
-    if found := derived(word, _listed):
-        return found
-    if modern := respelled(word, _is_derivable):
-        return _listed(modern) or derived(modern, _listed)
-    return derived(word, _derivable) or compound(word, _listed)
+    return (
+        _derivable(word)
+        or _modern(word, _derivable)
+        or _affixed(word)
+        or _modern(word, _affixed)
+        or compound(word, _listed)
+    )
 
 
 def _listed(word: str) -> tuple[Phones, ...]:
@@ -54,8 +56,13 @@ def _derivable(word: str) -> tuple[Phones, ...]:
     return _listed(word) or derived(word, _listed)
 
 
-def _is_derivable(word: str) -> bool:
-    return bool(_derivable(word))
+def _affixed(word: str) -> tuple[Phones, ...]:
+    return prefixed(word, _derivable) or derived(word, _derivable)
+
+
+def _modern(word: str, lookup: Callable[[str], tuple[Phones, ...]]) -> tuple[Phones, ...]:
+    modern = respelled(word, lambda spelling: bool(lookup(spelling)))
+    return lookup(modern) if modern else ()
 
 
 @lru_cache(maxsize=65_536)

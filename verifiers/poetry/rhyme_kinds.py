@@ -52,10 +52,10 @@ _CONFUSED = tuple(
 @lru_cache(maxsize=262_144)
 def bond(first: str, second: str) -> Bond:
     """Return what joins the ends of two words; it does not depend on their order."""
-    if first == second:
-        return Bond.SAME
     if not first or not second:
         return Bond.NONE
+    if first == second:
+        return Bond.SAME
     one, other = rhyme_sounds(first), rhyme_sounds(second)
     if one.whole & other.whole:
         return Bond.HOMOPHONE

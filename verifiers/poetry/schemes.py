@@ -64,7 +64,7 @@ UNITS = {
     "cdecde": -5.0,
     "cdedce": -5.5,
     "xabba": -5.0,
-    "x": -3.0,
+    "x": -1.0,
 }
 _JOIN = 2.0  # log odds that classes of different units must reach together to be one
 _FARTHEST = 6  # lines between two members of a joined class; farther rhymes are mostly chance

@@ -8,6 +8,7 @@ import pytest
 
 from learnable.verifiers.poetry import lexicon as module
 from learnable.verifiers.poetry.lexicon import Lexicon, build_lexicon, lexicon, lexicon_file, packed, read_lexicon
+from learnable.verifiers.poetry.unknown_words import guess
 
 ENTRIES = {
     "moon": ["M UW1 N"],
@@ -42,7 +43,7 @@ def test_a_file_gives_back_what_was_built(tmp_path: Path) -> None:
     assert found is not None
     assert found.pronunciations("every") == (("EH1", "V", "ER0", "IY0"), ("EH1", "V", "R", "IY0"))
     assert found.pronunciations("nowhere") == ()
-    assert found.rimes["oon"] == ("UW", "N")
+    assert guess(found.rimes, "lagoon") == ("UW", "N")
     assert found.shares
     assert found.stresses[""] in (1, 2)
 

@@ -100,7 +100,7 @@ def test_lines_by_hand(line: str, metre: str, stress: str) -> None:
 
 
 def test_a_performance_stresses_nouns_off_the_beat_and_not_articles() -> None:
-    words = "a long street climbs to one tall tower".split()
+    words = "a long street climbs to one tall hill".split()
     assert scan(words, "iambic").stress == "-+-+-+-+"
     assert scan(words).stress == "-+++-+++"
 

@@ -53,7 +53,7 @@ def test_a_silent_e_is_learned() -> None:
         ("drest", "dressed"),
         ("magicke", "magic"),
         ("mak'st", "makest"),
-        ("loue", "love"),
+        ("aboue", "above"),
     ],
 )
 def test_an_old_spelling_sounds_like_the_modern_one(word: str, rhyming: str) -> None:
@@ -91,7 +91,7 @@ def test_gibberish_has_no_known_sound(word: str) -> None:
         ("wandering", {3}, {2}),
         ("th'", {0}, set()),
         ("o'er", {1}, set()),
-        ("blessed", {1, 2}, set()),
+        ("blessed", {1}, {2}),
         ("amazed", {2}, {3}),
         ("stone", {1}, set()),
     ],
@@ -133,4 +133,4 @@ def test_any_text_is_read(text: str) -> None:
 
 
 def test_stress_marks_are_one_a_syllable() -> None:
-    assert [stresses(phones) for phones in pronunciations("eternity")] == ["0100"]
+    assert [stresses(phones) for phones in pronunciations("eternity")] == ["0100", "0100"]
