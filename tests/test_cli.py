@@ -136,3 +136,39 @@ def test_verify_scores_a_file_in_order(run: Run, tmp_path: Path) -> None:
     scored = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["reward"] for row in scored] == [1.0, 0.0]
     assert set(scored[0]) == {"reward", "passed", "verdict", "components", "reason"}
+
+
+def test_explain_shows_a_poem_and_what_is_wrong_with_it(run: Run, tmp_path: Path) -> None:
+    poem = tmp_path / "poem.txt"
+    poem.write_text("Rain on the tin roof\nthe old cat turns in her sleep\na door shuts")
+    status, out, _ = run("explain", "--form", "haiku", poem)
+    assert status == 0
+    assert "line 3: 3 syllables, 5 wanted" in out
+    _, out, _ = run("explain", "--form", "haiku", "--json", poem)
+    assert [line["wanted_syllables"] for line in json.loads(out)["lines"]] == ["5", "7", "5"]
+
+
+@pytest.mark.parametrize(
+    ("option", "row", "answer"),
+    [
+        ("--rhyme-scheme", {"lines": ["a long night", "no moon", "a small light", "home soon"]}, ["scheme"]),
+        ("--scansion", {"line": "The plowman homeward plods", "metre": "iambic"}, ["syllables", "stress", "metre"]),
+    ],
+)
+def test_explain_reads_files(run: Run, tmp_path: Path, option: str, row: dict[str, object], answer: list[str]) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+    _, out, err = run("explain", option, file)
+    assert [list(json.loads(line)) for line in out.splitlines()] == [answer, answer], err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [([], "--form is missing"), (["--form", "haiku", "--spec", "{"], "not JSON"), (["--form", "hiaku"], "Haiku")],
+)
+def test_explain_says_what_is_missing(run: Run, tmp_path: Path, arguments: list[str], names: str) -> None:
+    poem = tmp_path / "poem.txt"
+    poem.write_text("x")
+    status, _, err = run("explain", *arguments, poem)
+    assert status == 2
+    assert names in err

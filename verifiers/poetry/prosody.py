@@ -1,59 +1,125 @@
-"""How words sound: pronunciations from CMUdict, and estimates for words it lacks."""
+"""How words sound: pronunciations from the lexicon, and estimates for words it lacks.
+
+The sounds of a word come, in this order, from the dictionary and the table of poetic words, from its modern spelling, from
+its parts, and for what remains only the number of syllables and the last sounds are guessed from its spelling.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
+from typing import NamedTuple
 
-Phones = tuple[str, ...]
+from learnable.verifiers.poetry.derivation import compound, derived, prefixed
+from learnable.verifiers.poetry.elision import begins_open, ends_open, lengthened, shortened
+from learnable.verifiers.poetry.lexicon import lexicon
+from learnable.verifiers.poetry.phones import Phones, stresses
+from learnable.verifiers.poetry.poetic_words import poetic_words
+from learnable.verifiers.poetry.spellings import respelled
+from learnable.verifiers.poetry.vowel_model import estimate
 
-_VOWELS = "aeiouy"
-_SYLLABIC_L = re.compile(r"[^aeiouyl]led?$")  # candle, brindled
-_VOWEL_GROUP = re.compile(r"[aeiouy]+")
+SPOKEN_ED = "\u00e8d"  # winged read as two syllables is written with an accent, wing\u00e8d
+WORDS_A_LICENCE = 4  # one syllable in so many words may be dropped or added beyond the dictionary's variants
 
 
 def load_dictionary() -> None:
-    """Load CMUdict and the estimator now rather than at the first word (about a second)."""
+    """Load the lexicon now rather than at the first word (a fraction of a second once it is built)."""
     pronunciations("poem")
     estimated_syllables("zzyzx")
 
 
 @lru_cache(maxsize=65_536)
 def pronunciations(word: str) -> tuple[Phones, ...]:
-    """Return every pronunciation CMUdict has of `word`, as ARPAbet phones; none where it lacks the word."""
-    import pronouncing  # loads 134,000 entries on first use
+    """Return every pronunciation of `word`, as ARPAbet phones; none where neither it nor its parts are known."""
+    if found := _listed(word):
+        return found
+    if word.endswith(SPOKEN_ED):
+        plain = word.removesuffix(SPOKEN_ED) + "ed"
+        return tuple(long for phones in pronunciations(plain) for long in lengthened(plain, phones) or [phones])
+    if word.endswith(("'s", "s'")) and len(word) > 3:
+        # A name's or noun's possessive sounds like its plural.
+        return pronunciations(word[:-2] + "s") if word.endswith("s'") else derived(word[:-2] + "s", pronunciations)
+    return (
+        _derivable(word)
+        or _modern(word, _derivable)
+        or _affixed(word)
+        or _modern(word, _affixed)
+        or compound(word, _listed)
+    )
 
-    found = pronouncing.phones_for_word(word)
-    if not found:
-        for spelling in _other_spellings(word):
-            if found := pronouncing.phones_for_word(spelling):
-                break
-    # Some entries end in a comment: "AA1 B ER0 G # place, danish".
-    return tuple(dict.fromkeys(tuple(phones.partition("#")[0].split()) for phones in found))
+
+def _listed(word: str) -> tuple[Phones, ...]:
+    return tuple(dict.fromkeys(poetic_words().get(word, ()) + lexicon().pronunciations(word)))
+
+
+def _derivable(word: str) -> tuple[Phones, ...]:
+    return _listed(word) or derived(word, _listed)
+
+
+def _affixed(word: str) -> tuple[Phones, ...]:
+    return prefixed(word, _derivable) or derived(word, _derivable)
+
+
+def _modern(word: str, lookup: Callable[[str], tuple[Phones, ...]]) -> tuple[Phones, ...]:
+    modern = respelled(word, lambda spelling: bool(lookup(spelling)))
+    return lookup(modern) if modern else ()
 
 
 @lru_cache(maxsize=65_536)
 def syllable_counts(word: str) -> frozenset[int]:
-    """Return every number of syllables that `word` can have."""
+    """Return every number of syllables that `word` can have by itself, verse's licences left out."""
     known = pronunciations(word)
-    if known:
-        return frozenset(sum(phone[-1].isdigit() for phone in phones) for phones in known)
-    return frozenset([estimated_syllables(word)])
+    return frozenset(len(stresses(phones)) for phones in known) if known else frozenset([estimated_syllables(word)])
+
+
+@lru_cache(maxsize=65_536)
+def licensed_counts(word: str) -> frozenset[int]:
+    """Return the numbers of syllables that only a poet's licence gives the word: heav'n, bless-ed."""
+    known = pronunciations(word)
+    forms = (form for phones in known for form in shortened(phones) | lengthened(word, phones))
+    return frozenset(len(stresses(form)) for form in forms) - syllable_counts(word)
 
 
 def reachable_counts(words: Sequence[str]) -> frozenset[int]:
     """Return every number of syllables that a line of these words can have.
 
-    Sums are kept as the bits of an integer: adding a word of n syllables shifts them by n.
+    The dictionary's variants are free. Elisions and added syllables (see `elision`) are not: a line
+    has one such licence for every `WORDS_A_LICENCE` words, or ambiguity would pass any line as any length.
 
     >>> sorted(reachable_counts(["every", "fire"]))  # ev'ry or every, one or two
     [3, 4, 5]
     """
-    sums = 1
+    return _reachable(tuple(words))
+
+
+@lru_cache(maxsize=16_384)
+def _reachable(words: tuple[str, ...]) -> frozenset[int]:
+    # Sums are kept as the bits of an integer, one integer for each number of licences used.
+    sums = [1] + [0] * -(-len(words) // WORDS_A_LICENCE)
+    certain = 0  # syllables of words that leave no choice
+    gives = False
     for word in words:
-        sums = _shifted(sums, syllable_counts(word))
-    return frozenset(count for count in range(sums.bit_length()) if sums >> count & 1)
+        counts = _counts(word)
+        merged = gives and counts.begins_open
+        if counts.only is not None and not merged:
+            certain += counts.only
+        else:
+            sums = _with_word(sums, counts.free, counts.licensed, merged)
+        gives = counts.ends_open
+    reached = 0
+    for bits in sums:
+        reached |= bits
+    return frozenset(count + certain for count in range(reached.bit_length()) if reached >> count & 1)
+
+
+def _with_word(sums: list[int], free: frozenset[int], licensed: frozenset[int], merged: bool) -> list[int]:
+    result = [_shifted(bits, free) for bits in sums]
+    for used, bits in enumerate(sums[:-1]):
+        if licensed:
+            result[used + 1] |= _shifted(bits, licensed)
+        if merged:
+            result[used + 1] |= _shifted(bits, free) >> 1
+    return result
 
 
 def _shifted(sums: int, counts: frozenset[int]) -> int:
@@ -63,36 +129,29 @@ def _shifted(sums: int, counts: frozenset[int]) -> int:
     return result
 
 
+class _Counts(NamedTuple):
+    """A word's numbers of syllables, the `only` one if there is no other, and whether its ends may merge."""
+
+    only: int | None
+    free: frozenset[int]
+    licensed: frozenset[int]
+    begins_open: bool
+    ends_open: bool
+
+
+@lru_cache(maxsize=65_536)
+def _counts(word: str) -> _Counts:
+    free, licensed, known = syllable_counts(word), licensed_counts(word), pronunciations(word)
+    only = next(iter(free)) if len(free) == 1 and not licensed else None
+    return _Counts(only, free, licensed, any(map(begins_open, known)), any(map(ends_open, known)))
+
+
+def may_merge(first: str, second: str) -> bool:
+    """Whether two neighbours may share a syllable: th'expense, many a."""
+    return _counts(first).ends_open and _counts(second).begins_open
+
+
 @lru_cache(maxsize=65_536)
 def estimated_syllables(word: str) -> int:
     """Estimate the syllables of a word by its spelling; at least one."""
-    estimate = _estimator()
-    stem = word.replace("'", "")
-    # `syllables` matches its rules for a silent e at the start of the word and so counts most of them.
-    if len(stem) > 3 and stem.endswith("e") and stem[-2] not in _VOWELS and not _SYLLABIC_L.search(stem):
-        stem = stem[:-1]
-    elif len(stem) > 4 and stem.endswith("ed") and stem[-3] not in _VOWELS + "td" and not _SYLLABIC_L.search(stem):
-        stem = stem[:-2]
-    return max(1, min(estimate(stem), len(_VOWEL_GROUP.findall(stem)) + 1))
-
-
-@cache
-def _estimator() -> Callable[[str], int]:
-    import syllables
-
-    estimate: Callable[[str], int] = syllables.estimate
-    return estimate
-
-
-def _other_spellings(word: str) -> list[str]:
-    """Return the modern spellings of a clipped or possessive word."""
-    spellings = []
-    if word.endswith("'d"):
-        spellings += [word[:-2] + "ed", word[:-2] + "d"]
-    elif word.endswith("in'"):
-        spellings += [word[:-1] + "g"]
-    elif word.endswith(("'s", "s'")):
-        spellings += [word.replace("'", ""), word[:-2] + "s", word[:-2]]
-    if "'" in word:
-        spellings += [word.replace("'", ""), word.strip("'")]
-    return spellings
+    return estimate(lexicon().shares, word.replace("'", ""))

@@ -2,55 +2,82 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from typing import Literal
 
-from learnable.verifiers.poetry.prosody import Phones, pronunciations
+from learnable.verifiers.poetry.rhyme_kinds import Bond, bond
+from learnable.verifiers.poetry.rhyme_sounds import rhyme_sounds
+
+RhymeKind = Literal["identical", "perfect", "family", "last", "eye", "slant", "none"]
 
 FULL = 1.0
-SPELLED = 0.5  # at least one word is unknown, and both end alike in spelling: never a full rhyme
-NEAR = 0.3  # the last syllables rhyme but the stressed ones do not ("singing", "morning")
+LIGHT = 0.7  # both words end in a beat by promotion only ("memory", "eternity")
+SPELLED = 0.5  # alike to the eye, or one word is unknown and seems to sound alike: never a full rhyme
+NEAR = 0.3  # the last syllables rhyme but the stressed ones do not ("singing", "morning"), or their sounds are akin
+FAINT = 0.15  # the consonants alone agree
 
-_SPELLED_RIME = re.compile(r"[aeiouy]+[^aeiouy]*e?$")
+_CREDIT = {
+    Bond.PERFECT: FULL,
+    Bond.PROMOTED: LIGHT,
+    Bond.EYE: SPELLED,
+    Bond.GUESSED_SPELLED: SPELLED,
+    Bond.GUESSED: SPELLED,
+    Bond.WEAK_SPELLED: NEAR,
+    Bond.WEAK: NEAR,
+    Bond.SHIFTED: NEAR,
+    Bond.FAMILY: NEAR,
+    Bond.CONSONANCE: FAINT,
+}
+_KINDS: dict[Bond, RhymeKind] = {
+    Bond.SAME: "identical",
+    Bond.HOMOPHONE: "identical",
+    Bond.PERFECT: "perfect",
+    Bond.PROMOTED: "last",
+    Bond.WEAK: "last",
+    Bond.WEAK_SPELLED: "last",
+    Bond.GUESSED: "last",
+    Bond.GUESSED_SPELLED: "last",
+    Bond.EYE: "eye",
+    Bond.FAMILY: "family",
+    Bond.SHIFTED: "slant",
+    Bond.CONSONANCE: "slant",
+}
 
 
 @lru_cache(maxsize=262_144)
 def rhyme_credit(first: str, second: str) -> float:
     """Return how well two words rhyme, in [0, 1].
 
-    1 needs the same sounds from the last stressed vowel on, in some pronunciation of each. The same word, or
-    one that sounds the same throughout, is a repetition and earns nothing.
+    1 needs the same sounds from the last stressed vowel on, in some pronunciation of each; a last syllable that
+    only the metre stresses may answer a stressed one (me, eternity). The same word, or one that sounds the same
+    throughout, is a repetition and earns nothing.
 
     >>> rhyme_credit("light", "tonight"), rhyme_credit("light", "light"), rhyme_credit("light", "moon")
     (1.0, 0.0, 0.0)
     """
-    if first == second or not first or not second:
-        return 0.0
-    one, other = pronunciations(first), pronunciations(second)
-    if not one or not other:
-        ending = _SPELLED_RIME.search(first)
-        return SPELLED if ending and len(ending[0]) > 1 and second.endswith(ending[0]) else 0.0
-    if not set(map(_unstressed, one)).isdisjoint(map(_unstressed, other)):
-        return 0.0
-    if not rhyming_parts(first).isdisjoint(rhyming_parts(second)):
+    found = bond(first, second)
+    if found is Bond.PROMOTED and (rhyme_sounds(first).stressed or rhyme_sounds(second).stressed):
         return FULL
-    return NEAR if {_last_rime(p) for p in one} & {_last_rime(p) for p in other} else 0.0
+    return _CREDIT.get(found, 0.0)
 
 
-@lru_cache(maxsize=65_536)
-def rhyming_parts(word: str) -> frozenset[Phones]:
-    """Return the sounds of `word` from its last stressed vowel on, for each pronunciation, without stress marks."""
-    return frozenset(_from_vowel(phones, "12") for phones in pronunciations(word))
+def rhyme_kind(first: str, second: str) -> RhymeKind:
+    """Return the kind of rhyme between two words; `slant` for what agrees only in consonants or kindred vowels.
+
+    >>> rhyme_kind("me", "eternity"), rhyme_kind("love", "move"), rhyme_kind("night", "knight")
+    ('perfect', 'eye', 'identical')
+    """
+    if rhyme_credit(first, second) == FULL:
+        return "perfect"
+    return _KINDS.get(bond(first, second), "none")
 
 
 def repeats(first: str, second: str) -> bool:
     """Whether two words are the same or sound the same."""
-    return first == second or bool(
-        {_unstressed(p) for p in pronunciations(first)} & {_unstressed(p) for p in pronunciations(second)}
-    )
+    return bond(first, second) in (Bond.SAME, Bond.HOMOPHONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +124,3 @@ def has_rhymes(scheme: Sequence[str]) -> bool:
 
 def _f1(hits: float, wanted: int, stray: int) -> float:
     return 2 * hits / (wanted + hits + stray) if wanted else 1.0
-
-
-@lru_cache(maxsize=65_536)
-def _unstressed(phones: Phones) -> Phones:
-    return tuple(phone.rstrip("012") for phone in phones)
-
-
-def _from_vowel(phones: Phones, stresses: str) -> Phones:
-    for index in range(len(phones) - 1, -1, -1):
-        if phones[index][-1] in stresses:
-            return _unstressed(phones[index:])
-    return _last_rime(phones) if stresses == "12" else _unstressed(phones)
-
-
-def _last_rime(phones: Phones) -> Phones:
-    return _from_vowel(phones, "012")

@@ -44,11 +44,17 @@ class PoetryVerifier:
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one poem: the best fit among the schemes its form accepts."""
-        judge, keeps_first = _judge(json.dumps(dict(spec), sort_keys=True))
-        poem = read_poem(poem_blocks(completion, keeps_first))
-        if not poem.lines:
+        found = judge_poem(completion, spec)
+        if found is None:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
-        return _verdict(judge.judge(poem), prompt, spec)
+        return _verdict(found, prompt, spec)
+
+
+def judge_poem(completion: str, spec: Spec) -> Judgement | None:
+    """Return how a poem fits its form best; None where the completion has no line."""
+    judge, keeps_first = _judge(json.dumps(dict(spec), sort_keys=True))
+    poem = read_poem(poem_blocks(completion, keeps_first))
+    return judge.judge(poem) if poem.lines else None
 
 
 @lru_cache(maxsize=1024)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from learnable.verifiers.poetry.extraction import poem_lines
 from learnable.verifiers.poetry.gate import validity
-from learnable.verifiers.poetry.prosody import estimated_syllables, reachable_counts, syllable_counts
-from learnable.verifiers.poetry.rhyme import FULL, NEAR, SPELLED, match_scheme, rhyme_credit
+from learnable.verifiers.poetry.prosody import WORDS_A_LICENCE, estimated_syllables, reachable_counts, syllable_counts
+from learnable.verifiers.poetry.rhyme import FULL, LIGHT, NEAR, SPELLED, match_scheme, rhyme_credit
 from learnable.verifiers.poetry.words import read_line
 
 WORDS = st.sampled_from(
@@ -41,11 +41,14 @@ def test_unknown_words_are_estimated(word: str, count: int) -> None:
 
 
 @given(st.lists(st.sampled_from(["fire", "every", "moon", "our", "silver"]), max_size=6))
-def test_reachable_counts_are_all_sums(words: list[str]) -> None:
+def test_reachable_counts_are_all_sums_and_a_licence_for_every_four_words(words: list[str]) -> None:
     sums = {0}
     for word in words:
         sums = {total + count for total in sums for count in syllable_counts(word)}
-    assert reachable_counts(words) == sums
+    reached = reachable_counts(words)
+    assert sums <= reached
+    licences = -(-len(words) // WORDS_A_LICENCE)
+    assert all(min(abs(count - total) for total in sums) <= licences for count in reached)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +61,10 @@ def test_reachable_counts_are_all_sums(words: list[str]) -> None:
         ("light", "light", 0.0),
         ("knight", "night", 0.0),
         ("light", "moon", 0.0),
-        ("love", "move", 0.0),
+        ("love", "move", SPELLED),
+        ("me", "eternity", FULL),
+        ("memory", "eternity", LIGHT),
+        ("desire", "aspire", FULL),
         ("singing", "morning", NEAR),
         ("light", "azzight", SPELLED),
         ("light", "azzoom", 0.0),

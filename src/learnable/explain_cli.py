@@ -1,0 +1,171 @@
+"""`learnable explain`: why a poem scores what it scores; rhyme schemes and scansions of whole files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from learnable.console import Shell, open_shell
+
+if TYPE_CHECKING:
+    from learnable.verifiers.poetry.explanation import Explanation, LineAccount, Part
+
+EXPLAIN_HELP = """
+Show why a poem scores what it scores.
+
+Prints the poem with stress marks, syllable counts and rhyme letters, the score of each component, and \
+what would raise it. Reads a file, or standard input.
+
+\b
+Examples:
+  learnable explain --form sonnet poem.txt
+  learnable explain --form haiku --json < poem.txt
+  learnable explain --form acrostic --spec '{"word": "OCEAN"}' poem.txt
+  learnable explain --rhyme-scheme stanzas.jsonl     # {"lines": [...]} a line -> {"scheme": [...]}
+  learnable explain --scansion lines.jsonl           # {"line": "...", "metre"?: "iambic"} -> syllables, stress, metre
+"""
+COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
+RIGHT, PARTLY, WRONG = "green", "yellow", "red"
+BAR = 20  # characters
+
+Poem = Annotated[Path | None, typer.Argument(help="A text file with the poem. (default: standard input)")]
+Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
+SpecText = Annotated[str, typer.Option("--spec", help="Parameters of the form, as JSON.")]
+RhymeScheme = Annotated[Path | None, typer.Option(help="Infer the rhyme schemes of a file of stanzas, JSONL.")]
+ScansionFile = Annotated[Path | None, typer.Option("--scansion", help="Scan a file of lines, JSONL.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def explain(
+    poem: Poem = None,
+    form: Form = None,
+    spec: SpecText = "{}",
+    rhyme_scheme: RhymeScheme = None,
+    scansion: ScansionFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show why a poem scores what it scores."""
+    with open_shell(as_json=as_json, quiet=True) as shell:
+        from learnable.verifiers.poetry.batch import read_scansions, read_schemes
+
+        if rhyme_scheme or scansion:
+            for path, read in ((rhyme_scheme, read_schemes), (scansion, read_scansions)):
+                if path is not None:
+                    write_rows(shell, read(path))
+            return
+        from learnable.verifiers.poetry.explanation import explain_poem
+
+        show_explanation(shell, explain_poem(read_text(poem), read_spec(form, spec)))
+
+
+def write_rows(shell: Shell, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write one JSON object a line."""
+    for row in rows:
+        shell.out.file.write(json.dumps(row) + "\n")
+
+
+def read_text(path: Path | None) -> str:
+    """Return the poem. Raises `LearnableError` for a file that cannot be read."""
+    from learnable.data.errors import LearnableError
+
+    if path is None:
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise LearnableError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+
+
+def read_spec(form: str | None, text: str) -> dict[str, Any]:
+    """Return the spec that `--form` and `--spec` make. Raises `LearnableError` for what is none."""
+    from learnable.data.errors import LearnableError
+
+    try:
+        spec = json.loads(text)
+    except ValueError as error:
+        raise LearnableError(f"--spec {text!r} is not JSON: {error}") from error
+    if not isinstance(spec, dict):
+        raise LearnableError(f'--spec {text!r} is not a JSON object: give {{"stanzas": 4}}, or leave it out')
+    if form:
+        spec["form"] = form
+    if "form" not in spec:
+        raise LearnableError(
+            "--form is missing: name the form to judge by, such as sonnet; `learnable forms` lists them"
+        )
+    return spec
+
+
+def show_explanation(shell: Shell, found: Explanation) -> None:
+    """Show the poem as it was heard, its components, the verdict, and what would raise it."""
+    if shell.as_json:
+        shell.out.file.write(json.dumps(found.as_dict(), indent=2) + "\n")
+        return
+    shell.out.print(poem_table(found))
+    shell.out.print(parts_table(found.parts))
+    score = found.score
+    verdict = f"[{RIGHT}]passes[/]" if score.passed else f"[{WRONG}]does not pass[/]"
+    reward = "-" if score.reward is None else f"{score.reward:.3f}"
+    shell.out.print(f"\nreward {reward}; {verdict} as {escape(found.form)}", highlight=False)
+    if score.reason:
+        shell.out.print(escape(score.reason), highlight=False, soft_wrap=True)
+    if found.hints:
+        shell.out.print("\nWhat would raise it", style="bold")
+    for hint in found.hints:
+        shell.out.print(f"  - {escape(hint)}", highlight=False, soft_wrap=True)
+
+
+def poem_table(found: Explanation) -> Table:
+    """Return the poem, each line under its stress marks, with its syllables and its rhyme."""
+    from learnable.verifiers.poetry.marks import marks_over
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
+    for heading in ("", "syllables", "rhyme"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(found.form)
+    ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
+    for number, line in enumerate(found.lines, 1):
+        marks = marks_over(line.text, line.stress)
+        text = f"[dim]{escape(marks)}[/]\n{escape(line.text)}"
+        table.add_row(f"\n[dim]{number}[/]", f"\n{_syllables(line)}", f"\n{_rhyme(line)}", text, end_section=False)
+        if number in ends:
+            table.add_row()
+    return table
+
+
+def _syllables(line: LineAccount) -> str:
+    heard = "/".join(map(str, line.syllables[:3]))
+    if line.wanted_syllables is None:
+        return heard
+    low, _, high = line.wanted_syllables.partition("-")
+    inside = any(int(low) <= count <= int(high or low) for count in line.syllables)
+    return f"[{RIGHT}]{heard}[/]" if inside else f"[{WRONG}]{heard}[/] [dim]({line.wanted_syllables})[/]"
+
+
+def _rhyme(line: LineAccount) -> str:
+    heard = f"[dim]{line.rhyme}[/]" if line.rhyme == "x" else f"[{_colour(line.rhyme)}]{line.rhyme}[/]"
+    return heard if line.wanted_rhyme in (None, line.rhyme) else f"{heard} [dim]({line.wanted_rhyme})[/]"
+
+
+def _colour(letter: str) -> str:
+    return COLOURS[(ord(letter[0]) - ord("a")) % len(COLOURS)]
+
+
+def parts_table(parts: Iterable[Part]) -> Table:
+    """Return a row a component: its value as a bar, its weight, and what a pass needs."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold", title="")
+    for heading in ("component", "", "value", "weight", "for the pass"):
+        table.add_column(heading, justify="left" if heading in ("component", "") else "right", no_wrap=True)
+    for part in parts:
+        colour = WRONG if part.fails else RIGHT if part.value > 1 - 1e-9 else PARTLY
+        bar = "█" * round(BAR * part.value)
+        weight = f"{part.weight:g}" if part.weight else "factor"
+        needed = "" if part.strict is None or part.needs is None else f"{part.strict:.2f} of {part.needs:.2f}"
+        table.add_row(part.name, f"[{colour}]{bar:<{BAR}}[/]", f"{part.value:.2f}", weight, needed)
+    return table

@@ -1,0 +1,73 @@
+"""An explanation says what the verifier says, and what it names as wrong is what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.data.errors import LearnableError
+from learnable.verifiers.poetry.explanation import explain_poem
+from learnable.verifiers.poetry.marks import marks_over
+from learnable.verifiers.registry import find_verifier
+
+HAIKU = "Rain on the tin roof\nthe old cat turns in her sleep\na door somewhere shuts"
+COUPLET = "The boats came slowly home across the bay\nAnd all the harbour lamps were lit till day"
+QUATRAIN = "The road is long\nThe night is cold\nI hum a song\nMy boots are old"
+
+
+@pytest.mark.parametrize(
+    ("poem", "spec"), [(HAIKU, {"form": "haiku"}), (COUPLET, {"form": "couplet"}), (HAIKU, {"form": "sonnet"})]
+)
+def test_it_agrees_with_the_verifier(poem: str, spec: dict[str, str]) -> None:
+    found = explain_poem(poem, spec).as_dict()
+    score = find_verifier("poetry").score(poem, prompt="", spec=spec)
+    assert (found["reward"], found["passed"], found["components"]) == (score.reward, score.passed, score.components)
+    assert [line["text"] for line in found["lines"]] == poem.splitlines()
+    assert {part["name"] for part in found["parts"]} == set(score.components)
+
+
+def test_a_line_says_what_was_heard_and_what_was_asked() -> None:
+    first, second, _ = explain_poem(HAIKU, {"form": "haiku"}).lines
+    assert 5 in first.syllables
+    assert (first.wanted_syllables, second.wanted_syllables) == ("5", "7")
+    assert len(second.stress) in second.syllables
+    assert (first.line, first.wanted_rhyme) == (1, None)
+
+
+def test_rhymes_are_lettered_as_heard_and_as_asked() -> None:
+    lines = explain_poem(QUATRAIN, {"form": "quatrain", "schemes": ["abab"]}).lines
+    assert [line.rhyme for line in lines] == [line.wanted_rhyme for line in lines] == ["a", "b", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("poem", "spec", "hint"),
+    [
+        (HAIKU.replace("old cat", "old tabby cat"), {"form": "haiku"}, "line 2: 8 or 9 syllables, 7 wanted"),
+        (HAIKU.replace("\na door somewhere shuts", ""), {"form": "haiku"}, "2 lines, 3 wanted"),
+        (QUATRAIN.replace("old", "new"), {"form": "quatrain", "schemes": ["abab"]}, "lines 2 and 4 should rhyme"),
+        ("...", {"form": "haiku"}, "write a poem"),
+    ],
+)
+def test_hints_name_what_is_wrong(poem: str, spec: dict[str, object], hint: str) -> None:
+    assert [text for text in explain_poem(poem, spec).hints if hint in text]
+
+
+def test_a_perfect_poem_needs_no_hint() -> None:
+    assert explain_poem(HAIKU, {"form": "haiku"}).hints == ()
+
+
+def test_an_unknown_form_is_named() -> None:
+    with pytest.raises(LearnableError, match="hiaku"):
+        explain_poem(HAIKU, {"form": "hiaku"})
+
+
+@given(st.text(max_size=60), st.text("+-", max_size=12))
+def test_marks_fit_over_any_text(text: str, stress: str) -> None:
+    assert len(marks_over(text, stress)) == len(text)
+
+
+def test_marks_stand_over_vowels() -> None:
+    text = "The moon is slowly rising"
+    marks = marks_over(text, "-+-+-+-")
+    assert [text[i] for i, mark in enumerate(marks) if mark != " "] == ["e", "o", "i", "o", "y", "i", "i"]

@@ -1,0 +1,238 @@
+"""Why a poem scores what it scores: what was heard in each line, what was asked of it, and what would raise the score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+from learnable.data.forms import Count, span
+from learnable.data.forms.plan import NO_RHYME, Plan
+from learnable.data.records import Score, Spec
+from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.constraints.lengths import syllable_credit
+from learnable.verifiers.poetry.judge import Judgement, needed_share, weight_of
+from learnable.verifiers.poetry.poem import PoemLine
+from learnable.verifiers.poetry.rhyme import rhyme_kind
+from learnable.verifiers.poetry.scansion import scan
+from learnable.verifiers.poetry.schemes import infer_scheme
+from learnable.verifiers.poetry.verifier import PoetryVerifier, judge_poem
+
+LETTERS = "abcdefghijklmnopqrstuvwyz"
+MOST_HINTS = 8  # a poem that breaks everything needs no list of it all
+
+
+@dataclass(frozen=True, slots=True)
+class LineAccount:
+    """What was heard in one line, and what the form asks of it.
+
+    `syllables` are all counts the line can have, `stress` has a mark for each syllable (`+` stressed) in the reading of
+    `metre` that fits best, `rhyme` is the letter heard (`x`: unrhymed). `line` is the place in the form that the line
+    stands for, from 1; None for a line too many. What is not asked for is None.
+    """
+
+    text: str
+    syllables: tuple[int, ...]
+    stress: str
+    metre: str
+    rhyme: str
+    line: int | None
+    wanted_syllables: str | None
+    wanted_rhyme: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One component: its value in [0, 1], its weight in the reward, and what a pass needs of its strict value."""
+
+    name: str
+    value: float
+    weight: float
+    strict: float | None
+    needs: float | None
+
+    @property
+    def fails(self) -> bool:
+        """Whether it keeps the poem from passing."""
+        return self.strict is not None and self.needs is not None and self.strict < self.needs - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A judgement taken apart. `blocks` are the sizes of the poem's stanzas, `hints` say what would raise the reward."""
+
+    form: str
+    score: Score
+    lines: tuple[LineAccount, ...]
+    blocks: tuple[int, ...]
+    parts: tuple[Part, ...]
+    hints: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        score = self.score
+        return {
+            "form": self.form,
+            "reward": score.reward,
+            "passed": score.passed,
+            "verdict": score.verdict,
+            "reason": score.reason,
+            "components": dict(score.components),
+            "parts": [asdict(part) for part in self.parts],
+            "hints": list(self.hints),
+            "lines": [asdict(line) for line in self.lines],
+        }
+
+
+def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
+    """Judge a poem as `PoetryVerifier` does, and say why.
+
+    Raises `SpecError` or `UnknownNameError` for a spec that cannot be used.
+    """
+    verifier = PoetryVerifier()
+    verifier.check_spec(spec)
+    score = verifier.score(completion, prompt=prompt, spec=spec)
+    found = judge_poem(completion, spec)
+    if found is None:
+        return Explanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
+    case = found.case
+    parts = tuple(_parts(found, score))
+    hints = tuple(_hints(case, parts))[:MOST_HINTS]
+    return Explanation(case.form.name, score, tuple(_accounts(case)), case.poem.blocks, parts, hints)
+
+
+def _accounts(case: Case) -> Iterator[LineAccount]:
+    places = {index: slot for slot, index in enumerate(case.slots) if index is not None}
+    heard = infer_scheme([line.end for line in case.poem.lines])
+    wanted = wanted_letters(case.plan)
+    for index, line in enumerate(case.poem.lines):
+        scansion, slot = scan(line.words), places.get(index)
+        count = case.plan.syllables[slot] if slot is not None and case.plan.syllables else None
+        yield LineAccount(
+            text=line.text,
+            syllables=line.counts,
+            stress=scansion.stress,
+            metre=scansion.metre,
+            rhyme=heard[index],
+            line=None if slot is None else slot + 1,
+            wanted_syllables=None if count is None else in_words(count, case.form.tolerance),
+            wanted_rhyme=None if slot is None or not case.plan.wanted else wanted[slot],
+        )
+
+
+def wanted_letters(plan: Plan) -> list[str]:
+    """Return the letter of each line of a plan, in the order in which rhymes first stand; `x` where none is asked for."""
+    order = list(
+        dict.fromkeys(number for number in plan.classes if number != NO_RHYME and plan.classes.count(number) > 1)
+    )
+    letters = {number: LETTERS[index % len(LETTERS)] for index, number in enumerate(order)}
+    return [letters.get(number, "x") for number in plan.classes]
+
+
+def in_words(count: Count, tolerance: int = 0) -> str:
+    """Return a count, give or take, as a person would write it.
+
+    >>> in_words(8), in_words((7, 10)), in_words(10, 1)
+    ('8', '7-10', '9-11')
+    """
+    low, high = span(count)
+    low, high = max(low - tolerance, 0), high + tolerance
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def _parts(found: Judgement, score: Score) -> Iterator[Part]:
+    form, expected = found.case.form, found.case.plan.size
+    for name, value in score.components.items():
+        strict = found.strict.get(name)
+        needs = needed_share(form, name, expected) if strict is not None else None
+        yield Part(name, value, 0.0 if name == "validity" else weight_of(name), strict, needs or None)
+
+
+def _hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
+    """Yield what would raise the reward, what costs most first."""
+    for part in sorted(parts, key=lambda part: (part.value - 1) * (part.weight or 4.0)):
+        if part.value < 1 - 1e-9:
+            told = list(_TOLD[part.name](case)) if part.name in _TOLD else []
+            yield from told or [_plainly(part)]
+
+
+def _plainly(part: Part) -> str:
+    needed = f", {part.needs:.0%} needed to pass" if part.needs and part.fails else ""
+    return f"{part.name.replace('_', ' ')}: {part.value:.0%} as the form asks{needed}"
+
+
+def _missing_lines(case: Case) -> Iterator[str]:
+    have, wanted = len(case.poem.lines), case.plan.size
+    if have != wanted:
+        yield f"{have} lines, {wanted} wanted"
+
+
+def _wrong_lengths(case: Case) -> Iterator[str]:
+    tolerance = case.form.tolerance
+    for index, line, wanted in _placed(case, case.plan.syllables):
+        if line.strange:
+            yield f"line {index + 1}: a token that is no word"
+        elif syllable_credit(line, wanted, tolerance) < 1:
+            yield f"line {index + 1}: {_either(line.counts)} syllables, {in_words(wanted, tolerance)} wanted"
+
+
+def _missing_rhymes(case: Case) -> Iterator[str]:
+    plan = case.plan
+    for one, other in combinations(range(plan.size), 2):
+        first, second = case.slots[one], case.slots[other]
+        if first is None or second is None or (one, other) in plan.grouped:
+            continue
+        if plan.classes[other] in plan.classes[one + 1 : other]:
+            continue  # a nearer line of that class tells as much
+        ends = (case.poem.lines[first].end, case.poem.lines[second].end)
+        kind = rhyme_kind(*ends)
+        alike = plan.classes[one] == plan.classes[other] != NO_RHYME
+        if alike and kind != "perfect" and (one, other) not in plan.excused:
+            yield f"lines {first + 1} and {second + 1} should rhyme: {ends[0]!r} and {ends[1]!r}, {_KINDS[kind]}"
+
+
+def _lost_refrains(case: Case) -> Iterator[str]:
+    for group in case.plan.groups:
+        lines = [case.lines[slot] for slot in group]
+        for slot, line in zip(group[1:], lines[1:], strict=True):
+            if lines[0] is not None and (line is None or line.words != lines[0].words):
+                yield f"line {slot + 1} should be line {group[0] + 1} again: {lines[0].text!r}"
+
+
+def _weak_words(case: Case) -> Iterator[str]:
+    strange = sum(line.strange for line in case.poem.lines)
+    repeated = len(case.poem.lines) - len({line.words for line in case.poem.lines})
+    if strange:
+        yield f"{strange} tokens are no words"
+    if repeated > case.plan.returns:
+        yield f"{repeated - case.plan.returns} lines are copies of others"
+
+
+def _placed(case: Case, column: Sequence[Count | None]) -> Iterator[tuple[int, PoemLine, Count]]:
+    """Yield each line of the poem for which the form asks something, with its index in the poem."""
+    for slot, wanted in zip(case.slots, column, strict=False):
+        if slot is not None and wanted is not None:
+            yield slot, case.poem.lines[slot], wanted
+
+
+def _either(counts: Sequence[int]) -> str:
+    return " or ".join(map(str, counts)) if len(counts) < 3 else f"{counts[0]} to {counts[-1]}"
+
+
+_TOLD = {
+    "lines": _missing_lines,
+    "syllables": _wrong_lengths,
+    "rhyme": _missing_rhymes,
+    "refrains": _lost_refrains,
+    "validity": _weak_words,
+}
+_KINDS = {
+    "perfect": "a full rhyme",
+    "identical": "the same word or sound",
+    "family": "which rhyme nearly",
+    "last": "which rhyme in an unstressed syllable",
+    "eye": "which rhyme to the eye alone",
+    "slant": "which only sound alike",
+    "none": "which do not",
+}

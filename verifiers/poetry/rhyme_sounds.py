@@ -1,0 +1,66 @@
+"""What of a word's sound and spelling decides its rhymes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from learnable.verifiers.poetry.lexicon import lexicon
+from learnable.verifiers.poetry.phones import Phones, last_rime, stressed_rime, stresses, unstressed
+from learnable.verifiers.poetry.prosody import pronunciations
+from learnable.verifiers.poetry.unknown_words import guess
+
+_SPELLED_RIME = re.compile(r"[aeiouy]+[^aeiouy]*(?:e|es|ed)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class RhymeSounds:
+    """A word's sounds without stress marks, over all its pronunciations.
+
+    `full` from the last stressed vowel on, `last` from the last vowel on, `whole` throughout. `beats`: the last
+    syllables that can carry a beat, by their own stress or, where none has any, two syllables after it (har-mo-NY).
+    `stressed`: some last syllable has a stress. `known`: not guessed from the spelling. `spelled`: the letters
+    from the last vowel group on.
+    """
+
+    whole: frozenset[Phones]
+    full: frozenset[Phones]
+    last: frozenset[Phones]
+    beats: frozenset[Phones]
+    stressed: bool
+    known: bool
+    spelled: str
+
+
+@lru_cache(maxsize=65_536)
+def rhyme_sounds(word: str) -> RhymeSounds:
+    """Return what decides a word's rhymes; of an unknown word, the last syllable's sounds as its ending suggests."""
+    found = [_one_syllable_glides(phones) for phones in pronunciations(word)]
+    stressed = [phones for phones in found if stresses(phones)[-1:] in ("1", "2")]
+    promoted = [phones for phones in found if stresses(phones)[1:][-2:] == "00"]
+    letters = word.replace("'", "")
+    spelled = _SPELLED_RIME.search(letters)
+    return RhymeSounds(
+        whole=frozenset(map(unstressed, found)),
+        full=frozenset(map(stressed_rime, found)),
+        last=frozenset(filter(None, map(last_rime, found))) or frozenset([_guessed_rime(letters)]),
+        beats=frozenset(map(last_rime, stressed or promoted)),
+        stressed=bool(stressed),
+        known=bool(found),
+        spelled=spelled[0] if spelled else letters,
+    )
+
+
+def _guessed_rime(letters: str) -> Phones:
+    return _one_syllable_glides(guess(lexicon().rimes, letters))
+
+
+@lru_cache(maxsize=65_536)
+def _one_syllable_glides(phones: Phones) -> Phones:
+    """Return the phones with fire, hour and their kin as one syllable: the dictionary has aspire so, desire not."""
+    joined = list(phones)
+    for index in range(len(joined) - 1, 0, -1):
+        if joined[index] == "ER0" and joined[index - 1][:-1] in ("AY", "AW"):
+            joined[index] = "R"
+    return tuple(joined)
