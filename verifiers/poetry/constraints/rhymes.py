@@ -41,10 +41,10 @@ def assonance(first: str, second: str) -> Heard:
 
 
 @lru_cache(maxsize=65_536)
-def last_syllable(first: str, second: str) -> tuple[float, bool]:
+def last_syllable(first: str, second: str) -> Heard:
     """Return 1 where the last syllables rhyme, stressed or not, as Welsh and Irish verse asks; no word with itself."""
-    credit, same = sound(first, second)
-    return (FULL, False) if credit == NEAR and not same else (credit, same)
+    heard = sound(first, second)
+    return (FULL, FULL, False) if heard[0] == NEAR and not heard[2] else heard
 
 
 def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
