@@ -54,10 +54,11 @@ def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     hear = _HEARINGS.get(kind, sound)
     found = []
     far = len(ends) if len(ends) <= MOST_ENDS else NEAR_ENOUGH
-    for i, j in ((i, j) for i in range(len(ends)) for j in range(i + 1, min(i + 1 + far, len(ends)))):
-        heard = hear(ends[i], ends[j])
-        if heard[0] or heard[2]:
-            found.append((i, j, *heard))
+    for i, end in enumerate(ends):
+        for j in range(i + 1, min(i + 1 + far, len(ends))):
+            heard = hear(end, ends[j])
+            if heard[0] or heard[2]:
+                found.append((i, j, *heard))
     return found
 
 
