@@ -84,8 +84,9 @@ def equal_lines(rules: Sequence[str], stanzas: Sequence[int], choice: int = 0) -
     [(1, 2), (3, 0)]
     """
     pairs = []
-    for number, (left, rights) in enumerate(map(parse_equality, rules)):
-        right = rights[(choice >> number) % len(rights)] if len(rights) > 1 else rights[0]
+    for left, rights in map(parse_equality, rules):
+        right = rights[choice % len(rights)]
+        choice = choice // 2 if len(rights) > 1 else choice
         pairs += place_pairs(left, right, stanzas)
     return [(i, j) for i, j in pairs if i != j]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -171,11 +172,11 @@ class _Layout:
 
 def _facts(plan: Plan, form: Form) -> dict[str, Any]:
     grouped = frozenset(pair for group in plan.groups for pair in combinations(group, 2))
-    pairs = (pair for pair in combinations(range(plan.size), 2) if pair not in grouped)
+    sizes = Counter(name for name in plan.classes if name != NO_RHYME).values()
     return {
         "grouped": grouped,
         "excused": frozenset((min(pair), max(pair)) for pair in equal_lines(form.same_end, plan.stanzas)),
-        "wanted": sum(plan.classes[i] == plan.classes[j] != NO_RHYME for i, j in pairs),
+        "wanted": sum(size * (size - 1) // 2 for size in sizes) - sum(plan.classes[i] != NO_RHYME for i, _ in grouped),
         "stanza_of": tuple(number for number, size in enumerate(plan.stanzas) for _ in range(size)),
     }
 

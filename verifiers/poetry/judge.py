@@ -14,6 +14,7 @@ from learnable.verifiers.poetry.poem import Poem
 
 LINES_WEIGHT = 1.0
 TOPIC_WEIGHT = 0.5
+MOST_EXACT = 10  # lines
 # A bare list of what a form looks for is no poem, however well it fits: what asks for more words multiplies.
 FACTORS = frozenset(["least_words", "least_content"])
 
@@ -98,6 +99,8 @@ def weight_of(component: str) -> float:
 def needed_share(form: Form, component: str, lines: int) -> float:
     """Return the strict share of a component that a pass needs; 0 where it decides nothing."""
     default = CONSTRAINTS[component].needs
+    if component == "syllables" and not form.tolerance and not form.schemes and lines <= MOST_EXACT:
+        default = 1.0  # counting is all that such a form asks for
     if component == "rhyme" and form.rhyme == "none":
         default = 0.0
     return form.threshold(component, required_share(form, lines) if default is None else default)

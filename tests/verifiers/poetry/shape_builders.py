@@ -10,6 +10,7 @@ import pronouncing
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.prosody import pronunciations
+from learnable.verifiers.poetry.rhyme import rhyme_credit
 from tests.verifiers.poetry.constructor import Builder
 from tests.verifiers.poetry.special_builders import SpecialBuilder
 from tests.verifiers.poetry.word_bank import by_stress, content_words, many_words, stress_of
@@ -58,8 +59,7 @@ def _stressed_end(builder: Builder, index: int, pattern: str, name: int) -> str:
     stresses = pattern[pattern.rindex("-") :].replace("x", "u")
     if stresses not in LONG.values():
         return builder.rhyming(builder.loose_class(index))
-    classes = long_rhymes(stresses)
-    return classes[index % len(classes)][0]
+    return _unlike(builder, stresses)
 
 
 def _end_long(builder: Builder) -> None:
@@ -68,10 +68,24 @@ def _end_long(builder: Builder) -> None:
     for index, (need, name) in enumerate(zip(builder.needs, builder.plan.classes, strict=True)):
         count = span(counts[index % len(counts)])[0]
         if count in LONG:
-            key = index + 20 if name == NO_RHYME else name
-            classes = long_rhymes(LONG[count])
-            need.end = next(word for word in classes[key % len(classes)] if word not in builder.used)
+            need.end = _unlike(builder, LONG[count]) if name == NO_RHYME else _like(builder, LONG[count], name)
             builder.used.add(need.end)
+
+
+def _like(builder: Builder, stresses: str, name: int) -> str:
+    """Return a word of the stresses that was not used yet, in a rhyme class of its own for each name."""
+    classes = long_rhymes(stresses)
+    return next(word for word in classes[name % len(classes)] if word not in builder.used)
+
+
+def _unlike(builder: Builder, stresses: str) -> str:
+    """Return a word of the stresses that rhymes with no end yet, not even in its last syllable."""
+    ends = [need.end for need in builder.needs if need.end]
+    return next(
+        word
+        for word in many_words()
+        if stress_of(word) == stresses and word not in ends and not any(rhyme_credit(word, end) for end in ends)
+    )
 
 
 @cache

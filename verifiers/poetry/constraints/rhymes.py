@@ -10,7 +10,7 @@ from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.prosody import pronunciations
-from learnable.verifiers.poetry.rhyme import FULL, NEAR, repeats, rhyme_credit
+from learnable.verifiers.poetry.rhyme import FULL, repeats, rhyme_credit
 
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
 Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same
@@ -44,7 +44,9 @@ def assonance(first: str, second: str) -> Heard:
 def last_syllable(first: str, second: str) -> Heard:
     """Return 1 where the last syllables rhyme, stressed or not, as Welsh and Irish verse asks; no word with itself."""
     heard = sound(first, second)
-    return (FULL, FULL, False) if heard[0] == NEAR and not heard[2] else heard
+    if heard[2] or heard[0] == FULL or not first or not second:
+        return heard
+    return (FULL, FULL, False) if _last_rimes(first) & _last_rimes(second) else heard
 
 
 def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
@@ -52,10 +54,11 @@ def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     hear = _HEARINGS.get(kind, sound)
     found = []
     far = len(ends) if len(ends) <= MOST_ENDS else NEAR_ENOUGH
-    for i, j in ((i, j) for i in range(len(ends)) for j in range(i + 1, min(i + 1 + far, len(ends)))):
-        heard = hear(ends[i], ends[j])
-        if heard[0] or heard[2]:
-            found.append((i, j, *heard))
+    for i, end in enumerate(ends):
+        for j in range(i + 1, min(i + 1 + far, len(ends))):
+            heard = hear(end, ends[j])
+            if heard[0] or heard[2]:
+                found.append((i, j, *heard))
     return found
 
 
@@ -149,6 +152,16 @@ def _vowels(word: str) -> frozenset[tuple[str, ...]]:
     for phones in pronunciations(word):
         stressed = [index for index, phone in enumerate(phones) if phone[-1] in "12"] or [0]
         found.add(tuple(phone[:-1] for phone in phones[stressed[-1] :] if phone[-1].isdigit()))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=65_536)
+def _last_rimes(word: str) -> frozenset[tuple[str, ...]]:
+    """Return the sounds of a word from its last vowel on, without stress, in each way to say it."""
+    found = set()
+    for phones in pronunciations(word):
+        last = max((index for index, phone in enumerate(phones) if phone[-1].isdigit()), default=0)
+        found.add(tuple(phone.rstrip("012") for phone in phones[last:]))
     return frozenset(found)
 
 
