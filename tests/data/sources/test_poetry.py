@@ -15,7 +15,7 @@ def draw(form, count):
     return list(islice(POETRY.generate(form, 1, POETRY.knobs()), count))
 
 
-@pytest.mark.parametrize("form", poem_forms())
+@pytest.mark.parametrize("form", [name for name, form in poem_forms().items() if form.is_reward])
 def test_what_a_spec_pins_the_prompt_says(form):
     for prompt in draw(form, 100):
         for scheme in prompt.spec.get("schemes", ()):
