@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.forms import load_forms
 from learnable.verifiers.files import CHUNK_ROWS, verify_file
 
 JUDGE = "judges_for_tests:Misbehaving"
@@ -147,3 +148,15 @@ def test_a_failure_half_way_leaves_the_old_scores(tmp_path: Path) -> None:
         verify_file("arithmetic", source, tmp_path / "out.jsonl", 0, interrupt)
     assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+def test_a_users_form_is_judged_by_its_declaration(tmp_path: Path) -> None:
+    forms = tmp_path / "mine.toml"
+    forms.write_text('[Lantern]\ntitle = "paper lantern"\nsyllables = [1, 2, 3, 4, 1]\n', encoding="utf-8")
+    poem = "lamp\nyellow\nin the dark\na window waits\nhome"
+    rows = [{"completion": poem, "form": "Paper-Lantern"}, {"completion": poem, "form": "haiku"}]
+    source = write_rows(tmp_path / "in.jsonl", rows)
+    verify_file("poetry", source, tmp_path / "out.jsonl", 1, quiet, load_forms(forms))
+    assert [score["passed"] for score in read_rows(tmp_path / "out.jsonl")] == [True, False]
+    with pytest.raises(LearnableError, match="unknown poem form"):
+        verify_file("poetry", source, tmp_path / "out.jsonl", 1, quiet)

@@ -17,7 +17,7 @@ from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme import rhyme_kind
 from learnable.verifiers.poetry.scansion import scan
 from learnable.verifiers.poetry.schemes import infer_scheme
-from learnable.verifiers.poetry.verifier import PoetryVerifier, judge_poem
+from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 
 LETTERS = "abcdefghijklmnopqrstuvwyz"
 MOST_HINTS = 8  # a poem that breaks everything needs no list of it all
@@ -93,11 +93,11 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
     verifier = PoetryVerifier()
     verifier.check_spec(spec)
     score = verifier.score(completion, prompt=prompt, spec=spec)
-    found = judge_poem(completion, spec)
+    found = examine(completion, prompt, spec)
     if found is None:
         return Explanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
-    case = found.case
-    parts = tuple(_parts(found, score))
+    case = found.judgement.case
+    parts = tuple(_parts(found.judgement, score))
     hints = tuple(_hints(case, parts))[:MOST_HINTS]
     return Explanation(case.form.name, score, tuple(_accounts(case)), case.poem.blocks, parts, hints)
 

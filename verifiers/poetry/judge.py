@@ -15,6 +15,7 @@ from learnable.verifiers.poetry.poem import Poem
 LINES_WEIGHT = 1.0
 TOPIC_WEIGHT = 0.5
 MOST_EXACT = 10  # lines
+MOST_LENGTHS = 64  # of poems, whose plans are kept
 # A bare list of what a form looks for is no poem, however well it fits: what asks for more words multiplies.
 FACTORS = frozenset(["least_words", "least_content"])
 
@@ -77,6 +78,8 @@ class Judge:
 
     def _ways(self, lines: int) -> tuple[tuple[Plan, tuple[tuple[str, Constraint], ...]], ...]:
         if lines not in self._plans:
+            if len(self._plans) >= MOST_LENGTHS:
+                self._plans.clear()
             self._plans[lines] = tuple((plan, self._constraints(plan)) for plan in plans(self.form, lines))
         return self._plans[lines]
 

@@ -44,17 +44,43 @@ class PoetryVerifier:
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one poem: the best fit among the schemes its form accepts."""
-        found = judge_poem(completion, spec)
+        found = examine(completion, prompt, spec)
         if found is None:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
-        return _verdict(found, prompt, spec)
+        components = found.judgement.smooth | {"validity": found.validity}
+        return Score(found.reward, not found.failures, components, reason="; ".join(found.failures))
 
 
-def judge_poem(completion: str, spec: Spec) -> Judgement | None:
-    """Return how a poem fits its form best; None where the completion has no line."""
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """All that was found of a poem: what fits its plan, line by line (`judgement.case`), and why it fails."""
+
+    judgement: Judgement
+    validity: float
+    failures: list[str]
+
+    @property
+    def reward(self) -> float:
+        """The reward: convex, so that nearly right poems stay apart; a linear one puts them all at .8 to .9."""
+        return min(1.0, self.validity * self.judgement.mean() ** 2)
+
+
+def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
+    """Return what `score` finds, for whoever explains it; None where the completion holds no line."""
     judge, keeps_first = _judge(json.dumps(dict(spec), sort_keys=True))
     poem = read_poem(poem_blocks(completion, keeps_first))
-    return judge.judge(poem) if poem.lines else None
+    if not poem.lines:
+        return None
+    found = judge.judge(poem)
+    if "topic" in spec:
+        found.smooth["topic"] = topic_share(poem.lines, str(spec["topic"]))
+    plan = found.case.plan
+    gate = validity(poem.lines, plan.returns + len(plan.rentrements), prompt)
+    failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
+    failures += _failures(found)
+    if gate < MIN_VALIDITY:
+        failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
+    return Examination(found, gate, failures)
 
 
 @lru_cache(maxsize=1024)
@@ -63,22 +89,6 @@ def _judge(spec_json: str) -> tuple[Judge, bool]:
     form = form_of_spec(json.loads(spec_json))
     opening = form.opening.stanzas or (form.opening.part_lines(),) if form.opening else form.stanzas
     return Judge(form), bool(form.stanza_words) or opening[:1] == (1,) or form.line_count == 1
-
-
-def _verdict(found: Judgement, prompt: str, spec: Spec) -> Score:
-    poem, expected = found.case.poem, found.case.plan.size
-    smooth = dict(found.smooth)
-    if "topic" in spec:
-        smooth["topic"] = topic_share(poem.lines, str(spec["topic"]))
-        found = Judgement(found.case, smooth, found.strict)
-    gate = validity(poem.lines, found.case.plan.returns + len(found.case.plan.rentrements), prompt)
-    failures = [] if len(poem.lines) == expected else [f"{len(poem.lines)} lines, not {expected}"]
-    failures += _failures(found)
-    if gate < MIN_VALIDITY:
-        failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
-    # Convex, so that poems that are nearly right stay apart: a linear reward puts them all at .8 to .9.
-    reward = min(1.0, gate * found.mean() ** 2)
-    return Score(reward, not failures, smooth | {"validity": gate}, reason="; ".join(failures))
 
 
 def _failures(found: Judgement) -> list[str]:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.data.forms import find_form
-from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_family, find_forms
+from learnable.data.forms import find_form, load_forms, poem_forms
+from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_family, find_forms, known_forms
 from learnable.verifiers.registry import find_verifier
 
 ALL_FORMS = [(family, form) for family in FAMILIES.values() for form in family.forms]
@@ -104,3 +104,42 @@ def test_knobs_reach_the_families_that_have_them():
 def test_bad_knobs_are_named_before_the_first_prompt(knobs, message):
     with pytest.raises(LearnableError, match=message):
         builtin_prompts(families=["arithmetic", "counting"], knobs=knobs)
+
+
+def test_all_is_every_poem_form_that_can_be_a_reward():
+    names = {form for _, form in find_forms(["all"])}
+    assert names == {name for name, form in poem_forms().items() if form.is_reward}
+    assert names < set(known_forms(FAMILIES["poetry"]))
+
+
+def test_a_theme_is_refused():
+    with pytest.raises(LearnableError, match="no reward"):
+        find_forms(["ode"])
+
+
+def test_a_users_forms_carry_their_declaration(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n', encoding="utf-8")
+    own = load_forms(file)
+    for prompts in (builtin_prompts(own=own, limit=5), builtin_prompts(forms=["lantern"], own=own, limit=5)):
+        for prompt in prompts:
+            assert (prompt.family, prompt.form) == ("poetry", "Lantern")
+            assert "1, 2, 3, 4 and 1 syllables" in prompt.text
+            assert prompt.spec["declaration"] == own["Lantern"].declaration()
+            find_verifier(prompt.verifier).check_spec(prompt.spec)
+    with pytest.raises(UnknownNameError):
+        builtin_prompts(forms=["lantern"])
+
+
+@pytest.mark.parametrize(
+    ("knobs", "key", "value"),
+    [
+        ({"tolerance": 2}, "tolerance", 2),
+        ({"stanzas": 5}, "stanzas", 5),
+        ({"constraints": 2}, "asked", ["lines", "syllables"]),
+    ],
+)
+def test_poetry_knobs_set_the_spec(knobs, key, value):
+    for prompt in builtin_prompts(forms=["ballad"], knobs=knobs, limit=10):
+        assert prompt.spec[key] == value
+        find_verifier(prompt.verifier).check_spec(prompt.spec)

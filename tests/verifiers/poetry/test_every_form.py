@@ -10,6 +10,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.forms import Form, poem_forms
+from learnable.data.forms.plan import NO_RHYME, plans
 from learnable.data.records import Score
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.verifiers.registry import find_verifier
@@ -116,7 +117,43 @@ MUTATIONS: dict[str, tuple[Callable[[Lines], Lines], Callable[[Form], bool], boo
     ),
     "flatten the stanzas": (said, lambda form: len(form.stanzas) > 1 and not form.stichic, False),
 }
+
+
+def alter_a_refrain(lines: Lines) -> Lines:
+    """Change the last line that repeats an earlier one."""
+    spoken = said(lines)
+    index = max(i for i, line in enumerate(lines) if line and lines.index(line) < i)
+    assert len(set(spoken)) < len(spoken)
+    return [*lines[:index], "But something " + lines[index].split(" ", 1)[1], *lines[index + 1 :]]
+
+
+def break_a_rhyme(lines: Lines) -> Lines:
+    """Give the last line that rhymes an end that rhymes with nothing."""
+    return [*lines[:-1], end_with(lines[-1], "month")]
+
+
+def has_refrains(form: Form) -> bool:
+    return bool(Builder(form).plan.groups)
+
+
+def ends_in_rhyme(form: Form) -> bool:
+    """Whether the last line rhymes with another and is no refrain."""
+    found = plans(form, Builder(form).plan.size)
+    return all(
+        plan.classes[-1] != NO_RHYME
+        and plan.classes.count(plan.classes[-1]) > 1
+        and not any(plan.size - 1 in group for group in plan.groups)
+        for plan in found
+    )
+
+
 UNRHYMED = "month silver orange film depth wolf bulb golf scarce wasp angst gulf".split()
+
+
+MUTATIONS |= {
+    "alter a refrain": (alter_a_refrain, lambda form: has_refrains(form) and form.threshold("refrains", 1) > 0.8, True),
+    "break the last rhyme": (break_a_rhyme, lambda form: form.rhyme == "full" and ends_in_rhyme(form), False),
+}
 
 
 def asks_rhyme(form: Form) -> bool:
