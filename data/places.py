@@ -13,6 +13,7 @@ from pathlib import Path
 
 from upath import UPath
 
+from learnable.data.caches import cache_folder as cache_folder
 from learnable.data.errors import LearnableError
 
 Place = str | os.PathLike[str] | UPath
@@ -33,11 +34,6 @@ def find_place(url: Place) -> UPath:
         raise LearnableError(f"store {str(url)!r} needs a driver: {error}") from error
     except ValueError as error:
         raise LearnableError(f"store {str(url)!r} is no place: {error}; give a folder or a URL like s3://") from error
-
-
-def cache_folder() -> Path:
-    """Return this user's folder for copies and leavings: `learnable` in `$XDG_CACHE_HOME` or `~/.cache`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "learnable"
 
 
 def local_path(place: UPath) -> Path | None:

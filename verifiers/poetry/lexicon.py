@@ -21,7 +21,7 @@ from functools import cache, cached_property
 from importlib import metadata, util
 from pathlib import Path
 
-from learnable.data.places import cache_folder, replace_file
+from learnable.data.caches import cache_folder
 from learnable.verifiers.poetry.phones import Phones, decode, encode
 from learnable.verifiers.poetry.unknown_words import learn_all
 
@@ -71,6 +71,8 @@ def lexicon() -> Lexicon:
     if (found := read_lexicon(path)) is not None:
         return found
     built = build_lexicon(dictionary_entries())
+    from learnable.data.places import replace_file  # a third of a second, for the builder only
+
     with suppress(OSError):  # a folder that cannot be written costs the next process a build, no more
         replace_file(path, lambda partial: partial.write_bytes(packed(built)))
     return built

@@ -19,6 +19,7 @@ from learnable.verifiers.poetry.spellings import respelled
 from learnable.verifiers.poetry.vowel_model import estimate
 
 SPOKEN_ED = "\u00e8d"  # winged read as two syllables is written with an accent, wing\u00e8d
+MOST_WORDS = 100  # of a line whose variants are considered; beyond, each word counts with its fewest syllables
 WORDS_A_LICENCE = 4  # one syllable in so many words may be dropped or added beyond the dictionary's variants
 
 
@@ -95,10 +96,12 @@ def reachable_counts(words: Sequence[str]) -> frozenset[int]:
 @lru_cache(maxsize=16_384)
 def _reachable(words: tuple[str, ...]) -> frozenset[int]:
     # Sums are kept as the bits of an integer, one integer for each number of licences used.
-    sums = [1] + [0] * -(-len(words) // WORDS_A_LICENCE)
-    certain = 0  # syllables of words that leave no choice
+    considered = words[:MOST_WORDS]
+    sums = [1] + [0] * -(-len(considered) // WORDS_A_LICENCE)
+    # Syllables of words that leave no choice, and of those far beyond any line of verse.
+    certain = sum(min(syllable_counts(word)) for word in words[MOST_WORDS:])
     gives = False
-    for word in words:
+    for word in considered:
         counts = _counts(word)
         merged = gives and counts.begins_open
         if counts.only is not None and not merged:

@@ -11,6 +11,7 @@ from learnable.verifiers.poetry.phones import Phones, last_rime, stressed_rime, 
 from learnable.verifiers.poetry.prosody import pronunciations
 from learnable.verifiers.poetry.unknown_words import guess
 
+_FULL_VOWELS = frozenset("AA AE AO AW AY EY OW OY UW".split())
 _SPELLED_RIME = re.compile(r"[aeiouy]+[^aeiouy]*(?:e|es|ed)?$")
 
 
@@ -19,7 +20,8 @@ class RhymeSounds:
     """A word's sounds without stress marks, over all its pronunciations.
 
     `full` from the last stressed vowel on, `last` from the last vowel on, `whole` throughout. `beats`: the last
-    syllables that can carry a beat, by their own stress or, where none has any, two syllables after it (har-mo-NY).
+    syllables that can carry a beat, by their own stress or, where none has any, by a full vowel (ex-PORT) or two
+    syllables after the stress (har-mo-NY).
     `stressed`: some last syllable has a stress. `known`: not guessed from the spelling. `spelled`: the letters
     from the last vowel group on.
     """
@@ -38,7 +40,7 @@ def rhyme_sounds(word: str) -> RhymeSounds:
     """Return what decides a word's rhymes; of an unknown word, the last syllable's sounds as its ending suggests."""
     found = [_one_syllable_glides(phones) for phones in pronunciations(word)]
     stressed = [phones for phones in found if stresses(phones)[-1:] in ("1", "2")]
-    promoted = [phones for phones in found if stresses(phones)[1:][-2:] == "00"]
+    promoted = [phones for phones in found if stresses(phones)[1:][-2:] == "00" or _is_heavy(last_rime(phones))]
     letters = word.replace("'", "")
     spelled = _SPELLED_RIME.search(letters)
     return RhymeSounds(
@@ -50,6 +52,11 @@ def rhyme_sounds(word: str) -> RhymeSounds:
         known=bool(found),
         spelled=spelled[0] if spelled else letters,
     )
+
+
+def _is_heavy(rime: Phones) -> bool:
+    """Whether a last syllable has a full vowel and a consonant after it, as in discourse and export."""
+    return len(rime) > 1 and rime[0] in _FULL_VOWELS
 
 
 def _guessed_rime(letters: str) -> Phones:

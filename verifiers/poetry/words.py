@@ -18,6 +18,7 @@ _PARTED_TIS = re.compile(r"'t (?=(?:is|was|were|will|would)\b)")
 _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ł": "l", "ð": "th", "þ": "th"})
 _ACUTE_ED = "\u00e9d"
 _GRAVE_ED = "\u00e8d"
+_LONGEST_WORD = 40  # letters; more are no word of a poem, and looking for its parts would take seconds
 _LONGEST_CACHED = 200  # characters: a line of verse; longer ones must not fill the memory
 
 
@@ -53,7 +54,9 @@ def _read_line(text: str) -> Line:
     if "'t " in lowered:
         lowered = _PARTED_TIS.sub("'t", lowered)
     for token in _TOKEN.findall(lowered):
-        if _ASCII_WORD.fullmatch(token) and not token.startswith("th'"):
+        if len(token) > _LONGEST_WORD:
+            strange += 1
+        elif _ASCII_WORD.fullmatch(token) and not token.startswith("th'"):
             words.append(token)
         elif found := _odd_token(token):
             words += found

@@ -62,7 +62,9 @@ def test_bytes_that_are_no_text_and_missing_files_are_named(tmp_path: Path) -> N
         list(read_schemes(tmp_path / "absent"))
 
 
-@pytest.mark.parametrize("line", ["", "\x00", "99 \U0001f600", "\ud800", "word " * 20_000, "a" * 100_000])
+@pytest.mark.parametrize(
+    "line", ["", "\x00", "99 \U0001f600", "\ud800", "word " * 20_000, "heaven " * 20_000, "a" * 100_000]
+)
 def test_any_line_is_scanned(line: str) -> None:
     found = scan_line(line)
     assert len(found["stress"]) == found["syllables"]

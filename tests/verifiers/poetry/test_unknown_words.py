@@ -132,5 +132,14 @@ def test_any_text_is_read(text: str) -> None:
     assert min(reachable_counts(line.words)) >= 0
 
 
+def test_a_word_too_long_to_be_one_is_strange() -> None:
+    assert read_line("moon " + "a" * 100_000).strange == 1
+
+
+def test_a_line_of_endless_choices_is_counted() -> None:
+    counts = reachable_counts(["heaven"] * 1000)
+    assert (min(counts), max(counts)) == (1975, 2000)
+
+
 def test_stress_marks_are_one_a_syllable() -> None:
     assert [stresses(phones) for phones in pronunciations("eternity")] == ["0100", "0100"]
