@@ -59,11 +59,8 @@ bench: setup ## measure speed and the bundled policy; figures go to benchmarks/R
 	$(BIN)/python -m benchmarks.groups --order ledger
 	$(BIN)/python -m benchmarks.groups --order random
 	$(BIN)/python -m benchmarks.groups --peers
-<<<<<<< HEAD
 	$(BIN)/python -m benchmarks.poetry_forms
-=======
 	$(BIN)/python -m benchmarks.poetry
->>>>>>> prosody
 
 lock: setup ## resolve requirements/*.txt anew
 	$(UV) pip compile pyproject.toml --quiet --upgrade --extra cpu --extra dev --override requirements/overrides-cpu.txt \
