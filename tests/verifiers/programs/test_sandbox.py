@@ -154,7 +154,7 @@ def test_descriptors_do_not_pile_up() -> None:
         gc.collect()
         assert len(list(Path("/proc/self/fd").iterdir())) == before
         if os.getuid() == 0:
-            wait_for(lambda: len(list(server.iterdir())) == at_server)
+            wait_for(lambda: len(list(server.iterdir())) <= at_server)
 
 
 def test_threads_share_a_sandbox() -> None:
