@@ -14,7 +14,9 @@ from learnable.verifiers.programs.command import interpreter
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("src/learnable/__init__.py", "src/learnable/data", "src/learnable/verifiers", "tests/attacks", "benchmarks")
 ORDINARY = 12_345  # nobody's number
-UNWANTED = shutil.ignore_patterns("site-packages", "test", "tests", "idlelib", "tkinter", "ensurepip", "config-*", "*.a")
+UNWANTED = shutil.ignore_patterns(
+    "site-packages", "test", "tests", "idlelib", "tkinter", "ensurepip", "config-*", "*.a"
+)
 
 
 def run_as_user(module: str, *arguments: str, workspace: Path) -> subprocess.CompletedProcess[str]:
@@ -29,7 +31,12 @@ def run_as_user(module: str, *arguments: str, workspace: Path) -> subprocess.Com
     return subprocess.run(
         [str(python), "-m", module, *arguments],
         cwd=code,
-        env={**os.environ, "PYTHONPATH": f"{code / 'src'}:{code}", "HOME": "/", "LEARNABLE_ATTACKS": str(workspace / "shared")},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{code / 'src'}:{code}",
+            "HOME": "/",
+            "LEARNABLE_ATTACKS": str(workspace / "shared"),
+        },
         user=user,
         group=user,
         extra_groups=None if user is None else [],
@@ -50,7 +57,9 @@ def _copy_code(target: Path) -> Path:
     for name in PACKAGES:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__", "policy", "*.safetensors"))
+            shutil.copytree(
+                source, target / name, ignore=shutil.ignore_patterns("__pycache__", "policy", "*.safetensors")
+            )
         else:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target / name)

@@ -14,13 +14,13 @@ from learnable.verifiers.programs.server import Limits, Server
 
 def check_server(server: Server, rung: Rung) -> dict[str, str]:
     """Return each probe with "refused" or "passed". Raises `SandboxError` naming the first that misbehaves."""
-    found = _probe_child(server)
+    if rung == Rung.E:
+        return {}  # nothing is promised, and the probes would do what they try
     probes: dict[str, str] = {}
-    for name, result in found.items():
-        right = result == HONEST if name == "honest" else result == EPERM
-        if not right and rung != Rung.E:
+    for name, result in _probe_child(server).items():
+        if result != (HONEST if name == "honest" else EPERM):
             raise SandboxError(f"the sandbox's own test failed: {name!r} came to {result!r}")
-        probes[name] = ("passed" if name == "honest" else "refused") if right else "possible"
+        probes[name] = "passed" if name == "honest" else "refused"
     return probes | _check_surroundings(server, rung)
 
 
