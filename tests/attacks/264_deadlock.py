@@ -3,7 +3,7 @@
 # tests: fizzbuzz
 # mode: source
 # expect_reward: 0
-# expect: a child that waits and does not compute is ended
+# expect: waiting uses up the processor time: killed at the limit
 # canary: -
 if __name__ != "__candidate__":
     raise ImportError("a hostile program: only the sandbox may run it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -12,8 +12,6 @@ from learnable.verifiers.programs.outcome import Answer, Outcome, read_loaded
 from learnable.verifiers.programs.process import CandidateProcess, Flood, SandboxError, Violation
 from learnable.verifiers.programs.sandbox import Sandbox
 from learnable.verifiers.programs.server import Limits
-
-WAITING_SECONDS = 30.0  # either waits while the other computes
 
 
 class BrokenTests(SandboxError):
@@ -28,7 +26,7 @@ def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_secon
     if refusal := sandbox.refusal(source):
         return refusal
     prelude, units, remote = _take_apart(test_code, entry)
-    limits = replace(sandbox.limits(cpu_seconds), patience=WAITING_SECONDS)
+    limits = sandbox.limits(cpu_seconds)
     exam = {"mode": "exam", "source": prelude, "units": list(units), "remote": list(remote), "entry": entry}
     return sandbox.twice(
         lambda: _Examination(sandbox, limits, len(units)).hold({"mode": "serve", "source": source}, exam)

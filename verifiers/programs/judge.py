@@ -22,7 +22,6 @@ MIN_CPU_SECONDS = 0.05  # left for the last of several runs
 _ENDS = {
     "killed": "crashed: the program was killed before it answered",
     "timeout": "timeout",
-    "stalled": "timeout: it waited for something that never comes",
     "violation": "crashed: the program wrote where only the sandbox may",
     "flooded": "crashed: the program wrote too much",
 }
@@ -83,7 +82,7 @@ def _judge_console(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Ma
         if not right[-1] and first_wrong is None:
             first_wrong = outcome
             first_wrong.answers = [Answer(True, None)] * (len(right) - 1) + outcome.answers
-        if outcome.end in ("timeout", "stalled") or outcome.failed_step == "compile":
+        if outcome.end == "timeout" or outcome.failed_step == "compile":
             break
     missing = [False] * (len(spec["stdin"]) - len(right))
     return Marks(right + missing, first_wrong or Outcome(loaded=True))

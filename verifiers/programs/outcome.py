@@ -9,7 +9,7 @@ from learnable.verifiers.programs.jail.codec import decode
 from learnable.verifiers.programs.process import CandidateProcess, Violation
 
 MAX_REASON = 200
-Ending = Literal["ended", "killed", "timeout", "stalled", "violation", "flooded", "refused"]
+Ending = Literal["ended", "killed", "timeout", "violation", "flooded", "refused"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,10 @@ LAST_WORDS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one candidate may use. `patience` is how many seconds it may wait without computing."""
+    """What one candidate may use: processor time, whatever the clock on the wall says, and memory."""
 
     cpu_seconds: float = 2.0
     memory_bytes: int = 256 << 20
-    patience: float = 2.0
 
 
 class Server:
@@ -63,7 +62,7 @@ class Server:
         our_line, their_line = socket.socketpair()
         with theirs, their_line:
             try:
-                message = JOB.pack(limits.cpu_seconds, limits.memory_bytes, limits.patience)
+                message = JOB.pack(limits.cpu_seconds, limits.memory_bytes)
                 socket.send_fds(self._control, [message], [theirs.fileno(), their_line.fileno()])
             except OSError:
                 ours.close()

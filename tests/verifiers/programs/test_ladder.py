@@ -153,26 +153,41 @@ def test_the_filter_decides_as_the_table_says(machine: str) -> None:
     program = seccomp.program(machine)
     for number in range(600):
         for protection in (0, 3, 4, 7):
-            verdict = run_filter(program, number, architecture, protection)
+            verdict = run_filter(program, {0: number, 4: architecture, 24: 129, 32: protection})
             if number in {numbers[name] for name in seccomp.AT_ONCE}:
                 assert verdict == seccomp.FAIL
             elif number in {numbers[name] for name in seccomp.CONDITIONAL}:
                 assert (verdict == seccomp.ALLOW) == (not protection & 4)
             else:
                 assert verdict == (seccomp.ALLOW if number in allowed else seccomp.FAIL | 1)
-    assert run_filter(program, 0, 0x40000003, 0) == seccomp.KILL, "calls of the 32-bit table"
+    assert run_filter(program, {0: 0, 4: 0x40000003}) == seccomp.KILL, "calls of the 32-bit table"
     if machine == "x86_64":
-        assert run_filter(program, 0x40000000, architecture, 0) == seccomp.KILL
+        assert run_filter(program, {0: 0x40000000, 4: architecture}) == seccomp.KILL
 
 
-def run_filter(program: list[seccomp.Instruction], number: int, architecture: int, protection: int) -> int:
-    data = {0: number, 4: architecture, 32: protection}
+@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+@pytest.mark.parametrize("flags", [0, 128, 128 | 256])
+def test_nothing_can_be_waited_for(machine: str, flags: int) -> None:
+    architecture, numbers = seccomp.ARCHITECTURES[machine]
+    for command in range(16):
+        for low, high in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            data = {0: numbers["futex"], 4: architecture, 24: command | flags, 40: low, 44: high}
+            verdict = run_filter(seccomp.program(machine), data)
+            if command not in seccomp.WAITS.values():
+                assert verdict == seccomp.ALLOW
+            else:
+                assert verdict == seccomp.FAIL | (seccomp.ETIMEDOUT if low or high else seccomp.EINTR)
+
+
+def run_filter(program: list[seccomp.Instruction], data: dict[int, int]) -> int:
     accumulator, position = 0, 0
     while True:
         code, if_true, if_false, value = program[position]
         position += 1
         if code == seccomp.LOAD:
             accumulator = data[value]
+        elif code == seccomp.AND:
+            accumulator &= value
         elif code == seccomp.RETURN:
             return value
         else:

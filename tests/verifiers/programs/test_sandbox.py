@@ -34,7 +34,7 @@ def judged(source: str) -> Score:
     ("source", "reward", "reason"),
     [
         ("def f(x):\n    while True: pass", 0.0, "timeout"),
-        ("import threading\ndef f(x):\n    threading.Event().wait()", 0.0, "timeout: it waited"),
+        ("import threading\ndef f(x):\n    threading.Event().wait()", 0.0, "timeout"),
         ("import time\ndef f(x):\n    time.sleep(60)\n    return x + 1", 1.0, ""),
         ("x = 1\nwhile True: pass", 0.0, "timeout"),
         ("import os\ndef f(x):\n    os._exit(0)", 0.0, "crashed"),

@@ -1,7 +1,9 @@
 """The system calls that a candidate may make. Everything else fails with EPERM.
 
 The list is what CPython needs to compute, allocate memory, write its answers and exit. `mmap` and `mprotect` pass only
-without PROT_EXEC. Sleeping succeeds at once, so that it costs a slot nothing.
+without PROT_EXEC. Nothing can be waited for: sleeping succeeds at once, a wait with a time limit has reached it, and one
+without is interrupted, whereupon the caller tries again and again and uses up its processor time. So a program's end never
+depends on a clock on the wall, nor on what else the machine does.
 """
 
 from __future__ import annotations
@@ -30,14 +32,24 @@ AARCH64 = {
 ARCHITECTURES = {"x86_64": (0xC000003E, X86_64), "aarch64": (0xC00000B7, AARCH64)}  # AUDIT_ARCH_* of linux/audit.h
 
 CONDITIONAL = {"mmap", "mprotect"}  # their third argument is the protection
+WAITS = {"FUTEX_WAIT": 0, "FUTEX_LOCK_PI": 6, "FUTEX_WAIT_BITSET": 9, "FUTEX_WAIT_REQUEUE_PI": 11, "FUTEX_LOCK_PI2": 13}
+FUTEX_COMMAND = 0x7F  # the rest of the second argument of `futex` are flags
 AT_ONCE = {"nanosleep", "clock_nanosleep"}
 FOR_ITSELF = {"seccomp"}  # in the table only to install the filter
 X32_BIT = 0x40000000  # x86-64's other table of calls, which the numbers above do not cover
-PROT_EXEC, EPERM = 4, 1
+PROT_EXEC = 4
+EPERM, EINTR, ETIMEDOUT = 1, 4, 110
 
-# linux/bpf_common.h: load a word, jump if equal, if at least, if a bit is set; return.
-LOAD, IF_EQUAL, IF_AT_LEAST, IF_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER_OFFSET, ARCHITECTURE_OFFSET, THIRD_ARGUMENT_OFFSET = 0, 4, 32  # in struct seccomp_data
+# linux/bpf_common.h: load a word, mask it; jump if equal, if at least, if a bit is set; return.
+LOAD, AND, IF_EQUAL, IF_AT_LEAST, IF_SET, RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
+# In struct seccomp_data. The fourth argument of `futex` is the address of its time limit, in two halves.
+NUMBER_OFFSET, ARCHITECTURE_OFFSET, SECOND_ARGUMENT_OFFSET, THIRD_ARGUMENT_OFFSET, FOURTH_ARGUMENT_OFFSET = (
+    0,
+    4,
+    24,
+    32,
+    40,
+)
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 SECCOMP_SET_MODE_FILTER, SECCOMP_GET_ACTION_AVAIL, SPEC_ALLOW = 1, 2, 4
 
@@ -74,6 +86,8 @@ def program(machine: str) -> list[Instruction]:
 def _lines(name: str, number: int) -> list[Instruction]:
     if name in FOR_ITSELF:
         return []
+    if name == "futex":
+        return _futex_lines(number)
     if name in CONDITIONAL:
         return [
             (IF_EQUAL, 0, 4, number),
@@ -83,6 +97,22 @@ def _lines(name: str, number: int) -> list[Instruction]:
             (RETURN, 0, 0, ALLOW),
         ]
     return [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, FAIL if name in AT_ONCE else ALLOW)]
+
+
+def _futex_lines(number: int) -> list[Instruction]:
+    decide: list[Instruction] = [
+        (RETURN, 0, 0, ALLOW),
+        (LOAD, 0, 0, FOURTH_ARGUMENT_OFFSET),
+        (IF_EQUAL, 0, 2, 0),
+        (LOAD, 0, 0, FOURTH_ARGUMENT_OFFSET + 4),
+        (IF_EQUAL, 1, 0, 0),
+        (RETURN, 0, 0, FAIL | ETIMEDOUT),
+        (RETURN, 0, 0, FAIL | EINTR),
+    ]
+    commands = list(WAITS.values())
+    look: list[Instruction] = [(LOAD, 0, 0, SECOND_ARGUMENT_OFFSET), (AND, 0, 0, FUTEX_COMMAND)]
+    look += [(IF_EQUAL, len(commands) - at, 0, command) for at, command in enumerate(commands)]
+    return [(IF_EQUAL, 0, len(look) + len(decide), number), *look, *decide]
 
 
 class Filter:

@@ -1,7 +1,7 @@
 """The process that forks a child for each candidate. It holds no answer and reads no job.
 
 It is started by exec with an environment of its own, loads the standard library, gives up every right it does not need,
-and takes jobs from a socket: a message of three numbers with two descriptors, the child's connection and a line to report
+and takes jobs from a socket: a message of two numbers with two descriptors, the child's connection and a line to report
 on. It ends when its client is gone; a child ends when it does, or when its client hangs up.
 """
 
@@ -16,7 +16,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,24 +25,20 @@ from . import landlock, preload, probes, seccomp
 from .child import run_child
 from .libc import PR_SET_DUMPABLE, prctl
 
-JOB = struct.Struct("<dQd")  # CPU seconds, memory in bytes, seconds it may wait without using the processor
+JOB = struct.Struct("<dQ")  # CPU seconds, memory in bytes
 REPORT = struct.Struct("<idB")  # wait status, CPU seconds, and why the server killed it
-NOT_KILLED, STALLED, LEFT, NOT_FORKED = range(4)
+NOT_KILLED, LEFT, NOT_FORKED = range(3)
 NOBODY = 65_534
-TICK_SECONDS = 0.25
 MAX_MESSAGE = 4096
 HIDDEN = ("jail", "ctypes", "_ctypes")
 
 
 @dataclass(slots=True)
 class Child:
-    """A running candidate. `ticks` counts how often in a row it was seen to wait."""
+    """A running candidate, the line to report on, and why it was killed."""
 
     pid: int
     line: int
-    patience: int
-    cpu_seconds: float = 0.0
-    ticks: int = 0
     why: int = NOT_KILLED
 
 
@@ -106,28 +101,23 @@ class Server:
 
     def serve(self) -> None:
         """Serve until the client is gone. The kernel ends the children then."""
-        next_tick = time.monotonic() + TICK_SECONDS
         while True:
-            wait = max(0.0, next_tick - time.monotonic()) * 1000 + 1 if self._children else None
-            ready = [fd for fd, _ in self._poll.poll(wait)]
+            ready = [fd for fd, _ in self._poll.poll()]
             for fd in ready:
                 if fd in self._children:
                     self._reap(fd)
                 elif fd in self._lines:
-                    self._kill(self._lines[fd], LEFT)
+                    self._kill(self._lines[fd])
                     self._poll.unregister(fd)
             # Last: its new descriptors may have the numbers of ones that were closed in this very round.
             if self._control.fileno() in ready and not self._take():
                 return
-            if time.monotonic() >= next_tick:
-                self._tick()
-                next_tick = time.monotonic() + TICK_SECONDS
 
     def _take(self) -> bool:
         message, fds, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 2)
         if not message:
             return False
-        cpu_seconds, memory_bytes, patience = JOB.unpack(message)
+        cpu_seconds, memory_bytes = JOB.unpack(message)
         connection, line = fds
         try:
             pid = os.fork()
@@ -140,7 +130,7 @@ class Server:
             run_child(connection, cpu_seconds, memory_bytes, self._confine)
         os.close(connection)
         process = os.pidfd_open(pid)
-        self._children[process] = Child(pid, line, max(1, round(patience / TICK_SECONDS)))
+        self._children[process] = Child(pid, line)
         self._lines[line] = process
         self._poll.register(process, select.POLLIN)
         self._poll.register(line, select.POLLIN)
@@ -158,21 +148,6 @@ class Server:
         os.close(child.line)
         os.close(process)
 
-    def _kill(self, process: int, why: int) -> None:
-        self._children[process].why = why
+    def _kill(self, process: int) -> None:
+        self._children[process].why = LEFT
         signal.pidfd_send_signal(process, signal.SIGKILL)
-
-    def _tick(self) -> None:
-        """Kill the children that have not computed for so many ticks of this server's own.
-
-        Ticks and not seconds: where the whole machine was held up, no child is to blame.
-        """
-        for process, child in self._children.items():
-            try:
-                cpu_seconds = time.clock_gettime(~child.pid << 3 | 2)  # its CPU clock, see clock_getcpuclockid(3)
-            except OSError:
-                continue  # it has just ended
-            child.ticks = child.ticks + 1 if cpu_seconds == child.cpu_seconds else 0
-            child.cpu_seconds = cpu_seconds
-            if child.ticks >= child.patience:
-                self._kill(process, STALLED)
