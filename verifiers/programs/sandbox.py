@@ -114,11 +114,20 @@ class Sandbox:
         return self.run_calls(source, entry, [(tuple(call), {}, []) for call in calls], cpu_seconds)
 
     def run_calls(
-        self, source: str, entry: str, calls: Sequence[tuple[Any, ...]], cpu_seconds: float | None = None
+        self,
+        source: str,
+        entry: str,
+        calls: Sequence[tuple[Any, ...]],
+        cpu_seconds: float | None = None,
+        *,
+        measured: bool = False,
     ) -> Outcome:
-        """Do as `run`, with calls of `(positional, keywords, wrappers)`: the built-ins the answer is passed through."""
+        """Do as `run`, with calls of `(positional, keywords, wrappers)`: the built-ins the answer is passed through.
+
+        With `measured` the outcome always has `cpu_seconds`, for which the process's end is waited for.
+        """
         job = {"mode": "calls", "source": source, "entry": entry, "calls": list(calls)}
-        return self._run_job(job, len(calls), cpu_seconds)
+        return self._run_job(job, len(calls), cpu_seconds, measured=measured)
 
     def run_console(self, source: str, text: str, cpu_seconds: float | None = None) -> Outcome:
         """Run a program with `text` as standard input; its one answer is what it wrote to standard output."""

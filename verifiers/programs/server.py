@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -35,7 +34,7 @@ class Server:
     def __init__(self, rung: Rung, machine: Machine) -> None:
         self.owner = os.getpid()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, tempfile.TemporaryFile() as errors:
+        with theirs, os.fdopen(os.memfd_create("errors"), "w+b") as errors:
             try:
                 command = server_command(rung, theirs.fileno(), machine.bubblewrap)
                 self._process = _start(command, theirs.fileno(), errors)

@@ -14,11 +14,15 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.verifiers.programs import Limits, Outcome, Sandbox, SandboxError
 from learnable.verifiers.programs import verifier as programs
-from learnable.verifiers.programs.ladder import look_at_machine
+from learnable.verifiers.programs.ladder import Rung, look_at_machine
+from learnable.verifiers.programs.limits import measure_reference, scaled_limit
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from tests.verifiers.waits_for_tests import has_ended, wait_for
 
 SPEC = {"entry": "f", "cases": [[[1], 2], [[2], 3]], "cpu_seconds": 0.3}
+WITHOUT_NAMESPACES = next(
+    (rung for rung in look_at_machine().rungs() if rung != Rung.A), None
+)  # its processes can be seen
 HONEST = "def f(x):\n    return x + 1\n"
 
 pytestmark = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
@@ -119,7 +123,7 @@ def test_a_child_that_cannot_be_confined_runs_nothing_and_is_no_zero() -> None:
 
 
 def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: Path) -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox(rung=WITHOUT_NAMESPACES)
     process = sandbox.open({"mode": "serve", "source": "while True: pass"}, Limits(cpu_seconds=60))
     server = sandbox.server_pid
     assert server is not None
@@ -132,18 +136,18 @@ def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: 
 
 
 def test_a_client_that_hangs_up_leaves_nothing_running() -> None:
-    with Sandbox() as sandbox:
+    with Sandbox(rung=WITHOUT_NAMESPACES) as sandbox:
         with sandbox.open({"mode": "serve", "source": "while True: pass"}, Limits(cpu_seconds=60)):
             server = sandbox.server_pid
             children = Path(f"/proc/{server}/task/{server}/children")
-            assert children.read_text() or look_at_machine().bubblewrap
-        wait_for(lambda: not children.read_text() or bool(look_at_machine().bubblewrap))
+            assert children.read_text()
+        wait_for(lambda: not children.read_text())
     assert server is not None
     wait_for(lambda: has_ended(server))
 
 
 def test_descriptors_do_not_pile_up() -> None:
-    with Sandbox() as sandbox:
+    with Sandbox(rung=WITHOUT_NAMESPACES) as sandbox:
         sandbox.run(HONEST, "f", [[1]])
         before = len(list(Path("/proc/self/fd").iterdir()))
         server = Path(f"/proc/{sandbox.server_pid}/fd")
@@ -209,3 +213,12 @@ def test_inputs_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learnable.verifiers.programs.sandbox.MAX_JOB_BYTES", 1000)
     with Sandbox() as sandbox, pytest.raises(LearnableError, match="inputs of a program"):
         sandbox.run(HONEST, "f", [["x" * 1000]])
+
+
+def test_limits_are_scaled_from_the_reference() -> None:
+    spec = {"entry": "f", "cases": [[[1], 2]]}
+    slow = "def f(x):\n    return x + 1\nsum(range(3_000_000))"
+    with Sandbox() as sandbox:
+        quick = measure_reference(sandbox, HONEST, spec)
+        assert 0 < quick < measure_reference(sandbox, slow, spec)
+    assert scaled_limit(quick) >= 0.3
