@@ -1,4 +1,4 @@
-"""The command line: `find-learnable`, and `learnable find | train | refresh | verify | forms | ledger`."""
+"""The command line: `find-learnable`, and `learnable find | train | refresh | verify | doctor | forms | ledger`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from learnable import options
 from learnable.console import open_shell
+from learnable.doctor_cli import DOCTOR_HELP, doctor
 from learnable.ledger_cli import ledger_app
 from learnable.refresh_cli import REFRESH_HELP, refresh
 
@@ -60,6 +61,7 @@ Examples:
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the prompts a language model can learn from.")
 app.add_typer(ledger_app, name="ledger")
 app.command(help=REFRESH_HELP)(refresh)
+app.command(help=DOCTOR_HELP)(doctor)
 find_app = typer.Typer(add_completion=False)
 
 
