@@ -51,6 +51,7 @@ bench: setup ## measure speed and the bundled policy; figures go to benchmarks/R
 	$(BIN)/python -m benchmarks.utilisation
 	$(BIN)/python -m benchmarks.ledger append
 	$(BIN)/python -m benchmarks.ledger resume
+	$(BIN)/python -m benchmarks.programs --many 100000
 	$(BIN)/python -m benchmarks.policy
 	$(BIN)/python -m benchmarks.sampling
 	$(BIN)/python -m benchmarks.sampling --frontier docs/frontier.png

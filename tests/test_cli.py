@@ -111,6 +111,16 @@ def test_bad_prompt_files_are_named(run: Run, tmp_path: Path, line: str, message
     assert message in err
 
 
+def test_doctor_says_how_well_programs_are_confined(run: Run) -> None:
+    status, out, _ = run("doctor", "--json")
+    findings = json.loads(out)
+    assert findings["rung"] in ("A", "B", "C", None)
+    assert status == (1 if findings["rung"] is None else 0)
+    status, out, _ = run("doctor")
+    assert findings["meaning"] in out
+    assert all(step in out for step in findings["advice"])
+
+
 def test_forms_lists_every_family(run: Run) -> None:
     status, out, _ = run("forms", "--json")
     assert status == 0

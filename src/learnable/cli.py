@@ -1,4 +1,4 @@
-"""The command line: `find-learnable`, and `learnable find | train | refresh | verify | explain | forms | ledger`."""
+"""The command line: `find-learnable`, and `learnable find | train | refresh | verify | explain | doctor | forms | ledger`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from learnable import options
 from learnable.console import open_shell
+from learnable.doctor_cli import DOCTOR_HELP, doctor
 from learnable.explain_cli import EXPLAIN_HELP, explain
 from learnable.ledger_cli import ledger_app
 from learnable.refresh_cli import REFRESH_HELP, refresh
@@ -62,6 +63,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the pro
 app.add_typer(ledger_app, name="ledger")
 app.command(help=REFRESH_HELP)(refresh)
 app.command(help=EXPLAIN_HELP)(explain)
+app.command(help=DOCTOR_HELP)(doctor)
 find_app = typer.Typer(add_completion=False)
 
 

@@ -173,6 +173,14 @@ class Shell:
         else:
             self._line(f"{files['files_before']:,} files before, {files['files_after']:,} now")
 
+    def show_findings(self, findings: Mapping[str, Any], lines: Sequence[str]) -> None:
+        """Show what was found, in `lines`."""
+        if self.as_json:
+            self._dump(findings)
+            return
+        for line in lines:
+            self._line(line)
+
     def _line(self, text: str) -> None:
         self.out.print(text, highlight=False, soft_wrap=True, markup=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from typing import Any
 
 import pytest
@@ -91,5 +92,6 @@ def test_a_bad_value_is_named_with_its_fix(name: str, change: dict[str, Any], me
 
 def test_only_programs_have_something_to_warn_of() -> None:
     notices = {name: verifier_notice(find_verifier(name)) for name in VERIFIERS}
-    assert [name for name, notice in notices.items() if notice] == ["programs"]
-    assert "not a sandbox" in notices["programs"]
+    programs = notices.pop("programs")
+    assert not any(notices.values())
+    assert "learnable doctor" in programs or shutil.which("bwrap"), "only the best rung has nothing to tell"

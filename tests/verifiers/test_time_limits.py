@@ -15,8 +15,8 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.verifiers import supervisor, worker
-from learnable.verifiers.programs.client import GRACE_SECONDS
-from learnable.verifiers.programs.verifier import MAX_CPU_SECONDS
+from learnable.verifiers.programs.process import GRACE_SECONDS
+from learnable.verifiers.programs.spec import MAX_CPU_SECONDS
 from learnable.verifiers.protocol import verifier_time_limit
 from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoreJob, ScoringPool, score_one
@@ -75,7 +75,7 @@ def test_limits_are_declared_and_checked() -> None:
     assert "time_limit is nan" in score_one(job("1.0", judge="NoLimit")).reason
 
 
-def test_a_program_may_take_both_tries_of_its_runner() -> None:
+def test_a_program_may_take_both_tries_of_its_sandbox() -> None:
     tries = 2 * (2 * MAX_CPU_SECONDS + 1 + GRACE_SECONDS)
     assert verifier_time_limit(find_verifier("programs")) > tries
 

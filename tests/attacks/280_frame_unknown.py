@@ -1,0 +1,21 @@
+# attack: frame_unknown
+# class: forge
+# tests: fizzbuzz
+# mode: source
+# expect_reward: 0
+# expect: no such frame
+# canary: -
+if __name__ != "__candidate__":
+    raise ImportError("a hostile program: only the sandbox may run it")
+
+import json
+import os
+
+
+def _frame(*frame):
+    payload = json.dumps(frame).encode()
+    os.write(3, len(payload).to_bytes(4, "little") + payload)
+
+
+_frame("passed", 0, True)
+os._exit(0)

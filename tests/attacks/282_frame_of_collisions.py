@@ -1,0 +1,22 @@
+# attack: frame_of_collisions
+# class: forge
+# tests: fizzbuzz
+# mode: source
+# expect_reward: 0
+# expect: nothing is hashed that is not as large as expected
+# canary: -
+if __name__ != "__candidate__":
+    raise ImportError("a hostile program: only the sandbox may run it")
+
+import json
+import os
+
+
+def _frame(*frame):
+    payload = json.dumps(frame).encode()
+    os.write(3, len(payload).to_bytes(4, "little") + payload)
+
+
+_frame("loaded", 0, None)
+_frame("answer", 0, {"s": [{"i": hex(k * (2**61 - 1))} for k in range(20_000)]})
+os._exit(0)

@@ -1,0 +1,141 @@
+"""The process of one candidate: give up every right, then run the program and write its answers.
+
+A job is a dict, marshalled by the judge: `source`, `mode`, and what the mode needs. The frames that are written are
+`["ready", 0, null]` once nothing more can be given up, `["loaded", 0, null]` or `["failed", step, message]`, and then
+`["answer", index, value]` or `["raised", index, type]`, each index once and in order.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import marshal
+import os
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from . import console, exam
+from .codec import decode, encode
+from .frames import LENGTH_BYTES, read_exactly, receive, send
+from .limits import keep_only, lower
+
+BEFORE_READY = 97  # exit status of a child that could not be confined
+
+Job = dict[str, Any]
+
+
+def run_child(connection: int, cpu_seconds: float, memory_bytes: int, confine: Callable[[], None]) -> NoReturn:
+    """Run the job that comes over `connection`. `confine` installs the filter. Never returns."""
+    try:
+        keep_only(connection)
+        job = _read_job()
+        if job["mode"] == "console":
+            console.prepare(job["input"])
+        lower(cpu_seconds, memory_bytes)
+        confine()
+        gc.enable()
+        send(["ready", 0, None])
+    except BaseException:  # there is nobody to tell but the server, by the status
+        os._exit(BEFORE_READY)
+    try:
+        MODES[job["mode"]](job)
+    except BaseException:  # the candidate's, whatever it is
+        os._exit(1)
+    os._exit(0)
+
+
+def answer_calls(job: Job) -> None:
+    """Call the function `entry` with each of `calls`: `(positional, keywords, wrappers)`."""
+    module = load(job, "__candidate__")
+    if module is None:
+        return
+    function = module.get(job["entry"])
+    if not callable(function):
+        send(["failed", "load", f"NameError: no function {job['entry']!r}"])
+        return
+    send(["loaded", 0, None])
+    for index, (positional, keywords, wrappers) in enumerate(job["calls"]):
+        report(index, lambda: _wrapped(function(*positional, **keywords), wrappers))  # noqa: B023
+
+
+def run_console(job: Job) -> None:
+    """Run a program that reads standard input, and answer with what it wrote to standard output."""
+    module = load(job, "__main__", ends=True)
+    if module is not None:
+        send(["loaded", 0, None])
+        report(0, console.written)
+
+
+def serve_calls(job: Job) -> None:
+    """Answer calls as they come: the test code of another child makes them."""
+    module = load(job, "__candidate__")
+    if module is None:
+        return
+    send(["loaded", 0, None])
+    index = 0
+    while (call := receive()) is not None:
+        name, positional, keywords = call
+        report(index, lambda: module[name](*decode(positional), **decode(keywords)))  # noqa: B023
+        index += 1
+
+
+def load(job: Job, name: str, ends: bool = False) -> dict[str, Any] | None:
+    """Run the module and return its names, or None when that failed, which is reported.
+
+    With `ends`, leaving by `sys.exit()` is an end like any other.
+    """
+    step = "compile"
+    try:
+        code = compile(job["source"], "<candidate>", "exec", dont_inherit=True)
+        step = "load"
+        module = types.ModuleType(name)
+        sys.modules[name] = module  # dataclasses and pickle look there
+        exec(code, module.__dict__)
+    except SystemExit as end:
+        if ends and end.code in (None, 0):
+            return module.__dict__
+        send(["failed", step, "SystemExit"])
+    except BaseException as error:
+        send(["failed", step, f"{type_name(error)}: {error}"[:200]])
+    else:
+        return module.__dict__
+    return None
+
+
+def report(index: int, action: Callable[[], Any]) -> None:
+    """Do something of the candidate's and write its result, or the type of what it raised."""
+    try:
+        frame = ["answer", index, encode(action())]
+    except BaseException as error:  # SystemExit and KeyboardInterrupt too: a wrong answer, nothing more
+        frame = ["raised", index, type_name(error)]
+    send(frame)
+
+
+def type_name(error: BaseException) -> str:
+    """Return the name of an exception's type, of a bounded length."""
+    return str(type(error).__name__)[:80]
+
+
+def _wrapped(answer: Any, wrappers: list[tuple[str, tuple[Any, ...]]]) -> Any:
+    for name, more in wrappers:
+        answer = getattr(builtins, name)(answer, *more)
+    return answer
+
+
+def _read_job() -> Job:
+    header = read_exactly(LENGTH_BYTES)
+    content = None if header is None else read_exactly(int.from_bytes(header, "little"))
+    if content is None:
+        raise EOFError
+    job: Job = marshal.loads(content)
+    return job
+
+
+MODES: dict[str, Callable[[Job], None]] = {
+    "calls": answer_calls,
+    "console": run_console,
+    "serve": serve_calls,
+    "exam": exam.sit,
+}

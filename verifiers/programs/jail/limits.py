@@ -1,0 +1,59 @@
+"""What a child may use, set before anything of the candidate's is read, and never raised again."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import struct
+
+from .frames import CONNECTION
+from .libc import MACHINE, PR_SET_PDEATHSIG, prctl, syscall
+
+TIMER_CREATE, TIMER_SETTIME = {"x86_64": (222, 223), "aarch64": (107, 110)}.get(MACHINE, (0, 0))
+PROCESS_CPU_CLOCK, SIGEV_SIGNAL = 2, 0
+MAX_OUTPUT_BYTES = 512 << 10  # what a program with standard output may write, to memory
+
+
+def keep_only(connection: int) -> None:
+    """Close every descriptor but the connection, which becomes `CONNECTION`, and the null device below it."""
+    os.dup2(connection, CONNECTION)
+    os.closerange(CONNECTION + 1, (1 << 31) - 1)
+
+
+def lower(cpu_seconds: float, memory_bytes: int) -> None:
+    """Lower this process's limits for good. It ends when its parent does.
+
+    RLIMIT_CPU counts whole seconds and stands behind the timer.
+    """
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    whole = int(cpu_seconds) + 2
+    for kind, value in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CPU, whole),
+        (resource.RLIMIT_FSIZE, MAX_OUTPUT_BYTES),  # no file can be opened: it bounds the output kept in memory
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, CONNECTION + 1),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        resource.setrlimit(kind, (value, value))
+    end_after(cpu_seconds)
+
+
+def end_after(cpu_seconds: float) -> None:
+    """Let the kernel end this process once it has computed for so long. The filter refuses every call to change that.
+
+    ITIMER_PROF would count whole ticks, and on a busy machine ends programs at three quarters of their time.
+    """
+    if not TIMER_CREATE:
+        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+        return
+    event = ctypes.create_string_buffer(struct.pack("Qii", 0, signal.SIGPROF, SIGEV_SIGNAL), 64)
+    timer = ctypes.create_string_buffer(8)
+    syscall(TIMER_CREATE, PROCESS_CPU_CLOCK, event, timer)
+    whole, part = divmod(round(cpu_seconds * 1e9), 10**9)
+    start = ctypes.create_string_buffer(struct.pack("4q", 0, 0, whole, part), 32)
+    syscall(TIMER_SETTIME, int.from_bytes(timer.raw[:4], "little"), 0, start, None)

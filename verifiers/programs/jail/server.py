@@ -1,0 +1,153 @@
+"""The process that forks a child for each candidate. It holds no answer and reads no job.
+
+It is started by exec with an environment of its own, loads the standard library, gives up every right it does not need,
+and takes jobs from a socket: a message of two numbers with two descriptors, the child's connection and a line to report
+on. It ends when its client is gone; a child ends when it does, or when its client hangs up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import landlock, preload, probes, seccomp
+from .child import run_child
+from .libc import PR_SET_DUMPABLE, prctl
+
+JOB = struct.Struct("<dQ")  # CPU seconds, memory in bytes
+REPORT = struct.Struct("<idB")  # wait status, CPU seconds, and why the server killed it
+NOT_KILLED, LEFT, NOT_FORKED = range(3)
+NOBODY = 65_534
+MAX_MESSAGE = 4096
+HIDDEN = ("jail", "ctypes", "_ctypes")
+
+
+@dataclass(slots=True)
+class Child:
+    """A running candidate, the line to report on, and why it was killed."""
+
+    pid: int
+    line: int
+    why: int = NOT_KILLED
+
+
+def main(control_fd: int, options_json: str) -> None:
+    """Serve jobs until the client closes its end of the control socket."""
+    options = json.loads(options_json)
+    control = socket.socket(fileno=control_fd)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(
+            "1000", encoding="ascii"
+        )  # where memory runs out, this is what the kernel ends: the engine costs more
+    null = os.open(os.devnull, os.O_RDWR)
+    preload.load()
+    facts = confine(options)
+    confine_child = seccomp.Filter().install if options["seccomp"] else lambda: None
+    facts["probes"] = probes.look_around()
+    sys.argv[:] = [""]
+    for name in [name for name in sys.modules if name.partition(".")[0] in HIDDEN]:
+        del sys.modules[name]  # no barrier, but no honest program imports them
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.close(null)
+    gc.collect()
+    gc.disable()
+    gc.freeze()
+    control.send(json.dumps(facts).encode())
+    Server(control, confine_child).serve()
+
+
+def confine(options: dict[str, Any]) -> dict[str, Any]:
+    """Give up what this process does not need, and return what it has given up."""
+    dropped = os.getuid() != 0 or drop_root()
+    version = landlock.restrict() if options["landlock"] else 0
+    prctl(PR_SET_DUMPABLE, 0)
+    return {"landlock": version, "uid": os.getuid(), "dropped": dropped, "pid": os.getpid()}
+
+
+def drop_root() -> bool:
+    """Become nobody, for good. Done after the library is loaded: nobody may be unable to read it."""
+    try:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    except OSError:
+        return False  # the client decides whether that will do
+    return True
+
+
+class Server:
+    """Forks children, watches them and reports how they ended."""
+
+    def __init__(self, control: socket.socket, confine_child: Callable[[], None]) -> None:
+        self._control = control
+        self._confine = confine_child
+        self._children: dict[int, Child] = {}  # by the descriptor of the process
+        self._lines: dict[int, int] = {}  # from the line to that descriptor
+        self._poll = select.poll()
+        self._poll.register(control.fileno(), select.POLLIN)
+
+    def serve(self) -> None:
+        """Serve until the client is gone. The kernel ends the children then."""
+        while True:
+            ready = [fd for fd, _ in self._poll.poll()]
+            for fd in ready:
+                if fd in self._children:
+                    self._reap(fd)
+                elif fd in self._lines:
+                    self._kill(self._lines[fd])
+                    self._poll.unregister(fd)
+            # Last: its new descriptors may have the numbers of ones that were closed in this very round.
+            if self._control.fileno() in ready and not self._take():
+                return
+
+    def _take(self) -> bool:
+        message, fds, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 2)
+        if not message:
+            return False
+        cpu_seconds, memory_bytes = JOB.unpack(message)
+        connection, line = fds
+        try:
+            pid = os.fork()
+        except OSError:
+            os.write(line, REPORT.pack(0, 0.0, NOT_FORKED))
+            os.close(connection)
+            os.close(line)
+            return True
+        if pid == 0:
+            run_child(connection, cpu_seconds, memory_bytes, self._confine)
+        os.close(connection)
+        process = os.pidfd_open(pid)
+        self._children[process] = Child(pid, line)
+        self._lines[line] = process
+        self._poll.register(process, select.POLLIN)
+        self._poll.register(line, select.POLLIN)
+        return True
+
+    def _reap(self, process: int) -> None:
+        child = self._children.pop(process)
+        _, status, used = os.wait4(child.pid, 0)
+        with contextlib.suppress(KeyError):
+            self._poll.unregister(child.line)
+        with contextlib.suppress(OSError):  # the client has gone
+            os.write(child.line, REPORT.pack(status, used.ru_utime + used.ru_stime, child.why))
+        del self._lines[child.line]
+        self._poll.unregister(process)
+        os.close(child.line)
+        os.close(process)
+
+    def _kill(self, process: int) -> None:
+        self._children[process].why = LEFT
+        signal.pidfd_send_signal(process, signal.SIGKILL)

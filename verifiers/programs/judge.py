@@ -1,0 +1,128 @@
+"""What a program's outcome is worth: the score of one program under one spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from learnable.data.records import Score
+from learnable.verifiers.programs.cases import Case, listed_cases
+from learnable.verifiers.programs.conversion import convert
+from learnable.verifiers.programs.examination import examine, tests_in
+from learnable.verifiers.programs.outcome import Answer, Outcome
+from learnable.verifiers.programs.printed import same_output
+from learnable.verifiers.programs.sandbox import Sandbox
+
+DEFAULT_CPU_SECONDS = 2.0
+DEFAULT_PARTIAL_CREDIT = 0.5
+MIN_CPU_SECONDS = 0.05  # left for the last of several runs
+
+_ENDS = {
+    "killed": "crashed: the program was killed before it answered",
+    "timeout": "timeout",
+    "violation": "crashed: the program wrote where only the sandbox may",
+    "flooded": "crashed: the program wrote too much",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Which tests a program passed, and the outcome that says why the first of the others failed."""
+
+    right: list[bool]
+    outcome: Outcome
+
+
+def judge(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Score:
+    """Score a program. Raises `SandboxError` where it could not be run for no fault of its own."""
+    if "stdin" in spec:
+        marks = _judge_console(sandbox, source, spec)
+    elif "test_code" in spec:
+        marks = _judge_test_code(sandbox, source, spec)
+    else:
+        marks = _judge_cases(sandbox, source, spec, listed_cases(spec["cases"], _equality(spec)))
+    return _score(marks, float(spec.get("partial_credit", DEFAULT_PARTIAL_CREDIT)))
+
+
+def failed(reason: str, *, compiles: bool = False) -> Score:
+    """Return the score of a program that passed nothing."""
+    return Score(0.0, False, {"compiles": float(compiles), "tests": 0.0}, reason=reason)
+
+
+@lru_cache(maxsize=1024)
+def converted(test_code: str, entry: str, equality: str) -> list[Case] | None:
+    """Return the cases of a test code; many programs share them."""
+    return convert(test_code, entry, equality)
+
+
+def _judge_cases(sandbox: Sandbox, source: str, spec: Mapping[str, Any], cases: Sequence[Case]) -> Marks:
+    outcome = sandbox.run_calls(source, spec["entry"], [case.call for case in cases], _seconds(spec))
+    return _mark(outcome, [case.passes for case in cases])
+
+
+def _judge_test_code(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Marks:
+    cases = converted(spec["test_code"], spec["entry"], _equality(spec))
+    if cases is not None:
+        return _judge_cases(sandbox, source, spec, cases)
+    outcome = examine(sandbox, source, spec["entry"], spec["test_code"], _seconds(spec))
+    return _mark(outcome, [lambda answer: answer.worked] * tests_in(spec["test_code"], spec["entry"]))
+
+
+def _judge_console(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Marks:
+    """Run the program once for each input, until the seconds for all of them are used up."""
+    left, right, first_wrong = _seconds(spec), [], None
+    for text, expected in spec["stdin"]:
+        outcome = Outcome(end="timeout", loaded=True)
+        if left >= MIN_CPU_SECONDS:
+            outcome = sandbox.run_console(source, text, left)
+            left -= outcome.cpu_seconds or 0.0
+        right.append(any(_printed(answer, expected, _equality(spec)) for answer in outcome.answers))
+        if not right[-1] and first_wrong is None:
+            first_wrong = outcome
+            first_wrong.answers = [Answer(True, None)] * (len(right) - 1) + outcome.answers
+        if outcome.end == "timeout" or outcome.failed_step == "compile":
+            break
+    missing = [False] * (len(spec["stdin"]) - len(right))
+    return Marks(right + missing, first_wrong or Outcome(loaded=True))
+
+
+def _printed(answer: Answer, expected: str, equality: str) -> bool:
+    return answer.worked and isinstance(answer.tree, str) and same_output(answer.tree, expected, equality)
+
+
+def _mark(outcome: Outcome, checks: Sequence[Callable[[Answer], bool]]) -> Marks:
+    answered = [check(answer) for check, answer in zip(checks, outcome.answers, strict=False)]
+    return Marks(answered + [False] * (len(checks) - len(answered)), outcome)
+
+
+def _score(marks: Marks, partial_credit: float) -> Score:
+    share = sum(marks.right) / len(marks.right)
+    if all(marks.right):
+        return Score(1.0, True, {"compiles": 1.0, "tests": 1.0})
+    if marks.outcome.failed_step and not any(marks.right):
+        return failed(_why_not_loaded(marks.outcome), compiles=marks.outcome.failed_step != "compile")
+    reason = _why_wrong(marks.outcome, marks.right.index(False))
+    return Score(partial_credit * share, False, {"compiles": 1.0, "tests": share}, reason=reason)
+
+
+def _why_wrong(outcome: Outcome, index: int) -> str:
+    if index >= len(outcome.answers):
+        return _ENDS.get(outcome.end, _why_not_loaded(outcome))
+    answer = outcome.answers[index]
+    return f"wrong answer: case {index}" + ("" if answer.worked else f" raised {answer.tree!s:.80}")
+
+
+def _why_not_loaded(outcome: Outcome) -> str:
+    if not outcome.failed_step:
+        return "crashed: the program ended before it answered"
+    return f"{'syntax_error' if outcome.failed_step == 'compile' else 'crashed'}: {outcome.failure}"
+
+
+def _equality(spec: Mapping[str, Any]) -> str:
+    return str(spec.get("equality", "plain"))
+
+
+def _seconds(spec: Mapping[str, Any]) -> float:
+    return float(spec.get("cpu_seconds", DEFAULT_CPU_SECONDS))

@@ -1,0 +1,78 @@
+"""How much this machine can offer: the rungs of the ladder, from namespaces down to nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+
+from learnable.verifiers.programs.jail import landlock, seccomp
+from learnable.verifiers.programs.jail.libc import MACHINE
+
+
+class Rung(StrEnum):
+    """What confines a candidate. A and B are as strong against all that we know; A has one more layer."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+    E = "E"
+
+
+MEANING = {
+    Rung.A: "namespaces (bubblewrap), Landlock and seccomp",
+    Rung.B: "Landlock and seccomp, without namespaces",
+    Rung.C: "seccomp alone, without Landlock",
+    Rung.E: "limits on time and memory alone: no sandbox",
+}
+STRICT = (Rung.A, Rung.B)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What can be seen without trying: whether each layer is there at all."""
+
+    system: str
+    machine: str
+    seccomp: bool
+    landlock: int
+    bubblewrap: str | None
+    root: bool
+
+    def rungs(self) -> list[Rung]:
+        """Return the rungs that may be reached, best first, without E."""
+        if self.system != "linux" or not self.seccomp:
+            return []
+        if not self.landlock:
+            return [Rung.C]
+        return [Rung.A, Rung.B] if self.bubblewrap else [Rung.B]
+
+    def advice(self) -> list[str]:
+        """Return what to install or change to climb, best last."""
+        if self.system != "linux":
+            return ["candidates need Linux: use a Linux machine, container or virtual machine"]
+        if self.machine not in seccomp.ARCHITECTURES:
+            return [f"no table of system calls for {self.machine}: use {' or '.join(seccomp.ARCHITECTURES)}"]
+        steps = []
+        if not self.seccomp:
+            steps.append("use a kernel or a container profile that allows seccomp filters")
+        if not self.landlock:
+            steps.append("use Linux 5.13 or later with Landlock among the LSMs, and a container profile that allows it")
+        if self.bubblewrap is None:
+            steps.append("install bubblewrap (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)")
+        return steps
+
+
+def look_at_machine() -> Machine:
+    """Return what this machine has."""
+    linux = sys.platform == "linux"
+    return Machine(
+        system=sys.platform,
+        machine=MACHINE,
+        seccomp=linux and seccomp.supported(),
+        landlock=landlock.version() if linux else 0,
+        bubblewrap=shutil.which("bwrap") if linux else None,
+        root=linux and os.getuid() == 0,
+    )
