@@ -107,7 +107,7 @@ def show_explanation(shell: Shell, found: Explanation) -> None:
     if shell.as_json:
         shell.out.file.write(json.dumps(found.as_dict(), indent=2) + "\n")
         return
-    shell.out.print(poem_table(found))
+    shell.out.print(poem_table(found), "")
     shell.out.print(parts_table(found.parts))
     score = found.score
     verdict = f"[{RIGHT}]passes[/]" if score.passed else f"[{WRONG}]does not pass[/]"
