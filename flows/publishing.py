@@ -18,6 +18,7 @@ from learnable.filters.summary import summarise
 from learnable.flows.collected import Collected
 from learnable.flows.inspection import Inspection
 from learnable.flows.run import Run
+from learnable.verifiers.protocol import verifier_conditions
 from learnable.verifiers.registry import find_verifier
 
 DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
@@ -80,14 +81,15 @@ def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Mapping
 def judged(decided: pl.DataFrame, graded: Mapping[str, bool], inspection: Inspection) -> dict[str, Any]:
     """Return what a manifest says of its rows. `graded` says of each family whether rewards are more than pass and fail."""
     kept = decided.filter(DECISION == "keep")
-    verifiers = decided["verifier"].unique().sort().to_list()
+    verifiers = {name: find_verifier(name) for name in decided["verifier"].unique().sort()}
     return {
         "expected_false_keeps": float((1 - kept["p_keep"]).sum()),
         "forecast": {
             "curated": [asdict(row) for row in forecast(kept, graded)],
             "pool": [asdict(row) for row in forecast(decided, graded)],
         },
-        "verifiers": {name: find_verifier(name).version for name in verifiers},
+        "verifiers": {name: verifier.version for name, verifier in verifiers.items()},
+        "conditions": {name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
         "forms": summarise(decided.lazy()).collect().to_dicts(),
         "components": inspection.components.to_dicts(),
         "findings": [asdict(finding) for finding in inspection.findings],

@@ -24,6 +24,7 @@ class Verifier(Protocol):
     changes whenever the same completion could get another score.
 
     A verifier may also have `notice`, one sentence users must read before it runs (see `verifier_notice`),
+    `conditions`, what of this machine its scores were made under (see `verifier_conditions`),
     `time_limit`, the seconds it may take for one completion (see `verifier_time_limit`), `warm_up()`,
     which loads ahead of time what `score` would load on its first call, and `extract(completion, spec=spec)`, the
     answer it reads out of a completion (see `extract_answer`).
@@ -47,6 +48,11 @@ class Verifier(Protocol):
 def verifier_notice(verifier: Verifier) -> str:
     """Return what users must be told before this verifier runs: its `notice`, or nothing if it has none."""
     return str(getattr(verifier, "notice", ""))
+
+
+def verifier_conditions(verifier: Verifier) -> dict[str, str]:
+    """Return what a curated set should record of the machine beside the verifier's scores, such as how it is confined."""
+    return dict(getattr(verifier, "conditions", {}))
 
 
 def verifier_time_limit(verifier: Verifier) -> float:

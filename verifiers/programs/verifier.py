@@ -65,6 +65,12 @@ class ProgramVerifier:
             raise LearnableError(f"programs cannot be confined on this machine: {'; '.join(machine.advice())}")
         return NOTICES[rungs[0] if rungs else Rung.E]
 
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The rung of the sandbox, and the mode that was asked for."""
+        rungs = look_at_machine().rungs()
+        return {"sandbox_rung": (rungs[0] if rungs else Rung.E).name, "sandbox_mode": _mode() or "default"}
+
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the spec holds well-formed tests."""
         check(spec)
