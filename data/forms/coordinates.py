@@ -2,7 +2,7 @@ r"""Places in a poem, as declarations name them: `n.2 = n+1.1`, `1 = last`, `n.1
 
 A place is `stanza.line`, or `line` of the whole poem. Each of the two is a sum of numbers, `n` and `last`; a rule with
 `n` holds for every n from 1 on for which all its places exist. `last` is the last stanza, or the stanza's (or poem's)
-last line. `@s` after a place means the word that ends at, or holds, syllable s.
+last line. `@s` after a place means the word that ends at, or holds, syllable s; `@3-5` any word that does so for one of 3 to 5.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
+
+from learnable.data.forms.counts import Count, parse_count
 
 _SUM = re.compile(r"[+-]?(?:\d+|n|last)(?:[+-](?:\d+|n|last))*")
 _TERM = re.compile(r"([+-]?)(\d+|n|last)")
@@ -29,11 +31,11 @@ class Sum(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A line, or a syllable in it. `stanza` is None where the line is counted from the top of the poem."""
+    """A line, or a syllable in it (or any of a range). `stanza` is None where the line is counted from the top of the poem."""
 
     stanza: Sum | None
     line: Sum
-    syllable: int | None = None
+    syllable: Count | None = None
 
     def line_index(self, n: int, stanzas: Sequence[int]) -> int | None:
         """Return the line's index from 0 in a poem of these stanza sizes, or None where there is no such line."""
@@ -53,10 +55,8 @@ def parse_place(text: str) -> Place:
     """Read a place. Raises `ValueError` for what is none."""
     where, _, syllable = text.strip().partition("@")
     stanza, dot, line = where.rpartition(".")
-    if syllable and not syllable.isdigit() and syllable != "end":
-        raise ValueError(f"{text!r} is no place: give a number of syllables after @")
-    number = int(syllable) if syllable.isdigit() else None
-    return Place(_parse_sum(stanza) if dot else None, _parse_sum(line), number)
+    held = None if syllable in ("", "end") else parse_count(int(syllable) if syllable.isdigit() else syllable)
+    return Place(_parse_sum(stanza) if dot else None, _parse_sum(line), held)
 
 
 @cache

@@ -64,6 +64,7 @@ class Form(Part):
     tolerance: int = 0
     pass_tolerance: int = 0
     stichic: bool = False
+    even: int = 0
     # Rhymes and returns.
     shared: str = ""
     carry: Pairs = ()
@@ -82,6 +83,8 @@ class Form(Part):
     metre: str = ""
     template: tuple[str, ...] = ()
     alliteration: int = 0
+    caesura: int = 0
+    end_syllables: tuple[Count, ...] = ()
     # Words and letters.
     letters: Pairs = ()
     total: Pairs = ()

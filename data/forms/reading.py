@@ -15,9 +15,9 @@ from learnable.data.forms.word_lists import word_list
 
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (
-    "adjacent_initials_differ", "arithmetic", "coprime", "diamante", "disjoint_letters", "doubled_last_line", "often_rhymed", "ovillejo",
-    "pindaric", "pythagorean", "rhopalic", "same_end_initial", "self_referential", "several_stanzas", "unique_words",
-    "uniform_stanzas", "person_name",
+    "adjacent_initials_differ", "arithmetic", "coprime", "diamante", "disjoint_letters", "doubled_last_line", "dunadh",
+    "long_word", "often_rhymed", "ovillejo", "person_name", "pindaric", "positional", "pythagorean", "rhopalic",
+    "same_end_initial", "self_referential", "several_stanzas", "uniform_stanzas", "unique_words",
 )  # fmt: skip
 SPEC_KEYS = ("lines", "syllables", "tolerance", "schemes")
 PARAMETERS = ("word", "second_word", "letter", "quote", "number")
@@ -246,10 +246,11 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "tolerance": _whole,
     "pass_tolerance": _whole,
     "stichic": _flag,
+    "even": _whole,
     "shared": _text,
     "carry": _carry,
     "loop": _carry,
-    "rhyme": _one_of("full", "assonance", "none"),
+    "rhyme": _one_of("full", "assonance", "last", "none"),
     "rentrement": parse_count,
     "repeats": _checked(parse_equality),
     "same_end": _checked(parse_equality),
@@ -261,6 +262,8 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "links": _checked(parse_link),
     "metre": _one_of(*METRES),
     "template": _texts,
+    "caesura": _whole,
+    "end_syllables": parse_counts,
     "alliteration": _whole,
     "letters": _letters,
     "total": _counts_by_name("syllables", "words", "characters", "letters", "sentences"),
@@ -275,7 +278,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "same_start": _whole,
     "word_lengths": _word_lengths,
     "word_syllables": parse_count,
-    "palindrome": _one_of("letters", "words"),
+    "palindrome": _one_of("letters", "words", "poem"),
     "least_words": _whole,
     "least_content": _whole,
     "special": lambda value: tuple(_one_of(*SPECIAL)(name) for name in _texts(value)),

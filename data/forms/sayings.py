@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from learnable.data.forms.counts import say_count, say_counts, span
 from learnable.data.forms.form import Form
-from learnable.data.forms.labels import say_scheme
+from learnable.data.forms.labels import UNRHYMED, say_scheme
+
+LEASTS = ("least_words", "least_content")
 
 
-def say_rules(form: Form) -> list[str]:
-    """Return what to say of each rule that the form has, in a fixed order."""
-    asked = set(form.asked)
-    said = [say(form) for key, say in _SAYINGS.items() if getattr(form, key) and (not asked or key in asked)]
+def say_rules(form: Form, only: Collection[str] = ()) -> list[str]:
+    """Return what to say of each rule that the form has (of `only` these, where given), in a fixed order."""
+    wanted = (_asked_keys(form) or set(_SAYINGS)) & set(only or _SAYINGS)
+    said = [say(form) for key, say in _SAYINGS.items() if key in wanted and getattr(form, key)]
     return [part for part in said if part]
+
+
+def _asked_keys(form: Form) -> set[str]:
+    """Return the keys whose rules are asked for: those named so, and those that belong to a component named otherwise."""
+    asked = set(form.asked)
+    if "rhyme" in asked:
+        asked |= {"shared", "carry", "loop"}
+    return asked | ({"special"} if asked.intersection(form.special) else set())
 
 
 def _carry(form: Form) -> str:
@@ -46,14 +56,18 @@ def _letters(form: Form) -> str:
         "first": "first letters",
         "last": "last letters",
         "spine": "capital letters inside the lines",
-        "end_word": "initials of the last words",
+        "end_word": "last words' first letters",
         "first_word": "first letters",
     }
     return "whose " + " and whose ".join(f"{places[place]} spell {text}" for place, text in form.letters)
 
 
 def _total(form: Form) -> str:
-    return "with " + " and ".join(f"{say_count(count)} {what} in all" for what, count in form.total)
+    said = [
+        "one sentence in all" if (what, count) == ("sentences", 1) else f"{say_count(count)} {what} in all"
+        for what, count in form.total
+    ]
+    return "with " + " and ".join(said)
 
 
 def _budget(form: Form) -> str:
@@ -64,12 +78,10 @@ def _budget(form: Form) -> str:
 
 def _names(form: Form) -> str:
     names = dict(form.names)
-    kind = {
-        "elements": "a chemical element", "spectrum": "a colour of the rainbow", "numbers": "the number of the line",
-        "time": "a word of time", "absence": "a word of absence",
-    }.get(names["list"], f"a word of {names['list']}")  # fmt: skip
+    kind = _KINDS.get(names["list"], f"word of {names['list']}")
+    article = "exactly one" if names.get("most") == 1 else "a"
     again = " (each time another)" if names.get("distinct") else ""
-    return f"each line naming {kind}{again}" + (", in order" if names.get("in_order") else "")
+    return f"each line naming {article} {kind}{again}" + (", in order" if names.get("in_order") else "")
 
 
 def _word_lengths(form: Form) -> str:
@@ -80,16 +92,59 @@ def _word_lengths(form: Form) -> str:
     return f"of words of {say_counts(rule)} letters"  # type: ignore[arg-type]
 
 
+def _palindrome(form: Form) -> str:
+    return {
+        "letters": "each line reading the same backwards, letter by letter",
+        "words": "each line reading the same backwards, word by word",
+        "poem": "the whole poem reading the same backwards, word by word",
+    }[form.palindrome]
+
+
+def _starts(form: Form) -> str:
+    word = (
+        "a question word, or a verb such as is, can or will"
+        if form.starts == "questions"
+        else f"a word of {form.starts}"
+    )
+    return f"each line starting with {word}"
+
+
 def _special(form: Form) -> str:
-    return ", ".join(SPECIAL_SAYINGS[name] for name in form.special)
+    return ", ".join(SPECIAL_SAYINGS[name].format(**dict(form.parameters)) for name in form.special)
 
 
+def _loop(form: Form) -> str:
+    return ", ".join(f"rhyme {last} of the last stanza being rhyme {first} of the first" for last, first in form.loop)
+
+
+def _kind_of_rhyme(form: Form) -> str:
+    if all(label == UNRHYMED for scheme in form.schemes for label in scheme):
+        return ""
+    return {
+        "assonance": "where it is enough that the vowels of the rhymes agree",
+        "last": "where it is enough that the last syllables rhyme, stressed or not",
+    }.get(form.rhyme, "")
+
+
+def _end_syllables(form: Form) -> str:
+    counts = form.end_syllables
+    plural = "" if set(counts) == {1} else "s"
+    return f"lines ending in words of {say_counts(counts)} syllable{plural}"
+
+
+_KINDS = {
+    "elements": "chemical element", "spectrum": "colour of the rainbow", "numbers": "number", "time": "word of time",
+    "absence": "word of absence",
+}  # fmt: skip
 SPECIAL_SAYINGS = {
     "adjacent_initials_differ": "no line opening with the same letter as the line before",
-    "arithmetic": "each line having as many words as the line before has vowels",
+    "arithmetic": "the first line having two words, and each later line as many words as the line before it has vowels",
     "coprime": "neighbouring lines having word counts without a common divisor, and never the same count",
     "diamante": "a noun, two adjectives, three words in -ing, four nouns, three in -ing, two adjectives, another noun",
     "disjoint_letters": "each pair of lines sharing no letter",
+    "dunadh": "the poem ending on the word or syllable it begins with",
+    "long_word": "one line of the second stanza being a single word of six syllables",
+    "positional": "character {number} of every line being the letter {letter}",
     "doubled_last_line": "the last line of each stanza being a phrase said twice",
     "often_rhymed": "most lines rhyming with a line near by",
     "ovillejo": "the last line being lines 2, 4 and 6 joined",
@@ -104,7 +159,10 @@ SPECIAL_SAYINGS = {
     "person_name": "the first line ending with a person's name",
 }
 _SAYINGS: dict[str, Callable[[Form], str]] = {
+    "rhyme": _kind_of_rhyme,
+    "shared": lambda form: f"with {' and '.join(form.shared)} the same rhyme{'s' * (len(form.shared) > 1)} throughout",
     "carry": _carry,
+    "loop": _loop,
     "repeats": _repeats,
     "end_words": _end_words,
     "envoi": lambda form: f"the last lines holding all those words, {form.envoi} a line",
@@ -112,7 +170,10 @@ _SAYINGS: dict[str, Callable[[Form], str]] = {
     "unrhymed": lambda _: "without end rhyme",
     "runs": lambda form: f"in runs of {say_count(form.runs or 1)} lines on one rhyme",
     "links": lambda form: "rhyming inside lines (stanza.line@syllable): " + "; ".join(form.links),
-    "template": lambda form: f"stressed {' / '.join(form.template)} (- stressed, u unstressed, x either)",
+    "template": lambda form: f"with the stresses {' / '.join(form.template)} (- stressed, u unstressed, x either)",
+    "caesura": lambda form: f"a word ending at syllable {form.caesura} of each line",
+    "end_syllables": _end_syllables,
+    "even": lambda _: "all lines of like length",
     "alliteration": lambda form: f"at least {form.alliteration} words of each line alliterating",
     "letters": _letters,
     "total": _total,
@@ -122,12 +183,12 @@ _SAYINGS: dict[str, Callable[[Form], str]] = {
     "vowel": lambda form: f"with no vowel but {form.vowel}",
     "contains": lambda form: f"whose lines hold, in order, {', '.join(form.contains)}",
     "names": _names,
-    "starts": lambda form: f"each line starting with one of the {form.starts}",
+    "starts": _starts,
     "ends": lambda form: f"each line ending with {form.ends}",
     "same_start": lambda form: f"each line opening with the same {form.same_start} words and going on differently",
     "word_lengths": _word_lengths,
     "word_syllables": lambda form: f"of words of {say_count(form.word_syllables or 1)} syllable",
-    "palindrome": lambda form: f"each line reading the same backwards by {form.palindrome}",
+    "palindrome": _palindrome,
     "special": _special,
     "least_words": lambda form: f"at least {form.least_words} words a line",
     "least_content": lambda form: f"at least {span(form.least_content)[0]} words in all",

@@ -62,7 +62,7 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
     value: float = (
         _ramp(sum(map(is_known, words)) / len(words), 0.35, 0.7)
         * _ramp(sum(map(_sense, distinct)) / len(distinct), 0.7, 1.0)
-        * _ramp(len(distinct) / max(1, len(lines) - refrain_returns), 0.3, 0.9)
+        * _freshness(len(distinct) / max(1, len(lines) - refrain_returns))
         * _ramp(len(vocabulary) / len(words), 0.5 * variety, variety)
         * _ramp(1 - strange / tokens, 0.5, 1.0)
         * _ramp(len(vocabulary - FUNCTION_WORDS) / _expected_content(len(words)), 0.2, 1.0)
@@ -72,6 +72,11 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
     return 0.0 if _REFUSAL.match(" ".join(distinct[0])) else value
 
 
+def _freshness(share: float) -> float:
+    """Return what the share of lines that are no copies leaves: one copy in a long poem costs a little, many cost all."""
+    return _ramp(share, 0.3, 0.9) * (0.8 + 0.2 * min(1.0, share))
+
+
 @lru_cache(maxsize=65_536)
 def is_known(word: str) -> bool:
     """Whether the dictionary has the word and it is more than a letter's name."""
@@ -79,8 +84,13 @@ def is_known(word: str) -> bool:
 
 
 def _sense(words: tuple[str, ...]) -> float:
-    """Return 1 for a line a third of whose words the dictionary has, and less below."""
-    return min(1.0, 3 * sum(map(is_known, words)) / len(words)) if words else 0.0
+    """Return 1 for a line a third of whose words the dictionary has, and less below.
+
+    One or two rare words may well be a line: "Dahlias", or the "Higgledy-piggledy" that opens a double dactyl.
+    """
+    if len(words) < 3:
+        return float(bool(words))
+    return min(1.0, 3 * sum(map(is_known, words)) / len(words))
 
 
 def echo(words: Sequence[str], prompt: str) -> float:

@@ -73,7 +73,7 @@ class Judge:
         if self.form.radif:
             return rhyme(case)
         if case.slots not in heard:
-            heard[case.slots] = heard_pairs(ends_of(case), self.form.rhyme == "assonance")
+            heard[case.slots] = heard_pairs(ends_of(case), self.form.rhyme)
         return rhyme(case, heard[case.slots])
 
     def _ways(self, lines: int) -> tuple[tuple[Plan, tuple[tuple[str, Constraint], ...]], ...]:

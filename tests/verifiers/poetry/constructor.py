@@ -64,24 +64,28 @@ class Builder:
             return around + (form.part_lines() or 1) * form.repeat_default
         if (lines := form.line_count) is not None:
             return lines
+        if form.stanza_words:
+            return len(form.stanza_words)
         low, high = span(form.lines or 4)
         return min(low + 2, high)
 
     def poem(self) -> str:
         """Return the poem."""
-        from tests.verifiers.poetry.special_builders import SPECIAL_BUILDERS
+        from tests.verifiers.poetry.shape_builders import SHAPE_BUILDERS, finish, shape
+        from tests.verifiers.poetry.special_builders import SPECIAL_BUILDERS as BUILDERS
 
-        for shape in (_lengths, _sounds, _ends, _letters, _vocabulary, _inner_rhymes):
-            shape(self)
+        special = BUILDERS | SHAPE_BUILDERS
+        for step in (_lengths, _sounds, _ends, _letters, _vocabulary, _inner_rhymes, shape):
+            step(self)
         for name in self.form.special:
-            if name in SPECIAL_BUILDERS and SPECIAL_BUILDERS[name].before:
-                SPECIAL_BUILDERS[name].before(self)
+            if name in special and (before := special[name].before):
+                before(self)
         lines = [self.line(need) for need in self.needs]
         lines = self._returned(lines)
         for name in self.form.special:
-            if name in SPECIAL_BUILDERS and SPECIAL_BUILDERS[name].after:
-                lines = SPECIAL_BUILDERS[name].after(self, lines)
-        return self.joined(_finished(self.form, lines))
+            if name in special and (after := special[name].after):
+                lines = after(self, lines)
+        return self.joined(_finished(self.form, finish(self, lines)))
 
     def joined(self, lines: Sequence[str]) -> str:
         """Put blank lines between stanzas."""
@@ -227,24 +231,31 @@ def _put(slots: list[str | None], place: int, word: str) -> int:
 def _lengths(builder: Builder) -> None:
     """Set syllables, words and characters, from each line's own count or the poem's total."""
     form, plan, needs = builder.form, builder.plan, builder.needs
-    totals = dict(form.total)
     for index, need in enumerate(needs):
         for name in ("syllables", "words", "characters"):
-            column = getattr(plan, name)
-            if column and column[index] is not None:
-                low, high = span(column[index])
-                setattr(need, name, min(high, max(low, low + 2 if high > low + 6 else low)))
-            elif name in totals:
-                low, high = span(totals[name])
-                share, left = divmod(low + (high > low), plan.size)
-                setattr(need, name, share + (index < left))
+            setattr(need, name, _length_of(builder, name, index))
         if form.stanza_words:
             need.words = span(form.stanza_words[index % len(form.stanza_words)])[0]
-        if form.least_words and need.words is None and need.syllables is None:
-            need.words = max(6, form.least_words + 2)
         if "vowels" in dict(form.budget) and need.words is None:
             share, left = divmod(span(dict(form.budget)["vowels"])[0], plan.size)
             need.words = share + (index < left)
+        if form.least_words and need.words is None and need.syllables is None:
+            need.words = max(6, form.least_words + 2)
+
+
+def _length_of(builder: Builder, name: str, index: int) -> int | None:
+    """Return how long a line shall be: near the least that its own count allows, or its share of the poem's total."""
+    plan, totals = builder.plan, dict(builder.form.total)
+    column, share = getattr(plan, name), 0
+    if name in totals:
+        low, high = span(totals[name])
+        each, left = divmod(low + (high > low), plan.size)
+        share = each + (index < left)
+    if not column or column[index] is None:
+        return share or None
+    low, high = span(column[index])
+    least = high * 3 // 4 if low == 0 else low + 2 if high > low + 6 else low
+    return min(high, max(low, share or least))
 
 
 def _sounds(builder: Builder) -> None:
@@ -397,20 +408,24 @@ def _vocabulary(builder: Builder) -> None:
 
 def _inner_rhymes(builder: Builder) -> None:
     """Pin words at the syllables that must rhyme."""
-    for rule in builder.form.links:
-        left, right = parse_link(rule)
-        for i, j in place_pairs(left, right, builder.plan.stanzas):
-            one, other = _node(builder, i, left.syllable), _node(builder, j, right.syllable)
-            name = _class_at(builder, *one)
-            if name is None:
-                name = _class_at(builder, *other)
-            name = builder.loose_class(len(builder.used)) if name is None else name
-            for line, syllable in (one, other):
-                if _class_at(builder, line, syllable) != name:
-                    _pin(builder, line, syllable, builder.rhyming(name))
+    links = [
+        (_node(builder, i, left.syllable), _node(builder, j, right.syllable))
+        for left, right in map(parse_link, builder.form.links)
+        for i, j in place_pairs(left, right, builder.plan.stanzas)
+    ]
+    for one, other in sorted(links, key=lambda link: max(link[0][0], link[1][0])):
+        name = _class_at(builder, *one)
+        if name is None:
+            name = _class_at(builder, *other)
+        name = builder.loose_class(len(builder.used)) if name is None else name
+        for line, syllable in (one, other):
+            if _class_at(builder, line, syllable) != name:
+                _pin(builder, line, syllable, builder.rhyming(name))
 
 
 def _node(builder: Builder, line: int, syllable: Any) -> tuple[int, int | None]:
+    """Return where a word is to be set: a line that returns is written where it first stands."""
+    line = next((group[0] for group in builder.plan.groups if line in group), line)
     place = None if syllable is None else span(syllable)[0]
     return line, None if place == builder.needs[line].syllables else place
 
@@ -439,14 +454,19 @@ def _finished(form: Form, lines: list[str]) -> list[str]:
     return lines
 
 
-def _spine_texts(form: Form) -> list[tuple[str, str]]:
+def _spine_texts(form: Form) -> list[tuple[str, str, str]]:
+    """Return for each line the letter that must not stand before its capital, the capital, and what must not follow."""
     text = dict(form.letters)["spine"].lower()
-    return [(text[index], text[index + 1 : index + 2]) for index in range(len(text))]
+    return [(text[index] if index else "", text[index], text[index + 1 : index + 2]) for index in range(len(text))]
 
 
-def _spine(line: str, letters: tuple[str, str]) -> str:
-    letter, following = letters
-    words = [word for word in line.split() if not following or following not in word]
-    inside = next(word for word in many_words() if letter in word[1:-1] and (not following or following not in word))
+def _spine(line: str, letters: tuple[str, str, str]) -> str:
+    before, letter, following = letters
+    words = [word for word in line.split() if not set(word) & {before, following}]
+    inside = next(
+        word
+        for word in many_words()
+        if letter in word[1:-1] and word[0] != letter and (not following or following not in word)
+    )
     place = inside.index(letter, 1)
     return " ".join([*words[:3], inside[:place] + letter.upper() + inside[place + 1 :], *words[3:]])

@@ -42,8 +42,9 @@ def good_poem(name: str) -> tuple[str, ...]:
 
 def is_open(form: Form) -> bool:
     """Whether a line more or less may be as good."""
-    lines = form.repeat if form.repeat is not None and form.part_lines() == 1 else form.lines
-    return form.line_count is None and form.repeat is None and not isinstance(lines, int)
+    if form.repeat is not None:
+        return form.part_lines() == 1
+    return form.line_count is None and not isinstance(form.lines, int)
 
 
 @pytest.mark.parametrize("name", REWARDS)

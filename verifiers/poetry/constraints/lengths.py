@@ -46,7 +46,7 @@ def syllable_credit(line: PoemLine, wanted: Count, tolerance: int) -> float:
 
 def total(case: Case) -> Result:
     """Share of what is counted over the whole poem (words, letters, ...) that is as asked for."""
-    credits = [near(_COUNTED[what](case.poem.lines), wanted) for what, wanted in case.form.total]
+    credits = [near(_COUNTED[what](case.poem.lines, wanted), wanted) for what, wanted in case.form.total]
     return _mean(credits)
 
 
@@ -82,9 +82,10 @@ def _each(case: Case, wanted: Sequence[Count | None], credit: Callable[[PoemLine
     return case.per_line(credits)
 
 
-def _syllables_in_all(lines: Sequence[PoemLine]) -> int:
-    """Count syllables by each line's middle reading."""
-    return sum(line.counts[len(line.counts) // 2] for line in lines)
+def _syllables_in_all(lines: Sequence[PoemLine], wanted: Count) -> int:
+    """Count syllables as near to what is wanted as the lines can be read."""
+    least, most = sum(min(line.counts) for line in lines), sum(max(line.counts) for line in lines)
+    return min(max(span(wanted)[0], least), most)
 
 
 def _mean(credits: Sequence[float]) -> Result:
@@ -92,10 +93,10 @@ def _mean(credits: Sequence[float]) -> Result:
     return sum(credits) / size, sum(credit == 1.0 for credit in credits) / size
 
 
-_COUNTED: dict[str, Callable[[Sequence[PoemLine]], int]] = {
+_COUNTED: dict[str, Callable[[Sequence[PoemLine], Count], int]] = {
     "syllables": _syllables_in_all,
-    "words": lambda lines: sum(len(line.words) + line.strange for line in lines),
-    "characters": lambda lines: sum(len(line.text) for line in lines),
-    "letters": lambda lines: sum(letter.isalpha() for line in lines for letter in line.text),
-    "sentences": lambda lines: sum(line.text.count(mark) for line in lines for mark in ".!?"),
+    "words": lambda lines, _: sum(len(line.words) + line.strange for line in lines),
+    "characters": lambda lines, _: sum(len(line.text) for line in lines),
+    "letters": lambda lines, _: sum(letter.isalpha() for line in lines for letter in line.text),
+    "sentences": lambda lines, _: sum(line.text.count(mark) for line in lines for mark in ".!?"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from learnable.data.forms.word_lists import word_list
 from learnable.verifiers.poetry.constraints.case import Case, Result, near
 from learnable.verifiers.poetry.gate import is_known
 from learnable.verifiers.poetry.poem import PoemLine
@@ -57,26 +58,29 @@ def _has(place: str, line: PoemLine, text: str, index: int) -> bool:
     if place == "first":
         return first[0] == letter
     if place == "first_word":
-        return first[0] == letter and (is_known(first) or first == letter in "aio")
+        return first[0] == letter and (
+            is_known(first) or first == letter in "aio" or first in word_list("rare_initials")
+        )
     if place == "last":
         return last.rstrip("'")[-1:] == letter
     if place == "end_word":
         return last[0] == letter
-    return spine_holds(line.text, letter, text[index + 1 : index + 2])
+    return spine_holds(line.text, letter, text[index + 1 : index + 2], is_first=index == 0)
 
 
-def spine_holds(text: str, letter: str, following: str) -> bool:
+def spine_holds(text: str, letter: str, following: str, is_first: bool = False) -> bool:
     """Whether a mesostic's line holds its spine letter: as its only capital, inside the line.
 
-    Between one spine letter and the next the next must not stand (Cage's 50 % rule); with one capital a line it is enough
-    that it does not stand after this line's capital.
+    Between one spine letter and the next the next must not stand (Cage's 50 % rule): not after this line's capital, nor its
+    own letter before it, unless the line is the first.
 
-    >>> spine_holds("the soft Rain goes", "r", "a"), spine_holds("soft pRint", "r", "a")
-    (False, True)
+    >>> spine_holds("the soft Rain goes", "r", "a"), spine_holds("soft pRint", "r", "a"), spine_holds("roving wRen", "r", "")
+    (False, True, False)
     """
     capitals = [index for index, sign in enumerate(text) if sign.isupper()]
     if len(capitals) != 1 or text[capitals[0]].lower() != letter:
         return False
     place = capitals[0]
     inside = any(sign.isalpha() for sign in text[:place]) and any(sign.isalpha() for sign in text[place + 1 :])
-    return inside and (not following or following not in text[place + 1 :].lower())
+    early = not is_first and letter in text[:place].lower()
+    return inside and not early and (not following or following not in text[place + 1 :].lower())

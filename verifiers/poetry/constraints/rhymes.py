@@ -40,9 +40,18 @@ def assonance(first: str, second: str) -> Heard:
     return (FULL, FULL, False) if _vowels(first) & _vowels(second) else heard
 
 
-def heard_pairs(ends: Sequence[str], assonant: bool = False) -> list[Pair]:
+@lru_cache(maxsize=65_536)
+def last_syllable(first: str, second: str) -> Heard:
+    """Return 1 where the last syllables rhyme, stressed or not, as Welsh and Irish verse asks; no word with itself."""
+    heard = sound(first, second)
+    if heard[2] or heard[0] == FULL or not first or not second:
+        return heard
+    return (FULL, FULL, False) if _last_rimes(first) & _last_rimes(second) else heard
+
+
+def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     """Return the pairs of lines whose end words rhyme at all or sound the same: few, whatever the scheme."""
-    hear = assonance if assonant else sound
+    hear = _HEARINGS.get(kind, sound)
     found = []
     far = len(ends) if len(ends) <= MOST_ENDS else NEAR_ENOUGH
     for i, end in enumerate(ends):
@@ -71,7 +80,7 @@ def rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
     does not satisfy every class at once; for the pass a lesser rhyme is one too, as far as it would count. Lines beyond the plan belong to no class.
     """
     plan, size = case.plan, case.plan.size
-    heard = heard_pairs(ends_of(case), case.form.rhyme == "assonance") if heard is None else heard
+    heard = heard_pairs(ends_of(case), case.form.rhyme) if heard is None else heard
     whole = case.form.repeat is None
     credit = strict = stray = strict_stray = 0.0
     for i, j, found, counts, same in heard:
@@ -146,5 +155,18 @@ def _vowels(word: str) -> frozenset[tuple[str, ...]]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=65_536)
+def _last_rimes(word: str) -> frozenset[tuple[str, ...]]:
+    """Return the sounds of a word from its last vowel on, without stress, in each way to say it."""
+    found = set()
+    for phones in pronunciations(word):
+        last = max((index for index, phone in enumerate(phones) if phone[-1].isdigit()), default=0)
+        found.add(tuple(phone.rstrip("012") for phone in phones[last:]))
+    return frozenset(found)
+
+
 def _f1(hits: float, wanted: int, stray: float) -> float:
     return 2 * hits / (wanted + hits + stray) if wanted else 1.0
+
+
+_HEARINGS = {"assonance": assonance, "last": last_syllable}

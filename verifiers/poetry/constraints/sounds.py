@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import product
 
-from learnable.data.forms import span
+from learnable.data.forms import Count, span
 from learnable.data.forms.coordinates import parse_link, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.metre import metre_credit
@@ -63,7 +64,8 @@ def links(case: Case) -> Result:
             if i == j and left.syllable == right.syllable:
                 continue
             wanted += 1
-            found = rhyme_credit(word_at(case.lines[i], left.syllable), word_at(case.lines[j], right.syllable))
+            pairs = product(words_at(case.lines[i], left.syllable), words_at(case.lines[j], right.syllable))
+            found = max((rhyme_credit(one, other) for one, other in pairs), default=0.0)
             smooth += found
             strict += found == FULL
     return (smooth / wanted, strict / wanted) if wanted else (1.0, 1.0)
@@ -79,18 +81,19 @@ def alliteration(case: Case) -> Result:
     return case.per_line(credits)
 
 
-def word_at(line: PoemLine | None, syllable: int | None) -> str:
-    """Return the word that holds a syllable (the last word for None), or nothing; words are read at their longest."""
+def words_at(line: PoemLine | None, syllables: Count | None) -> list[str]:
+    """Return the words that end at, or hold, one of these syllables (the last word for None), read at their longest."""
     if line is None or not line.words:
-        return ""
-    if syllable is None:
-        return line.words[-1]
-    reached = 0
+        return []
+    if syllables is None:
+        return [line.words[-1]]
+    low, high = span(syllables)
+    found, reached = [], 0
     for word in line.words:
-        reached += max(syllable_counts(word))
-        if reached >= syllable:
-            return word
-    return ""
+        start, reached = reached + 1, reached + max(syllable_counts(word))
+        if start <= high and reached >= low:
+            found.append(word)
+    return found
 
 
 def _line_metre(case: Case, slot: int) -> float:

@@ -23,12 +23,13 @@ def adjacent_initials_differ(case: Case) -> float:
 
 
 def arithmetic(case: Case) -> float:
-    """Share of lines with as many words as the line before has vowels."""
+    """Share of lines with as many words as the line before has vowels, after a first line of two words."""
     lines = case.poem.lines
-    fits = [
+    fits = [near(len(line.words), 2) for line in lines[:1]]
+    fits += [
         near(len(other.words), sum(letter in "aeiou" for letter in one.text.lower())) for one, other in pairwise(lines)
     ]
-    return sum(fits) / max(1, case.size - 1)
+    return sum(fits) / max(1, case.size)
 
 
 def coprime(case: Case) -> float:
@@ -73,6 +74,23 @@ def doubled_last_line(case: Case) -> float:
     return sum(ends) / max(1, len(ends))
 
 
+def dunadh(case: Case) -> float:
+    """Whether the poem ends on the word, or the syllable, that it begins with (an Irish dúnadh)."""
+    words = [word for line in case.poem.lines for word in line.words]
+    if len(words) < 2:
+        return 0.0
+    first, last = words[0], words[-1]
+    return float(
+        first == last or (len(first) > 1 and last.endswith(first)) or (len(last) > 1 and first.startswith(last))
+    )
+
+
+def long_word(case: Case) -> float:
+    """Whether a line of the second stanza is a single word of six syllables; part credit for a single long word."""
+    single = [line.words[0] for line in case.lines[len(case.lines) // 2 :] if line and len(line.words) == 1]
+    return max((near(count, 6) for word in single for count in syllable_counts(word)), default=0.0)
+
+
 def often_rhymed(case: Case) -> float:
     """Share of lines that rhyme with one of the four lines on either side, of the half that should."""
     ends = [line.end for line in case.poem.lines]
@@ -95,6 +113,13 @@ def person_name(case: Case) -> float:
     line = case.poem.lines[0].text.split() if case.poem.lines else []
     named = [word for word in line if word[:1].isupper() and word.strip(".,;:'\"").isalpha()]
     return float(len(named) >= 2)
+
+
+def positional(case: Case) -> float:
+    """Share of lines with the form's letter as their character at the form's number, counted from 1."""
+    given = dict(case.form.parameters)
+    place, letter = int(given["number"]) - 1, str(given["letter"]).lower()
+    return sum(line.text[place : place + 1].lower() == letter for line in case.poem.lines) / case.size
 
 
 def pindaric(case: Case) -> float:
@@ -188,7 +213,8 @@ def _triple_credit(sides: list[int]) -> float:
 SPECIAL: dict[str, Callable[[Case], float]] = {
     function.__name__: function
     for function in (
-        adjacent_initials_differ, arithmetic, coprime, diamante, disjoint_letters, doubled_last_line, often_rhymed, ovillejo, person_name,
-        pindaric, pythagorean, rhopalic, same_end_initial, self_referential, several_stanzas, unique_words, uniform_stanzas,
+        adjacent_initials_differ, arithmetic, coprime, diamante, disjoint_letters, doubled_last_line, dunadh, long_word,
+        often_rhymed, ovillejo, person_name, pindaric, positional, pythagorean, rhopalic, same_end_initial,
+        self_referential, several_stanzas, uniform_stanzas, unique_words,
     )
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from learnable.data.forms import span
@@ -34,15 +35,26 @@ def word_syllables(case: Case) -> Result:
 
 
 def palindrome(case: Case) -> Result:
-    """How far each line reads the same backwards, by its letters or by its words."""
+    """How far each line, or the poem as a whole, reads the same backwards, by its letters or by its words."""
+    if case.form.palindrome == "poem":
+        share = mirrored([word for line in case.poem.lines for word in line.words])
+        return share, share
     credits = []
     for line in case.said():
         signs = [sign for word in line.words for sign in word if sign.isalpha()] if by_letters(case) else [*line.words]
-        pairs = len(signs) // 2
-        same = sum(signs[index] == signs[-1 - index] for index in range(pairs))
-        # Same signs throughout ("aaa") mirror nothing.
-        credits.append(same / pairs if pairs and len(set(signs)) > 2 else 0.0)
+        credits.append(mirrored(signs))
     return case.per_line(credits)
+
+
+def mirrored(signs: Sequence[str]) -> float:
+    """Return the share of signs that stand at the mirrored place too; the same signs throughout mirror nothing.
+
+    >>> mirrored("level"), mirrored("lever"), mirrored("aaa")
+    (1.0, 0.5, 0.0)
+    """
+    pairs = len(signs) // 2
+    same = sum(signs[index] == signs[-1 - index] for index in range(pairs))
+    return same / pairs if pairs and len(set(signs)) > 2 else 0.0
 
 
 def by_letters(case: Case) -> bool:
