@@ -124,7 +124,7 @@ def alter_a_refrain(lines: Lines) -> Lines:
     spoken = said(lines)
     index = max(i for i, line in enumerate(lines) if line and lines.index(line) < i)
     assert len(set(spoken)) < len(spoken)
-    return [*lines[:index], "But something " + lines[index].split(" ", 1)[1], *lines[index + 1 :]]
+    return [*lines[:index], " ".join(["But something", *lines[index].split()[1:]]), *lines[index + 1 :]]
 
 
 def break_a_rhyme(lines: Lines) -> Lines:
