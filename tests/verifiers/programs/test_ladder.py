@@ -17,7 +17,8 @@ from learnable.verifiers.programs.command import server_command
 from learnable.verifiers.programs.jail import seccomp
 from learnable.verifiers.programs.ladder import Machine, Rung, look_at_machine
 from learnable.verifiers.programs.verifier import ProgramVerifier
-from learnable.verifiers.protocol import verifier_notice
+from learnable.verifiers.protocol import verifier_conditions, verifier_notice
+from learnable.verifiers.registry import find_verifier
 
 FULL = Machine("linux", "x86_64", seccomp=True, landlock=6, bubblewrap="/usr/bin/bwrap", root=False)
 HONEST = "def f(x):\n    return x + 1\n"
@@ -222,3 +223,11 @@ def test_modes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEARNABLE_SANDBOX", "srtict")
     with pytest.raises(LearnableError, match="LEARNABLE_SANDBOX is 'srtict': use strict or unsafe"):
         verifier_notice(ProgramVerifier())
+
+
+def test_what_confines_programs_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = verifier_conditions(find_verifier("programs"))
+    assert told["sandbox_rung"] in [rung.name for rung in Rung]
+    monkeypatch.setenv("LEARNABLE_SANDBOX", "strict")
+    assert verifier_conditions(find_verifier("programs"))["sandbox_mode"] == "strict"
+    assert verifier_conditions(find_verifier("arithmetic")) == {}
