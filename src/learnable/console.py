@@ -35,6 +35,7 @@ HEADINGS = (
     "kept",
     "rejected",
 )
+IN_WORDS = {"too_easy": " (saturated)", "too_hard": " (beyond the policy)"}
 MANY_FILES = 1000  # beyond this, looking things up takes seconds
 MEASURES = (
     ("mean reward", "mean_reward"),
@@ -79,7 +80,8 @@ class Shell:
             self._line(
                 f"{whole} of {len(report['forms'])} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
             )
-        rejected = ", ".join(f"{count} {reason}" for reason, count in totals["decisions"].items() if reason != "keep")
+        decisions = ((reason, count) for reason, count in totals["decisions"].items() if reason != "keep")
+        rejected = ", ".join(f"{count} {reason}{IN_WORDS.get(reason, '')}" for reason, count in decisions)
         if rejected:
             self._line(f"Rejected: {rejected}.")
         if report["triage"]:
