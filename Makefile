@@ -31,6 +31,7 @@ $(STAMP): $(LOCK) pyproject.toml
 	@test -x $(UV) || { ($(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)) && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
 	$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode $(TORCH) $(LOCK)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps uv==$(UV_VERSION) --editable .
+	@$(BIN)/python -m learnable.verifiers.poetry.lexicon
 	@touch $(STAMP)
 
 demo: setup ## find learnable prompts with the bundled policy, train on them, compare before and after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 from dataclasses import dataclass
@@ -99,7 +100,9 @@ class ProgramVerifier:
 def sandbox() -> Sandbox:
     """Return this process's sandbox for programs. Raises `LearnableError` for a mode that does not exist."""
     mode = _mode()
-    return Sandbox(strict=mode == "strict", unsafe=mode == "unsafe")
+    made = Sandbox(strict=mode == "strict", unsafe=mode == "unsafe")
+    atexit.register(made.close)
+    return made
 
 
 def _mode() -> str:
