@@ -2,8 +2,10 @@
 
 Runs `find-learnable --form sonnet --want 20 --precision 0.9` on the bundled policy with vLLM, then draws 256 fresh completions of
 each kept prompt: their mean is the truth. Reports the share of kept prompts that are truly in the band, with its 95 %
-interval, and rollouts against a fixed group of 32. With `--recall` the truth is drawn of every prompt that was looked at,
-and the recall of both is compared, the fixed group judged by its mean.
+interval, and rollouts against a fixed group of 32.
+
+With `--recall` the truth is drawn of every prompt that was looked at. The same prompts are then decided without a goal, by optimal
+stopping and by the mean of a fixed group of 32, each with completions of its own: so both are compared at nearly equal recall.
 
     python -m benchmarks.certified [--form sonnet] [--want 20] [--precision 0.9] [--seed 0] [--truth 256] [--recall]
 """
@@ -15,7 +17,6 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 from scipy.stats import beta
 
@@ -47,61 +48,55 @@ def main() -> None:
         report = run_pipeline(settings)
         decided = read_groups(settings, report)
         kept = decided.filter(pl.col("decision") == "keep")
-        print(describe_cost(report, decided.height), flush=True)
-        print(describe_precision(read_truth(settings, decided if asked.recall else kept, asked.truth)), flush=True)
+        print(
+            f"{kept.height} kept of {decided.height}, certified precision {report['certified_precision']:.3f}",
+            flush=True,
+        )
+        known = decided if asked.recall else kept
+        known.select("prompt", "verifier", "spec", "family", "form").write_ndjson(f"{folder}/known.jsonl")
+        truth = draw_truth(settings, asked.truth)
+        print(describe("to the goal", truth, kept, report["totals"]["rollouts"], decided.height), flush=True)
+        if asked.recall:
+            for name, effort, size in (("all decided", Effort(), 16), (f"fixed {FIXED}", Effort("fixed"), FIXED)):
+                again = replace(on_known(settings, name), effort=effort, group_size=size)
+                report = run_pipeline(again)
+                kept = read_groups(again, report).filter(pl.col("decision") == "keep")
+                print(describe(name, truth, kept, report["totals"]["rollouts"], decided.height), flush=True)
 
 
-def describe_cost(report: Report, looked_at: int) -> str:
-    """Say what finding them cost."""
-    rollouts = report["totals"]["rollouts"]
-    return (
-        f"{report['totals']['kept']} kept of {looked_at} looked at, certified precision {report['certified_precision']:.3f}\n"
-        f"rollouts {rollouts:,}, {rollouts / looked_at:.1f} a prompt: {rollouts / (FIXED * looked_at):.2f} of fixed {FIXED}"
-    )
-
-
-def describe_precision(truth: pl.DataFrame) -> str:
-    """Compare decisions with the truth, over the prompts whose truth was drawn."""
-    kept, inside, fixed = (truth[name].to_numpy() for name in ("kept", "inside", "fixed"))
-    right, count = int((kept & inside).sum()), int(kept.sum())
+def describe(name: str, truth: pl.DataFrame, kept: pl.DataFrame, rollouts: int, looked_at: int) -> str:
+    """Say how many of the prompts that one way kept are truly in the band, how many it missed, and what it cost."""
+    chosen = truth["prompt_id"].is_in(kept["prompt_id"].implode()).to_numpy()
+    inside = truth["inside"].to_numpy()
+    right, count = int((chosen & inside).sum()), int(chosen.sum())
     low, high = beta.ppf([0.025, 0.975], [right or 1e-9, right + 1], [count - right + 1, count - right or 1e-9])
-    text = f"truly in the band: {right} of {count} = {right / count:.3f}, 95% interval {low:.3f} to {high:.3f}"
-    if kept.all():
-        return text
-    return (
-        f"{text}; recall {_share(kept, inside):.3f}\n"
-        f"fixed {FIXED}: precision {_share(inside, fixed):.3f}, recall {_share(fixed, inside):.3f}"
+    precision = f"precision {right}/{count} = {right / max(count, 1):.3f} [{low:.3f}, {high:.3f}]"
+    recall = (
+        f"recall {right}/{inside.sum()} = {right / max(inside.sum(), 1):.3f}, " if truth.height == looked_at else ""
     )
+    return (
+        f"{name:12}  {precision}, {recall}rollouts {rollouts:,} = {rollouts / (FIXED * looked_at):.2f} of fixed {FIXED}"
+    )
+
+
+def on_known(settings: CurateSettings, store: str) -> CurateSettings:
+    """Return settings for the prompts that are to be known, with completions of another seed in a store of their own."""
+    folder = Path(settings.store).parent
+    prompts = PromptSettings(location=str(folder / "known.jsonl"))
+    return replace(settings, prompts=prompts, seed=settings.seed + 1, store=str(folder / store.replace(" ", "-")))
+
+
+def draw_truth(settings: CurateSettings, draws: int) -> pl.DataFrame:
+    """Draw fresh completions of each prompt and say whether it is `inside` the band by all of them."""
+    fresh = replace(on_known(settings, "truth"), effort=Effort("fixed"), group_size=draws, seed=settings.seed + 2)
+    band = settings.band
+    inside = pl.col("mean").is_between(band.low, band.high) & (pl.col("std") >= band.min_std)
+    return read_groups(fresh, run_pipeline(fresh)).select("prompt_id", inside=inside)
 
 
 def read_groups(settings: CurateSettings, report: Report) -> pl.DataFrame:
     """Return the decided groups of a run."""
     return pl.read_parquet(Path(settings.store) / "groups" / f"{report['run_id']}.parquet")
-
-
-def read_truth(settings: CurateSettings, prompts: pl.DataFrame, draws: int) -> pl.DataFrame:
-    """Draw fresh completions: `inside` by all of them, `fixed` by the first 32; `kept` is what was decided."""
-    folder = Path(settings.store).parent
-    prompts.select("prompt", "verifier", "spec", "family", "form").write_ndjson(folder / "looked_at.jsonl")
-    fresh = replace(
-        settings,
-        prompts=PromptSettings(location=str(folder / "looked_at.jsonl")),
-        effort=Effort("fixed"),
-        group_size=draws,
-        seed=settings.seed + 1,
-        store=f"{folder}/truth",
-    )
-    few = replace(fresh, group_size=FIXED)
-    whole, some = (read_groups(asked, run_pipeline(asked)) for asked in (fresh, few))
-    band = settings.band
-    good = pl.col("mean").is_between(band.low, band.high) & (pl.col("std") >= band.min_std)
-    kept = prompts.select("prompt_id", (pl.col("decision") == "keep").alias("kept"))
-    truth = kept.join(whole.select("prompt_id", good.alias("inside")), on="prompt_id")
-    return truth.join(some.select("prompt_id", good.alias("fixed")), on="prompt_id")
-
-
-def _share(of: np.ndarray, among: np.ndarray) -> float:
-    return float((of & among).sum() / max(among.sum(), 1))
 
 
 if __name__ == "__main__":
