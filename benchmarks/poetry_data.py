@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from learnable.data.forms import poem_forms
+
+STANZAS = {"OttavaRima": "abababcc", "RhymeRoyal": "ababbcc", "SpenserianStanza": "ababbcbcc"}
 
 
 class ScannedLine(NamedTuple):
@@ -58,3 +63,28 @@ def stanzas(data: Path) -> Iterator[Stanza]:
     for row in rows(data / "rhyme_schemes.jsonl"):
         for stanza in row["stanzas"]:
             yield Stanza(stanza["lines"], stanza["scheme"], row["period"])
+
+
+def human_poems(data: Path) -> dict[str, list[list[str]]]:
+    """Return human poems by the form that they are in, each as its lines."""
+    poems = {
+        "ShakespeareanSonnet": [row["lines"] for row in rows(data / "shakespeare_sonnets.jsonl")],
+        "Limerick": [row["lines"] for row in rows(data / "limericks.jsonl")],
+    }
+    by_scheme: defaultdict[str, list[list[str]]] = defaultdict(list)
+    for stanza in stanzas(data):
+        by_scheme[_letters(stanza.scheme)].append(stanza.lines)
+    return poems | {form: by_scheme[scheme] for form, scheme in STANZAS.items()}
+
+
+def form_poems(data: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield poems that another verifier accepted, with the form it took them for, blank lines between stanzas."""
+    for row in rows(data / "form_poems.jsonl"):
+        if row["form"] in poem_forms():
+            yield row["form"], [line.strip() for line in row["poem"].strip().splitlines()]
+
+
+def _letters(scheme: Sequence[str]) -> str:
+    """Return a scheme with its letters in order of appearance."""
+    names: dict[str, str] = {}
+    return "".join(names.setdefault(label, chr(ord("a") + len(names))) for label in scheme)

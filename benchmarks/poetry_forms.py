@@ -1,4 +1,4 @@
-"""Does human verse pass its form, do tricks fail, and how fast is the whole judgement?
+"""Does human verse pass its form, do tricks and damaged poems fail, and how fast is the whole judgement?
 
 Each section takes the folder of public verse and returns figures by name, so that `benchmarks.poetry` can print them too.
 
@@ -11,38 +11,27 @@ import argparse
 import json
 import os
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pronouncing
 
+from benchmarks.poetry_data import human_poems, rows
+from benchmarks.poetry_mutations import mutations
 from learnable.data.forms import poem_forms
 from learnable.data.records import Score
 from learnable.verifiers.registry import find_verifier
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("LEARNABLE_DATA", ROOT.parent / "shared" / "data")) / "poetry"
-STANZAS = {"OttavaRima": "abababcc", "RhymeRoyal": "ababbcc", "SpenserianStanza": "ababbcbcc"}
 HALF = 0.5
-
-Rows = list[dict[str, Any]]
 
 
 def human_verse(data: Path) -> dict[str, Any]:
     """Return the share of human poems that pass their form, and their mean reward."""
-    poems: dict[str, list[list[str]]] = {
-        "ShakespeareanSonnet": [row["lines"] for row in _rows(data / "shakespeare_sonnets.jsonl")],
-        "Limerick": [row["lines"] for row in _rows(data / "limericks.jsonl")],
-    }
-    by_scheme: dict[str, list[list[str]]] = defaultdict(list)
-    for row in _rows(data / "rhyme_schemes.jsonl"):
-        for stanza in row["stanzas"]:
-            by_scheme[_letters(stanza["scheme"])].append(stanza["lines"])
-    poems |= {form: by_scheme[scheme] for form, scheme in STANZAS.items()}
     figures: dict[str, Any] = {}
-    for form, texts in poems.items():
+    for form, texts in human_poems(data).items():
         scores = [_judged(form, "\n".join(lines)) for lines in texts]
         figures[f"{form}: poems"] = len(scores)
         figures[f"{form}: pass"] = sum(bool(score.passed) for score in scores) / max(1, len(scores))
@@ -55,30 +44,48 @@ def tricks(data: Path) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     own = ROOT / "tests" / "golden" / "poetry_hacks.jsonl"
     for name, path in (("collected", data / "hacks.jsonl"), ("our own", own)):
-        known = [row for row in _rows(path) if row["form"] in poem_forms()]
+        known = [row for row in rows(path) if row["form"] in poem_forms()]
         scores = [_judged(row["form"], row["text"], row.get("prompt", "")) for row in known]
         figures[f"{name}: tricks"] = len(scores)
-        figures[f"{name}: of a form that is not declared"] = len(_rows(path)) - len(known)
+        figures[f"{name}: of a form that is not declared"] = len(rows(path)) - len(known)
         figures[f"{name}: pass"] = sum(bool(score.passed) for score in scores)
         figures[f"{name}: reward of {HALF} or more"] = sum((score.reward or 0.0) >= HALF for score in scores)
     return figures
 
 
 def speed(data: Path) -> dict[str, Any]:
-    """Return sonnets a second on one core: new ones with a warm lexicon, seen ones, and `pronouncing` on the same."""
-    sonnets = ["\n".join(row["lines"]) for row in _rows(data / "shakespeare_sonnets.jsonl")]
-    half = len(sonnets) // 2
-    for way in (_count_plainly, lambda poem: _judged("ShakespeareanSonnet", poem)):
-        _rate(way, sonnets[:half])  # both with their dictionaries loaded
+    """Return sonnets a second on one core, and what `pronouncing` takes to look up the same.
+
+    First poems whose words are partly new too; then lines that are new but made of words seen, as in the completions of one
+    policy: the front of each line with the back of another poem's, the rhymes kept; then poems seen before.
+    """
+    seen = [row["lines"] for row in rows(data / "shakespeare_sonnets.jsonl")]
+    every = [
+        [line for stanza in row["stanzas"] for line in stanza["lines"]] for row in rows(data / "rhyme_schemes.jsonl")
+    ]
+    new = [lines for lines in every if len(lines) == 14]
+    crossed = [[*map(_crossed, one, other)] for one, other in zip(new, [*new[1:], new[0]], strict=True)]
+    work = {"judgement": lambda poem: _judged("ShakespeareanSonnet", poem), "pronouncing": _count_plainly}
+    for way in work.values():
+        _rate(way, seen)  # both with their dictionaries loaded
     return {
-        "pronouncing: syllables and rhyming parts": _rate(_count_plainly, sonnets[half:]),
-        "whole judgement, poems new": _rate(lambda poem: _judged("ShakespeareanSonnet", poem), sonnets[half:]),
-        "whole judgement, lines seen": _rate(lambda poem: _judged("ShakespeareanSonnet", poem), sonnets * 4),
-        "whole judgement of any sonnet, lines seen": _rate(lambda poem: _judged("Sonnet", poem), sonnets * 4),
+        f"{name}, {what}": _rate(way, ["\n".join(lines) for lines in poems])
+        for what, poems in (("poems new", new), ("lines new, words seen", crossed), ("poems seen", new * 2))
+        for name, way in work.items()
     }
 
 
-SECTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {"human verse": human_verse, "tricks": tricks, "judge": speed}
+def _crossed(one: str, other: str) -> str:
+    front, back = one.split(), other.split()
+    return " ".join([*front[: len(front) // 2], *back[len(back) // 2 :]])
+
+
+SECTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "human verse": human_verse,
+    "tricks": tricks,
+    "mutations": mutations,
+    "judge": speed,
+}
 
 
 def main() -> None:
@@ -100,16 +107,6 @@ def main() -> None:
 
 def _judged(form: str, text: str, prompt: str = "") -> Score:
     return find_verifier("poetry").score(text, prompt=prompt, spec={"form": form})
-
-
-def _rows(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def _letters(scheme: Sequence[str]) -> str:
-    """Return a scheme with its letters in order of appearance."""
-    names: dict[str, str] = {}
-    return "".join(names.setdefault(label, chr(ord("a") + len(names))) for label in scheme)
 
 
 def _count_plainly(poem: str) -> None:

@@ -62,12 +62,6 @@ def rhyme_class(label: str) -> str:
     return label[0].lower()
 
 
-def has_rhymes(scheme: Sequence[str]) -> bool:
-    """Whether the scheme asks for any rhyme at all."""
-    classes = [rhyme_class(label) for label in scheme]
-    return any(name != UNRHYMED and classes.count(name) > 1 for name in classes)
-
-
 def say_scheme(scheme: Sequence[str], stanzas: Sequence[int] = ()) -> str:
     """Write a scheme as a prompt names it, stanza breaks as `/` where they are given.
 

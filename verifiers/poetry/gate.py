@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from learnable.verifiers.poetry.prosody import pronunciations
+from learnable.verifiers.poetry.prosody import is_listed, pronunciations
 from learnable.verifiers.poetry.words import read_line
 
 _REAL_LETTERS = frozenset(["a", "i", "o"])
@@ -80,7 +80,7 @@ def _freshness(share: float) -> float:
 @lru_cache(maxsize=65_536)
 def is_known(word: str) -> bool:
     """Whether the dictionary has the word and it is more than a letter's name."""
-    return bool(pronunciations(word)) and (len(word) > 1 or word in _REAL_LETTERS)
+    return (len(word) > 1 or word in _REAL_LETTERS) and (is_listed(word) or bool(pronunciations(word)))
 
 
 def _sense(words: tuple[str, ...]) -> float:

@@ -24,16 +24,19 @@ from pathlib import Path
 from learnable.data.caches import cache_folder
 from learnable.verifiers.poetry.phones import Phones, decode, encode
 from learnable.verifiers.poetry.unknown_words import learn_all
+from learnable.verifiers.poetry.word_counts import WordCounts, count_syllables, read
 
-BUILDER = 1  # raise it whenever the file's content would change
+BUILDER = 2  # raise it whenever the file's content would change
 _SECTION = "\f"
+_FIRST = ord("!")  # the character that stands for the first of the counts
 
 
 @dataclass(frozen=True)
 class Lexicon:
     """What is known of words: `entries` maps a word to its pronunciations, encoded and parted by spaces.
 
-    `tables` are the models' tables as text, each parted into keys and values, read at the first unknown word.
+    Before them stands one character for the word's syllable counts: its place in the last of `tables`. The other tables are
+    the models', as text, each parted into keys and values, read at the first unknown word.
     """
 
     entries: Mapping[str, str]
@@ -42,7 +45,16 @@ class Lexicon:
     def pronunciations(self, word: str) -> tuple[Phones, ...]:
         """Return every pronunciation of a word, the commonest first; none where the dictionary lacks it."""
         found = self.entries.get(word)
-        return tuple(map(decode, found.split(" "))) if found else ()
+        return tuple(map(decode, found[1:].split(" "))) if found else ()
+
+    def counts(self, word: str) -> WordCounts | None:
+        """Return how many syllables a word can have, None where the dictionary lacks it."""
+        found = self.entries.get(word)
+        return self._counts[found[0]] if found else None
+
+    @cached_property
+    def _counts(self) -> Mapping[str, WordCounts]:
+        return {chr(_FIRST + place): read(text) for place, text in enumerate(self.tables[-1].split("\n"))}
 
     @cached_property
     def shares(self) -> Mapping[str, int]:
@@ -108,11 +120,14 @@ def dictionary_entries() -> dict[str, list[str]]:
 def build_lexicon(entries: Mapping[str, list[str]]) -> Lexicon:
     """Return the lexicon of a dictionary, given as phones parted by spaces for each word."""
     coded = {word: " ".join(dict.fromkeys(map(encode, found))) for word, found in sorted(entries.items())}
+    counts = {word: count_syllables(word, [*map(decode, found.split(" "))]).written() for word, found in coded.items()}
+    places = {text: chr(_FIRST + place) for place, text in enumerate(sorted(set(counts.values())))}
     shares, stresses, rimes = learn_all({word: decode(found.partition(" ")[0]) for word, found in coded.items()})
     tables = [
         table for numbers in (shares, stresses) for table in (_lines(numbers), _lines(map(str, numbers.values())))
     ]
-    return Lexicon(coded, (*tables, _lines(rimes), _lines(map(" ".join, rimes.values()))))
+    known = {word: places[counts[word]] + found for word, found in coded.items()}
+    return Lexicon(known, (*tables, _lines(rimes), _lines(map(" ".join, rimes.values())), _lines(places)))
 
 
 def _lines(items: Mapping[str, object] | map[str]) -> str:

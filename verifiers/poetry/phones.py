@@ -50,16 +50,7 @@ def unstressed(phones: Phones) -> Phones:
 
 def last_rime(phones: Phones) -> Phones:
     """Return the sounds from the last vowel on, without stress marks."""
-    return _from_vowel(phones, "012")
-
-
-def stressed_rime(phones: Phones) -> Phones:
-    """Return the sounds from the last stressed vowel on (of any vowel, where none is stressed), without marks."""
-    return _from_vowel(phones, "12") or last_rime(phones)
-
-
-def _from_vowel(phones: Phones, marks: str) -> Phones:
     for index in range(len(phones) - 1, -1, -1):
-        if phones[index][-1] in marks:
+        if phones[index][-1] in "012":
             return unstressed(phones[index:])
     return ()

@@ -40,7 +40,7 @@ class Poem:
 def read_poem_line(text: str) -> PoemLine:
     """Read one line; the cache is what makes refrains and common lines cheap."""
     line = read_line(text)
-    foreign = sum(not word.isascii() and not _is_latin(word) for word in line.words)
+    foreign = 0 if text.isascii() else sum(not word.isascii() and not _is_latin(word) for word in line.words)
     counts = reachable_counts(line.words[:MOST_WORDS])
     return PoemLine(text, line.words, line.strange + foreign, tuple(sorted(counts)))
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from learnable.verifiers.poetry.derivation import compound, derived, prefixed
-from learnable.verifiers.poetry.elision import begins_open, ends_open, lengthened, shortened
+from learnable.verifiers.poetry.elision import lengthened
 from learnable.verifiers.poetry.lexicon import lexicon
-from learnable.verifiers.poetry.phones import Phones, stresses
+from learnable.verifiers.poetry.phones import Phones
 from learnable.verifiers.poetry.poetic_words import poetic_words
 from learnable.verifiers.poetry.spellings import respelled
 from learnable.verifiers.poetry.vowel_model import estimate
+from learnable.verifiers.poetry.word_counts import WordCounts, count_syllables, estimated
 
 SPOKEN_ED = "\u00e8d"  # winged read as two syllables is written with an accent, wing\u00e8d
 MOST_WORDS = 100  # of a line whose variants are considered; beyond, each word counts with its fewest syllables
@@ -49,6 +49,11 @@ def pronunciations(word: str) -> tuple[Phones, ...]:
     )
 
 
+def is_listed(word: str) -> bool:
+    """Whether a list has the word itself."""
+    return word in lexicon().entries or word in poetic_words()
+
+
 def _listed(word: str) -> tuple[Phones, ...]:
     return tuple(dict.fromkeys(poetic_words().get(word, ()) + lexicon().pronunciations(word)))
 
@@ -66,19 +71,23 @@ def _modern(word: str, lookup: Callable[[str], tuple[Phones, ...]]) -> tuple[Pho
     return lookup(modern) if modern else ()
 
 
-@lru_cache(maxsize=65_536)
 def syllable_counts(word: str) -> frozenset[int]:
     """Return every number of syllables that `word` can have by itself, verse's licences left out."""
-    known = pronunciations(word)
-    return frozenset(len(stresses(phones)) for phones in known) if known else frozenset([estimated_syllables(word)])
+    return frozenset(word_counts(word).free)
+
+
+def licensed_counts(word: str) -> frozenset[int]:
+    """Return the numbers of syllables that only a poet's licence gives the word: heav'n, bless-ed."""
+    return frozenset(word_counts(word).licensed)
 
 
 @lru_cache(maxsize=65_536)
-def licensed_counts(word: str) -> frozenset[int]:
-    """Return the numbers of syllables that only a poet's licence gives the word: heav'n, bless-ed."""
+def word_counts(word: str) -> WordCounts:
+    """Return how many syllables a word can have."""
+    if word not in poetic_words() and (listed := lexicon().counts(word)) is not None:
+        return listed
     known = pronunciations(word)
-    forms = (form for phones in known for form in shortened(phones) | lengthened(word, phones))
-    return frozenset(len(stresses(form)) for form in forms) - syllable_counts(word)
+    return count_syllables(word, known) if known else estimated(estimated_syllables(word))
 
 
 def reachable_counts(words: Sequence[str]) -> frozenset[int]:
@@ -99,23 +108,23 @@ def _reachable(words: tuple[str, ...]) -> frozenset[int]:
     considered = words[:MOST_WORDS]
     sums = [1] + [0] * -(-len(considered) // WORDS_A_LICENCE)
     # Syllables of words that leave no choice, and of those far beyond any line of verse.
-    certain = sum(min(syllable_counts(word)) for word in words[MOST_WORDS:])
+    certain = sum(word_counts(word).free[0] for word in words[MOST_WORDS:])
     gives = False
     for word in considered:
-        counts = _counts(word)
-        merged = gives and counts.begins_open
-        if counts.only is not None and not merged:
-            certain += counts.only
+        only, free, licensed, begins_open, ends_open = word_counts(word)
+        merged = gives and begins_open
+        if only is not None and not merged:
+            certain += only
         else:
-            sums = _with_word(sums, counts.free, counts.licensed, merged)
-        gives = counts.ends_open
+            sums = _with_word(sums, free, licensed, merged)
+        gives = ends_open
     reached = 0
     for bits in sums:
         reached |= bits
     return frozenset(count + certain for count in range(reached.bit_length()) if reached >> count & 1)
 
 
-def _with_word(sums: list[int], free: frozenset[int], licensed: frozenset[int], merged: bool) -> list[int]:
+def _with_word(sums: list[int], free: tuple[int, ...], licensed: tuple[int, ...], merged: bool) -> list[int]:
     result = [_shifted(bits, free) for bits in sums]
     for used, bits in enumerate(sums[:-1]):
         if licensed:
@@ -125,33 +134,18 @@ def _with_word(sums: list[int], free: frozenset[int], licensed: frozenset[int], 
     return result
 
 
-def _shifted(sums: int, counts: frozenset[int]) -> int:
+def _shifted(sums: int, counts: tuple[int, ...]) -> int:
+    if len(counts) == 1:
+        return sums << counts[0]
     result = 0
     for count in counts:
         result |= sums << count
     return result
 
 
-class _Counts(NamedTuple):
-    """A word's numbers of syllables, the `only` one if there is no other, and whether its ends may merge."""
-
-    only: int | None
-    free: frozenset[int]
-    licensed: frozenset[int]
-    begins_open: bool
-    ends_open: bool
-
-
-@lru_cache(maxsize=65_536)
-def _counts(word: str) -> _Counts:
-    free, licensed, known = syllable_counts(word), licensed_counts(word), pronunciations(word)
-    only = next(iter(free)) if len(free) == 1 and not licensed else None
-    return _Counts(only, free, licensed, any(map(begins_open, known)), any(map(ends_open, known)))
-
-
 def may_merge(first: str, second: str) -> bool:
     """Whether two neighbours may share a syllable: th'expense, many a."""
-    return _counts(first).ends_open and _counts(second).begins_open
+    return word_counts(first).ends_open and word_counts(second).begins_open
 
 
 @lru_cache(maxsize=65_536)

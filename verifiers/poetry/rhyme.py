@@ -1,11 +1,8 @@
-"""Rhyme between two words, and how well a poem's rhymes follow a scheme."""
+"""Rhyme between two words: its kind and what it earns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from typing import Literal
 
 from learnable.verifiers.poetry.rhyme_kinds import Bond, bond
@@ -78,49 +75,3 @@ def rhyme_kind(first: str, second: str) -> RhymeKind:
 def repeats(first: str, second: str) -> bool:
     """Whether two words are the same or sound the same."""
     return bond(first, second) in (Bond.SAME, Bond.HOMOPHONE)
-
-
-@dataclass(frozen=True, slots=True)
-class RhymeMatch:
-    """How a poem follows a scheme. `credit` is smooth; `strict` counts full rhymes only. Both are in [0, 1]."""
-
-    credit: float
-    strict: float
-
-
-def match_scheme(ends: Sequence[str], scheme: Sequence[str]) -> RhymeMatch:
-    """Compare the end words of a poem with a scheme, as pairs of lines (F1).
-
-    A pair the scheme asks for earns its rhyme's credit; a full rhyme or repetition between classes counts as
-    a rhyme found where there should be none, so one rhyme throughout does not satisfy every class at once.
-    Lines beyond the scheme belong to no class. Pairs of the same refrain are left to `refrains`.
-    """
-    labels = [*scheme, *"x" * (len(ends) - len(scheme))]
-    wanted, credit, strict, stray = 0, 0.0, 0, 0
-    for i, j in combinations(range(len(labels)), 2):
-        if labels[i] == labels[j] and len(labels[i]) > 1:
-            continue
-        found = rhyme_credit(ends[i], ends[j]) if j < len(ends) else 0.0
-        if rhyme_class(labels[i]) == rhyme_class(labels[j]) != "x":
-            wanted += 1
-            credit += found
-            strict += found == FULL
-        elif j < len(ends):
-            stray += found == FULL or repeats(ends[i], ends[j])
-    size = len(scheme) / max(len(scheme), len(ends))
-    return RhymeMatch(size * _f1(credit, wanted, stray), size * _f1(strict, wanted, stray))
-
-
-def rhyme_class(label: str) -> str:
-    """Return the rhyme class of a line's label: the refrain `A1` rhymes with class `a`."""
-    return label[0].lower()
-
-
-def has_rhymes(scheme: Sequence[str]) -> bool:
-    """Whether the scheme asks for any rhyme at all."""
-    classes = [rhyme_class(label) for label in scheme]
-    return any(name != "x" and classes.count(name) > 1 for name in classes)
-
-
-def _f1(hits: float, wanted: int, stray: int) -> float:
-    return 2 * hits / (wanted + hits + stray) if wanted else 1.0

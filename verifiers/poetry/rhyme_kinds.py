@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from enum import StrEnum
 from functools import lru_cache
 from itertools import product
@@ -41,12 +42,20 @@ class Bond(StrEnum):
 # Families of sounds by manner; rhymes within a family of consonants are Pattison's "family rhyme" (1991).
 _FAMILIES = ("B D G", "P T K", "V DH Z ZH JH", "F TH S SH CH", "M N NG", "L R")
 _FAMILY = {phone: number for number, family in enumerate(_FAMILIES) for phone in family.split()}
+_MANNER = {  # families joined with their voiceless ones: all that `_akin` may find alike is in one
+    phone: manner
+    for manner, group in enumerate(("B D G P T K", "V DH Z ZH JH F TH S SH CH", "M N NG", "L R"))
+    for phone in group.split()
+}
 _VOICELESS = {"B": "P", "D": "T", "G": "K", "V": "F", "DH": "TH", "Z": "S", "ZH": "SH", "JH": "CH"}
 # Vowels that rhymed once or still do somewhere: lot and north and goat and strut; face, fleece, dress; price, choice.
 _CONFUSED = tuple(
     frozenset(group.split())
     for group in ("AA AO OW AH UW UH AW", "AE EH EY IY IH AA", "AY IH OY IY", "ER AH AO AA EH IH UH")
 )
+
+
+_RANK = {found: rank for rank, found in enumerate(Bond)}
 
 
 @lru_cache(maxsize=262_144)
@@ -76,8 +85,27 @@ def _last_bond(one: RhymeSounds, other: RhymeSounds, spelled: bool) -> Bond:
 
 
 def _loose_bond(one: RhymeSounds, other: RhymeSounds) -> Bond:
-    order = list(Bond)
-    return min((_rime_bond(*rimes) for rimes in product(one.last, other.last)), key=order.index)
+    return min((_rime_bond(*rimes) for rimes in product(one.last, other.last)), key=_RANK.__getitem__)
+
+
+@lru_cache(maxsize=65_536)
+def traits(word: str) -> frozenset[Hashable]:
+    """Return what of a word can join it to another by more than a vowel.
+
+    Words that have no trait in common are joined by `open`, `assonance` or `none`: so pairs that cannot rhyme are told
+    by a glance. Words that have one may still not rhyme.
+    """
+    if not word:
+        return frozenset()
+    sounds = rhyme_sounds(word)
+    found: set[Hashable] = {word, *sounds.whole, *sounds.full, *sounds.last}
+    if len(sounds.spelled) > 1:
+        found.add(sounds.spelled)
+    for vowel, *ending in map(_split_r, filter(None, sounds.last)):
+        if ending:
+            found.add(("ending", *ending))
+            found.add((vowel, *(_MANNER.get(phone, phone) for phone in ending)))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=65_536)

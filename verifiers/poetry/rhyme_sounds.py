@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from learnable.verifiers.poetry.lexicon import lexicon
-from learnable.verifiers.poetry.phones import Phones, last_rime, stressed_rime, stresses, unstressed
+from learnable.verifiers.poetry.phones import Phones, unstressed
 from learnable.verifiers.poetry.prosody import pronunciations
 from learnable.verifiers.poetry.unknown_words import guess
 
@@ -38,18 +38,27 @@ class RhymeSounds:
 @lru_cache(maxsize=65_536)
 def rhyme_sounds(word: str) -> RhymeSounds:
     """Return what decides a word's rhymes; of an unknown word, the last syllable's sounds as its ending suggests."""
-    found = [_one_syllable_glides(phones) for phones in pronunciations(word)]
-    stressed = [phones for phones in found if stresses(phones)[-1:] in ("1", "2")]
-    promoted = [phones for phones in found if stresses(phones)[1:][-2:] == "00" or _is_heavy(last_rime(phones))]
+    whole, full, last, stressed, promoted = set(), set(), set(), set(), set()
+    for phones in map(_one_syllable_glides, pronunciations(word)):
+        plain, vowels = unstressed(phones), [index for index, phone in enumerate(phones) if phone[-1] in "012"]
+        marks = "".join(phones[index][-1] for index in vowels)
+        rime, main = plain[vowels[-1] :] if vowels else (), max(marks.rfind("1"), marks.rfind("2"))
+        whole.add(plain)
+        full.add(plain[vowels[main] :] if main >= 0 else rime)
+        last.add(rime)
+        if marks and main == len(marks) - 1:
+            stressed.add(rime)
+        elif marks[1:][-2:] == "00" or _is_heavy(rime):
+            promoted.add(rime)
     letters = word.replace("'", "")
     spelled = _SPELLED_RIME.search(letters)
     return RhymeSounds(
-        whole=frozenset(map(unstressed, found)),
-        full=frozenset(map(stressed_rime, found)),
-        last=frozenset(filter(None, map(last_rime, found))) or frozenset([_guessed_rime(letters)]),
-        beats=frozenset(map(last_rime, stressed or promoted)),
+        whole=frozenset(whole),
+        full=frozenset(full),
+        last=frozenset(last - {()}) or frozenset([_guessed_rime(letters)]),
+        beats=frozenset(stressed or promoted),
         stressed=bool(stressed),
-        known=bool(found),
+        known=bool(whole),
         spelled=spelled[0] if spelled else letters,
     )
 

@@ -49,26 +49,31 @@ def read_line(text: str) -> Line:
 
 
 def _read_line(text: str) -> Line:
-    words, strange = [], 0
+    words: list[str] = []
+    strange = 0
     lowered = (text if text.isascii() else normal_text(text)).lower()
     if "'t " in lowered:
         lowered = _PARTED_TIS.sub("'t", lowered)
     for token in _TOKEN.findall(lowered):
-        if len(token) > _LONGEST_WORD:
+        found = _words_of(token) if len(token) <= _LONGEST_WORD else None
+        if found is None:
             strange += 1
-        elif _ASCII_WORD.fullmatch(token) and not token.startswith("th'"):
-            words.append(token)
-        elif found := _odd_token(token):
+        else:
             words += found
-        elif token.strip(_EDGES):
-            strange += 1
     return Line(tuple(words), strange)
 
 
 _cached_line = lru_cache(maxsize=16_384)(_read_line)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
+def _words_of(token: str) -> tuple[str, ...] | None:
+    """Return the words in a token; none in bare punctuation, None for what is no word."""
+    if _ASCII_WORD.fullmatch(token) and not token.startswith("th'"):
+        return (token,)
+    return _odd_token(token) or (None if token.strip(_EDGES) else ())
+
+
 def _odd_token(token: str) -> tuple[str, ...]:
     """Return the words in a token with punctuation, accents or a clipped article; none where it is no word."""
     if token == "&":

@@ -54,11 +54,6 @@ def _has_special(name: str) -> Callable[[Form, Plan], bool]:
     return lambda form, plan: name in form.special
 
 
-def has_rhymes(plan: Plan) -> bool:
-    """Whether any two lines should rhyme."""
-    return plan.wanted > 0
-
-
 CONSTRAINTS: dict[str, Constraint] = {
     "stanzas": Constraint(stanzas.stanzas, lambda form, plan: len(plan.stanzas) > 1 and not form.stichic, 0.25, 0.5),
     "syllables": Constraint(lengths.syllables, lambda form, plan: bool(plan.syllables), 2.0, None),
@@ -69,7 +64,7 @@ CONSTRAINTS: dict[str, Constraint] = {
     "caesura": Constraint(line_shapes.caesura, _declared("caesura"), 1.0, None),
     "end_syllables": Constraint(line_shapes.end_syllables, _declared("end_syllables"), 1.0, None),
     "even": Constraint(line_shapes.even, _declared("even"), 1.0, None),
-    "rhyme": Constraint(rhymes.rhyme, lambda form, plan: has_rhymes(plan), 2.0, None, varies=True),
+    "rhyme": Constraint(rhymes.rhyme, lambda form, plan: plan.wanted > 0, 2.0, None, varies=True),
     "refrains": Constraint(returns.refrains, lambda form, plan: bool(plan.groups), 1.0, 0.9, varies=True),
     "rentrement": Constraint(returns.rentrement, lambda form, plan: bool(plan.rentrements), 1.0, 1.0, varies=True),
     "end_words": Constraint(end_words.end_words, _declared("end_words"), 2.0, 0.9),
@@ -97,4 +92,4 @@ CONSTRAINTS: dict[str, Constraint] = {
     "palindrome": Constraint(word_shapes.palindrome, _declared("palindrome")),
 } | {name: Constraint(_special(name), _has_special(name)) for name in SPECIAL}
 
-__all__ = ["CONSTRAINTS", "Case", "Constraint", "Result", "has_rhymes"]
+__all__ = ["CONSTRAINTS", "Case", "Constraint", "Result"]

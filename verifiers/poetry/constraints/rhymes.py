@@ -11,6 +11,7 @@ from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.prosody import pronunciations
 from learnable.verifiers.poetry.rhyme import FULL, repeats, rhyme_credit
+from learnable.verifiers.poetry.rhyme_kinds import traits
 
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
 Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same
@@ -52,10 +53,13 @@ def last_syllable(first: str, second: str) -> Heard:
 def heard_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     """Return the pairs of lines whose end words rhyme at all or sound the same: few, whatever the scheme."""
     hear = _HEARINGS.get(kind, sound)
+    marks = [traits(end) for end in ends] if hear is sound else []
     found = []
     far = len(ends) if len(ends) <= MOST_ENDS else NEAR_ENOUGH
     for i, end in enumerate(ends):
         for j in range(i + 1, min(i + 1 + far, len(ends))):
+            if marks and marks[i].isdisjoint(marks[j]):
+                continue
             heard = hear(end, ends[j])
             if heard[0] or heard[2]:
                 found.append((i, j, *heard))
