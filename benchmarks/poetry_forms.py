@@ -59,7 +59,7 @@ def speed(data: Path) -> dict[str, Any]:
     First poems whose words are partly new too; then lines that are new but made of words seen, as in the completions of one
     policy: the front of each line with the back of another poem's, the rhymes kept; then poems seen before.
     """
-    seen = [row["lines"] for row in rows(data / "shakespeare_sonnets.jsonl")]
+    seen = ["\n".join(row["lines"]) for row in rows(data / "shakespeare_sonnets.jsonl")]
     every = [
         [line for stanza in row["stanzas"] for line in stanza["lines"]] for row in rows(data / "rhyme_schemes.jsonl")
     ]

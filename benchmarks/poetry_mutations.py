@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,16 @@ UNNOTICED = "reward no lower"
 Mutant = tuple[str, list[str]]
 
 
-def mutations(data: Path) -> dict[str, Any]:
-    """Return how many mutants of each kind score no lower than the poem, and how many of them pass."""
+def mutations(data: Path, every: int = 1) -> dict[str, Any]:
+    """Return how many mutants of each kind score no lower than the poem, and how many of them pass.
+
+    Of every so many poems one is looked at.
+    """
     counts: Counter[str] = Counter()
     human = ((form, poem) for form, poems in human_poems(data).items() for poem in poems)
-    for form, poem in chain(human, form_poems(data)):
+    for form, poem in islice(chain(human, form_poems(data)), None, None, every):
         whole = _judged(form, poem)
-        if not whole.passed:
+        if not whole.passed or not find_form(form).is_reward:
             continue
         counts["poems"] += 1
         for kind, lines in mutants(find_form(form), poem):

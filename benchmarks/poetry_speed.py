@@ -9,7 +9,8 @@ from pathlib import Path
 import pronouncing
 
 from benchmarks.poetry_data import stanzas
-from learnable.verifiers.poetry.prosody import load_dictionary, reachable_counts
+from learnable.verifiers.poetry.poem import read_poem_line
+from learnable.verifiers.poetry.prosody import load_dictionary
 from learnable.verifiers.poetry.rhyme import rhyme_credit
 from learnable.verifiers.poetry.scansion import metre_credit
 from learnable.verifiers.poetry.words import read_line
@@ -46,9 +47,7 @@ def _count_plainly(lines: Sequence[str]) -> None:
 def _hear(lines: Sequence[str]) -> None:
     last = ""
     for line in lines:
-        words = read_line(line).words
-        reachable_counts(words)
-        end = words[-1] if words else ""
+        end = read_poem_line(line).end
         rhyme_credit(last, end)
         last = end
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,8 +23,8 @@ class Plan:
     """One way to fill a form. Per-line tuples are as long as the poem; None (or `NO_RHYME`) means anything goes.
 
     `classes` numbers rhyme classes, `groups` are sets of lines that are one and the same line, `rentrements` the lines
-    made of the opening words of the first. The last four follow from those: pairs of lines that are the same line, pairs
-    whose end words may be the same, how many pairs should rhyme, and the stanza of each line.
+    made of the opening words of the first. The last five follow from those: pairs of lines that are the same line, pairs
+    whose end words may be the same, how many pairs should rhyme, the lines each line should rhyme with, and its stanza.
     """
 
     stanzas: tuple[int, ...]
@@ -39,6 +38,7 @@ class Plan:
     grouped: frozenset[tuple[int, int]] = frozenset()
     excused: frozenset[tuple[int, int]] = frozenset()
     wanted: int = 0
+    mates: tuple[tuple[int, ...], ...] = ()
     stanza_of: tuple[int, ...] = ()
 
     @property
@@ -172,11 +172,18 @@ class _Layout:
 
 def _facts(plan: Plan, form: Form) -> dict[str, Any]:
     grouped = frozenset(pair for group in plan.groups for pair in combinations(group, 2))
-    sizes = Counter(name for name in plan.classes if name != NO_RHYME).values()
+    lines: dict[int, list[int]] = {}
+    for index, name in enumerate(plan.classes):
+        lines.setdefault(name, []).append(index)
+    lines.pop(NO_RHYME, None)
     return {
+        "mates": tuple(
+            tuple(other for other in lines.get(name, ()) if other != index) for index, name in enumerate(plan.classes)
+        ),
         "grouped": grouped,
         "excused": frozenset((min(pair), max(pair)) for pair in equal_lines(form.same_end, plan.stanzas)),
-        "wanted": sum(size * (size - 1) // 2 for size in sizes) - sum(plan.classes[i] != NO_RHYME for i, _ in grouped),
+        "wanted": sum(len(same) * (len(same) - 1) // 2 for same in lines.values())
+        - sum(plan.classes[i] != NO_RHYME for i, _ in grouped),
         "stanza_of": tuple(number for number, size in enumerate(plan.stanzas) for _ in range(size)),
     }
 

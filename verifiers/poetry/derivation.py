@@ -72,6 +72,8 @@ _PREFIXES = {
         "ever": "EH2 V ER0",
     }.items()
 }
+_LONG_SUFFIXES_FIRST = tuple(sorted(_SUFFIXES, key=len, reverse=True))
+_LONG_PREFIXES_FIRST = tuple(sorted(_PREFIXES, key=len, reverse=True))
 
 
 def derived(word: str, lookup: Lookup) -> Sounds:
@@ -113,7 +115,9 @@ def _inflected(word: str, lookup: Lookup) -> Sounds:
 
 
 def _suffixed(word: str, lookup: Lookup) -> Sounds:
-    for suffix in sorted(_SUFFIXES, key=len, reverse=True):
+    if not word.endswith(_LONG_SUFFIXES_FIRST):
+        return ()
+    for suffix in _LONG_SUFFIXES_FIRST:
         stem = word.removesuffix(suffix)
         if stem != word and len(stem) > 1:
             stems = _stems(stem) if suffix[0] in "aeiy" else [stem, stem[:-1] + "y" if stem[-1] == "i" else stem]
@@ -124,7 +128,9 @@ def _suffixed(word: str, lookup: Lookup) -> Sounds:
 
 def prefixed(word: str, lookup: Lookup) -> Sounds:
     """Return the pronunciations of a word made of a known one by a prefix; none where it is not."""
-    for prefix in sorted(_PREFIXES, key=len, reverse=True):
+    if not word.startswith(_LONG_PREFIXES_FIRST):
+        return ()
+    for prefix in _LONG_PREFIXES_FIRST:
         stem = word.removeprefix(prefix)
         if stem != word and len(stem) > 2 and (found := lookup(stem)):
             return tuple(_PREFIXES[prefix] + sounds for sounds in found)

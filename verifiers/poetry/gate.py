@@ -60,7 +60,7 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
     tokens = sum(len(line.words) for line in lines) + strange
     vocabulary, variety = set(words), _expected_variety(len(words))
     value: float = (
-        _ramp(sum(map(is_known, words)) / len(words), 0.35, 0.7)
+        _ramp(sum(map(_count_known, distinct)) / len(words), 0.35, 0.7)
         * _ramp(sum(map(_sense, distinct)) / len(distinct), 0.7, 1.0)
         * _freshness(len(distinct) / max(1, len(lines) - refrain_returns))
         * _ramp(len(vocabulary) / len(words), 0.5 * variety, variety)
@@ -74,7 +74,7 @@ def validity(lines: Sequence[Said], refrain_returns: int = 0, prompt: str = "") 
 
 def _freshness(share: float) -> float:
     """Return what the share of lines that are no copies leaves: one copy in a long poem costs a little, many cost all."""
-    return _ramp(share, 0.3, 0.9) * (0.8 + 0.2 * min(1.0, share))
+    return _ramp(share, 0.3, 0.9) * (0.5 + 0.5 * min(1.0, share))
 
 
 @lru_cache(maxsize=65_536)
@@ -90,7 +90,12 @@ def _sense(words: tuple[str, ...]) -> float:
     """
     if len(words) < 3:
         return float(bool(words))
-    return min(1.0, 3 * sum(map(is_known, words)) / len(words))
+    return min(1.0, 3 * _count_known(words) / len(words))
+
+
+@lru_cache(maxsize=16_384)
+def _count_known(words: tuple[str, ...]) -> int:
+    return sum(map(is_known, words))
 
 
 def echo(words: Sequence[str], prompt: str) -> float:

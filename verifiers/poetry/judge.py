@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from learnable.data.forms import Form
@@ -15,6 +15,10 @@ from learnable.verifiers.poetry.poem import Poem
 LINES_WEIGHT = 1.0
 TOPIC_WEIGHT = 0.5
 MOST_EXACT = 10  # lines
+SHORT = 6  # lines, up to which more must be right
+HALF_RHYMED = (
+    0.5  # older verse rhymes to the eye and by sounds that have moved; that no line stands alone is asked besides
+)
 MOST_LENGTHS = 64  # of poems, whose plans are kept
 # A bare list of what a form looks for is no poem, however well it fits: what asks for more words multiplies.
 FACTORS = frozenset(["least_words", "least_content"])
@@ -22,11 +26,12 @@ FACTORS = frozenset(["least_words", "least_content"])
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Each component in [0, 1]: `smooth` for the reward, `strict` (hits only) for the pass."""
+    """Each component in [0, 1]: `smooth` for the reward, `strict` (hits only) for the pass. `heard`: which lines rhyme."""
 
     case: Case
     smooth: dict[str, float]
     strict: dict[str, float]
+    heard: Sequence[Pair] = ()
 
     def mean(self) -> float:
         """Return the weighted mean of the smooth components, times those that are `FACTORS`."""
@@ -63,18 +68,17 @@ class Judge:
             results = dict(fixed[shape])
             for name, rule in constraints:
                 if rule.varies:
-                    results[name] = self._rhyme(case, heard) if name == "rhyme" else rule.judge(case)
+                    results[name] = rhyme(case, self._heard(case, heard)) if name == "rhyme" else rule.judge(case)
             smooth = {"lines": min(plan.size, len(poem.lines)) / case.size}
             smooth |= {name: results[name][0] for name, _ in constraints}
-            yield Judgement(case, smooth, {name: results[name][1] for name, _ in constraints})
+            strict = {name: results[name][1] for name, _ in constraints}
+            yield Judgement(case, smooth, strict, self._heard(case, heard) if "rhyme" in strict else ())
 
-    def _rhyme(self, case: Case, heard: dict[Slots, list[Pair]]) -> Result:
-        """Judge rhyme; what is heard does not depend on the scheme, unless a radif moves the rhyme inward."""
-        if self.form.radif:
-            return rhyme(case)
-        if case.slots not in heard:
-            heard[case.slots] = heard_pairs(ends_of(case), self.form.rhyme)
-        return rhyme(case, heard[case.slots])
+    def _heard(self, case: Case, known: dict[Slots, list[Pair]]) -> list[Pair]:
+        """Return what is heard between lines: the same for every scheme, unless a radif moves the rhyme inward."""
+        if self.form.radif or case.slots not in known:
+            known[case.slots] = heard_pairs(ends_of(case), self.form.rhyme)
+        return known[case.slots]
 
     def _ways(self, lines: int) -> tuple[tuple[Plan, tuple[tuple[str, Constraint], ...]], ...]:
         if lines not in self._plans:
@@ -104,6 +108,8 @@ def needed_share(form: Form, component: str, lines: int) -> float:
     default = CONSTRAINTS[component].needs
     if component == "syllables" and not form.tolerance and not form.schemes and lines <= MOST_EXACT:
         default = 1.0  # counting is all that such a form asks for
+    if component == "rhyme" and lines > SHORT and form.name != "Verse":
+        default = HALF_RHYMED
     if component == "rhyme" and form.rhyme == "none":
         default = 0.0
     return form.threshold(component, required_share(form, lines) if default is None else default)
@@ -113,8 +119,8 @@ def required_share(form: Form, lines: int) -> float:
     """Share of a form's lines and rhymes that must be right to pass, by its number of lines.
 
     Everything up to three lines, and in `Verse`, whose prompt spells each constraint out; .75 up to six
-    lines; .6 beyond.
+    lines; .6 beyond (of rhymes, see `HALF_RHYMED`).
     """
     if lines <= 3 or form.name == "Verse":
         return 1.0
-    return 0.75 if lines <= 6 else 0.6
+    return 0.75 if lines <= SHORT else 0.6

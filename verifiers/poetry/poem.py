@@ -10,6 +10,7 @@ from functools import lru_cache
 from learnable.verifiers.poetry.prosody import reachable_counts
 from learnable.verifiers.poetry.words import read_line
 
+LONGEST_CACHED = 200  # characters: a line of verse; longer ones must not fill the memory
 MOST_WORDS = 120  # of one line: what follows is prose, and its syllables need no count
 
 
@@ -36,13 +37,19 @@ class Poem:
     blocks: tuple[int, ...]
 
 
-@lru_cache(maxsize=65_536)
 def read_poem_line(text: str) -> PoemLine:
     """Read one line; the cache is what makes refrains and common lines cheap."""
+    return _cached_line(text) if len(text) <= LONGEST_CACHED else _read(text)
+
+
+def _read(text: str) -> PoemLine:
     line = read_line(text)
     foreign = 0 if text.isascii() else sum(not word.isascii() and not _is_latin(word) for word in line.words)
     counts = reachable_counts(line.words[:MOST_WORDS])
     return PoemLine(text, line.words, line.strange + foreign, tuple(sorted(counts)))
+
+
+_cached_line = lru_cache(maxsize=65_536)(_read)
 
 
 def read_poem(blocks: Sequence[Sequence[str]]) -> Poem:

@@ -99,11 +99,6 @@ def reachable_counts(words: Sequence[str]) -> frozenset[int]:
     >>> sorted(reachable_counts(["every", "fire"]))  # ev'ry or every, one or two
     [3, 4, 5]
     """
-    return _reachable(tuple(words))
-
-
-@lru_cache(maxsize=16_384)
-def _reachable(words: tuple[str, ...]) -> frozenset[int]:
     # Sums are kept as the bits of an integer, one integer for each number of licences used.
     considered = words[:MOST_WORDS]
     sums = [1] + [0] * -(-len(considered) // WORDS_A_LICENCE)

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
+from learnable.verifiers.poetry.constraints.rhymes import unanswered
 from learnable.verifiers.poetry.extraction import poem_blocks
 from learnable.verifiers.poetry.gate import validity
 from learnable.verifiers.poetry.judge import Judge, Judgement, needed_share
@@ -27,12 +28,12 @@ class PoetryVerifier:
     Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`, `schemes`, `stanzas`
     or its parameters (`docs/forms.md`); `declaration` brings a form of one's own; `topic` asks that its words appear.
     Reward: the square of the weighted mean of the components that the form has, times the gate's validity, which is
-    reported as `validity`. Passed: exact line count, validity of at least `MIN_VALIDITY`, and every defining component at
-    its share or more. The topic earns reward but decides nothing: it is not part of the form.
+    reported as `validity`. Passed: exact line count, validity of at least `MIN_VALIDITY`, every defining component at
+    its share or more, and no line that should rhyme without an answer, or rhymed with itself. The topic earns reward but decides nothing: it is not part of the form.
     """
 
     name: str = "poetry"
-    version: str = "3"
+    version: str = "4"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or contradicts itself."""
@@ -78,6 +79,8 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
     gate = validity(poem.lines, plan.returns + len(plan.rentrements), prompt)
     failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
     failures += _failures(found)
+    if "rhyme" in found.strict and copies(poem.lines) > plan.returns + len(plan.rentrements):
+        failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
     return Examination(found, gate, failures)
@@ -94,9 +97,17 @@ def _judge(spec_json: str) -> tuple[Judge, bool]:
 def _failures(found: Judgement) -> list[str]:
     form, expected = found.case.form, found.case.plan.size
     shares = {name: needed_share(form, name, expected) for name in found.strict}
-    return [
+    failures = [
         f"{name} {value:.2f} < {shares[name]:g}" for name, value in found.strict.items() if value < shares[name] - 1e-9
     ]
+    if shares.get("rhyme") and (lonely := unanswered(found.case, found.heard)):
+        failures.append(f"line {lonely[0] + 1} rhymes with none")
+    return failures
+
+
+def copies(lines: Sequence[PoemLine]) -> int:
+    """Return how many lines say the very words of an earlier one."""
+    return len(lines) - len({line.words for line in lines})
 
 
 def topic_share(lines: Sequence[PoemLine], topic: str) -> float:

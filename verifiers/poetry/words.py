@@ -19,7 +19,6 @@ _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ł":
 _ACUTE_ED = "\u00e9d"
 _GRAVE_ED = "\u00e8d"
 _LONGEST_WORD = 40  # letters; more are no word of a poem, and looking for its parts would take seconds
-_LONGEST_CACHED = 200  # characters: a line of verse; longer ones must not fill the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,6 @@ def read_line(text: str) -> Line:
     >>> read_line("Th'expense & a wing\u00e9d caf\u00e9").words
     ("th'", 'expense', 'and', 'a', 'wing\u00e8d', 'cafe')
     """
-    return _cached_line(text) if len(text) <= _LONGEST_CACHED else _read_line(text)
-
-
-def _read_line(text: str) -> Line:
     words: list[str] = []
     strange = 0
     lowered = (text if text.isascii() else normal_text(text)).lower()
@@ -61,9 +56,6 @@ def _read_line(text: str) -> Line:
         else:
             words += found
     return Line(tuple(words), strange)
-
-
-_cached_line = lru_cache(maxsize=16_384)(_read_line)
 
 
 @lru_cache(maxsize=65_536)

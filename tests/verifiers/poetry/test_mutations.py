@@ -47,8 +47,9 @@ MUTATIONS: dict[str, tuple[Mutation, bool]] = {
     "lose the words": (lambda lines: ["the " * (len(line.split()) + 2) for line in lines], True),
 }
 RHYME_MUTATIONS: dict[str, tuple[Mutation, bool]] = {
-    "break the last rhyme": (lambda lines: [*lines[:-1], end_with(lines[-1], "month")], False),
-    "an unknown word at the end": (lambda lines: [*lines[:-1], end_with(lines[-1], "vrontch")], False),
+    "break the last rhyme": (lambda lines: [*lines[:-1], end_with(lines[-1], "month")], True),
+    "an unknown word at the end": (lambda lines: [*lines[:-1], end_with(lines[-1], "vrontch")], True),
+    "the second line for the third": (lambda lines: [*lines[:2], lines[1], *lines[3:]], True),
     "one end word throughout": (lambda lines: [end_with(line, "day") for line in lines], True),
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.poetry_mutations import UNNOTICED, mutations
 from learnable.data.forms import find_form, poem_forms
 from learnable.verifiers.registry import find_verifier
 
@@ -45,3 +46,12 @@ def test_a_sonnet_is_no_other_form() -> None:
     for name in poem_forms():
         if "Sonnet" not in name and find_form(name).line_count:
             assert not verifier.score(text, prompt="", spec={"form": name}).passed
+
+
+def test_damage_costs_reward_and_what_breaks_the_form_fails() -> None:
+    found = mutations(DATA, every=4)
+    assert found["poems"] > 200
+    assert sum(count for name, count in found.items() if name.endswith(UNNOTICED)) <= 2  # of some 6,000
+    fatal = ("drop a line", "add junk", "break a rhyme", "swap a refrain", "alter a refrain")
+    assert [found.get(f"{kind}: pass", 0) for kind in fatal] == [0] * len(fatal)
+    assert found["repeat a line: pass"] < 0.01 * found["repeat a line: mutants"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from learnable.data.forms import Count, span
@@ -38,9 +39,14 @@ def syllable_credit(line: PoemLine, wanted: Count, tolerance: int) -> float:
 
     The credit reaches 0 at half the count beyond the tolerance: 1 off costs .4 of a five-syllable line.
     """
+    return _syllable_credit(line.counts, line.strange, wanted, tolerance)
+
+
+@lru_cache(maxsize=65_536)
+def _syllable_credit(counts: tuple[int, ...], strange: int, wanted: Count, tolerance: int) -> float:
     low, high = span(wanted)
-    excess = min(max(low - reached, reached - high, 0) for reached in line.counts) - tolerance
-    excess = max(0, excess) + line.strange
+    excess = min(max(low - reached, reached - high, 0) for reached in counts) - tolerance
+    excess = max(0, excess) + strange
     return 1.0 if not excess else max(0.0, 1.0 - excess / max(1.0, low / 2))
 
 

@@ -11,12 +11,13 @@ from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.prosody import pronunciations
 from learnable.verifiers.poetry.rhyme import FULL, repeats, rhyme_credit
-from learnable.verifiers.poetry.rhyme_kinds import traits
+from learnable.verifiers.poetry.rhyme_kinds import Bond, bond, traits
 
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
 Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same
 Pair = tuple[int, int, float, float, bool]  # two lines, and what is heard between their ends
 MOST_ENDS, NEAR_ENOUGH = 200, 40  # in longer poems only lines at most so far apart are compared
+CROSSED = 0.5  # what a full rhyme between two classes counts against a poem: most are chance
 LEAST_FOR_PASS = 0.5  # verse rhymes to the eye, and on syllables that only the metre stresses; slant is below
 
 
@@ -81,7 +82,8 @@ def rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
     """Compare the pairs heard with those the plan asks for (F1), smoothly and by what counts for a pass.
 
     A full rhyme or a repetition between classes is a rhyme found where there should be none, so one rhyme throughout
-    does not satisfy every class at once; for the pass a lesser rhyme is one too, as far as it would count. Lines beyond the plan belong to no class.
+    does not satisfy every class at once; for the pass a lesser rhyme is one too, as far as it would count. Lines beyond the
+    plan belong to no class. Lines without an answer cost besides: two classes that happen to rhyme must not gain by losing one.
     """
     plan, size = case.plan, case.plan.size
     heard = heard_pairs(ends_of(case), case.form.rhyme) if heard is None else heard
@@ -95,10 +97,30 @@ def rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
             credit += FULL if excused else found
             strict += FULL if excused else counts
         elif whole or j >= size or j - i <= WINDOW or plan.stanza_of[i] == plan.stanza_of[j]:
-            stray += found == FULL or same
+            stray += 1.0 if same else CROSSED * (found == FULL)
             strict_stray += FULL if same else counts
     share = size / case.size
-    return share * _f1(credit, plan.wanted, stray), share * _f1(strict, plan.wanted, strict_stray)
+    alone = len(unanswered(case, heard)) / sum(map(bool, plan.mates))
+    smooth = share * _f1(credit, plan.wanted, stray) * (1 - alone / 2)
+    return smooth, share * _f1(strict, plan.wanted, strict_stray)
+
+
+def unanswered(case: Case, heard: Sequence[Pair]) -> list[int]:
+    """Return the lines that should rhyme and do so with no line of their class, not even faintly or as verse once did.
+
+    A line that says another's end word again answers it only where the form allows that.
+    """
+    plan, ends = case.plan, ends_of(case)
+    answered: set[int] = set()
+    for i, j, found, _, same in heard:
+        may_return = same and ((i, j) in plan.excused or (i, j) in plan.grouped)
+        if j < plan.size and plan.classes[i] == plan.classes[j] and (found or may_return):
+            answered.update((i, j))
+    return [
+        slot
+        for slot, mates in enumerate(plan.mates)
+        if mates and slot not in answered and not any(bond(ends[slot], ends[mate]) is Bond.OPEN for mate in mates)
+    ]
 
 
 def unrhymed(case: Case) -> Result:
