@@ -57,6 +57,10 @@ class CandidateProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the process: the server ends it where it still runs."""
         self._connection.close()
         self._line.close()
 

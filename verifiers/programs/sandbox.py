@@ -140,7 +140,7 @@ class Sandbox:
             process.give(_packed(job), more=True)
             process.await_ready()
         except BaseException:
-            process.__exit__()
+            process.close()
             raise
         return process
 
@@ -186,8 +186,8 @@ class Sandbox:
     ) -> Outcome:
         if refusal := self.refusal(job["source"]):
             return refusal
-        content, limits = _packed(job), self.limits(cpu_seconds)
-        return self.twice(lambda: _run_once(self._running(), content, count, limits, measured))
+        content, limits, reads = _packed(job), self.limits(cpu_seconds), job["mode"] == "console"
+        return self.twice(lambda: _run_once(self._running(), content, count, limits, reads, measured))
 
     def _running(self) -> Server:
         with self._lock:
@@ -262,10 +262,11 @@ def _packed(job: Mapping[str, Any]) -> bytes:
     return content
 
 
-def _run_once(server: Server, job: bytes, count: int, limits: Limits, measured: bool) -> Outcome:
+def _run_once(server: Server, job: bytes, count: int, limits: Limits, reads: bool, measured: bool) -> Outcome:
     outcome = Outcome()
-    with server.new_process(limits) as process:
+    with server.new_process(limits, reads=reads) as process:
         process.give(job)
+        server.keep_ready(limits, reads=reads)
         process.await_ready()
         try:
             complete = read_answers(process, outcome, count)

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import threading
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -33,6 +34,8 @@ class Server:
 
     def __init__(self, rung: Rung, machine: Machine) -> None:
         self.owner = os.getpid()
+        self._lock = threading.Lock()
+        self._spare: tuple[Limits, bool, CandidateProcess] | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, os.fdopen(os.memfd_create("errors"), "w+b") as errors:
             try:
@@ -55,13 +58,31 @@ class Server:
         """Process id of what was started: the server, or bubblewrap around it."""
         return self._process.pid
 
-    def new_process(self, limits: Limits) -> CandidateProcess:
-        """Return a fresh process that waits for its job. Raises `OSError` where the server is gone."""
+    def new_process(self, limits: Limits, *, reads: bool = False) -> CandidateProcess:
+        """Return a fresh process that waits for its job: the one kept ready, or one made now.
+
+        `reads`: the job is a program with standard input. Raises `OSError` where the server is gone.
+        """
+        with self._lock:
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            if spare[:2] == (limits, reads):
+                return spare[2]
+            spare[2].close()
+        return self._ask(limits, reads)
+
+    def keep_ready(self, limits: Limits, *, reads: bool = False) -> None:
+        """Have a process made for the next job, while this one runs. Raises `OSError` where the server is gone."""
+        with self._lock:
+            if self._spare is None:
+                self._spare = (limits, reads, self._ask(limits, reads))
+
+    def _ask(self, limits: Limits, reads: bool) -> CandidateProcess:
         ours, theirs = socket.socketpair()
         our_line, their_line = socket.socketpair()
         with theirs, their_line:
             try:
-                message = JOB.pack(limits.cpu_seconds, limits.memory_bytes)
+                message = JOB.pack(limits.cpu_seconds, limits.memory_bytes, reads)
                 socket.send_fds(self._control, [message], [theirs.fileno(), their_line.fileno()])
             except OSError:
                 ours.close()
@@ -72,6 +93,9 @@ class Server:
     def close(self) -> None:
         """End the server and all its children. A copy of this object in a forked process leaves them alone."""
         self._control.close()
+        with self._lock:
+            if self._spare is not None:
+                self._spare[2].close()
         if self.owner != os.getpid():
             return
         try:

@@ -1,4 +1,4 @@
-"""The process of one candidate: give up every right, then run the program and write its answers.
+"""The process of one candidate: give up every right, then read the job, run the program and write its answers.
 
 A job is a dict, marshalled by the judge: `source`, `mode`, and what the mode needs. The frames that are written are
 `["ready", 0, null]` once nothing more can be given up, `["loaded", 0, null]` or `["failed", step, message]`, and then
@@ -18,28 +18,35 @@ from typing import Any, NoReturn
 
 from . import console, exam
 from .codec import decode, encode
-from .frames import LENGTH_BYTES, read_exactly, receive, send
-from .limits import keep_only, lower
+from .frames import CONNECTION, LENGTH_BYTES, pack, read_exactly, receive, send
+from .limits import keep_only
 
+READY = pack(["ready", 0, None])
 BEFORE_READY = 97  # exit status of a child that could not be confined
 
 Job = dict[str, Any]
 
 
-def run_child(connection: int, cpu_seconds: float, memory_bytes: int, confine: Callable[[], None]) -> NoReturn:
-    """Run the job that comes over `connection`. `confine` installs the filter. Never returns."""
+def run_child(connection: int, reads: bool, lower: Callable[[], None], confine: Callable[[], None]) -> NoReturn:
+    """Run the job that comes over `connection`. `lower` lowers the limits, `confine` installs the filter. Never returns.
+
+    The job may come much later: the client has processes made before it needs them. A program that `reads` standard input
+    needs files in memory, which must be made before the filter is in place, and so its job is awaited first.
+    """
+    job = None
     try:
         keep_only(connection)
-        job = _read_job()
-        if job["mode"] == "console":
+        if reads:
+            job = _read_job()
             console.prepare(job["input"])
-        lower(cpu_seconds, memory_bytes)
+        lower()
         confine()
         gc.enable()
-        send(["ready", 0, None])
+        os.write(CONNECTION, READY)
     except BaseException:  # there is nobody to tell but the server, by the status
         os._exit(BEFORE_READY)
     try:
+        job = job or _read_job()
         MODES[job["mode"]](job)
     except BaseException:  # the candidate's, whatever it is
         os._exit(1)

@@ -8,7 +8,8 @@ import platform
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
+# Calls keep the interpreter's lock: the server and its children have one thread, and letting go of it costs time.
+_LIBC = ctypes.PyDLL(None, use_errno=True)
 _LIBC.syscall.restype = ctypes.c_long
 
 MACHINE = platform.machine()
@@ -27,6 +28,18 @@ def syscall(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] |
     if result < 0:
         raise _error(f"system call {number}")
     return result
+
+
+def fork() -> int:
+    """Fork this process, which has one thread only: return 0 in the child, else the child's number. Raises `OSError`.
+
+    `os.fork` would also put locks and chance in order for what other threads were doing, which writes to half the pages
+    that a child has: each must then be copied.
+    """
+    pid = int(_LIBC.fork())
+    if pid < 0:
+        raise _error("fork")
+    return pid
 
 
 def _error(what: str) -> OSError:

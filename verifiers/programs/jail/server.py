@@ -18,14 +18,16 @@ import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from . import landlock, preload, probes, seccomp
 from .child import run_child
-from .libc import PR_SET_DUMPABLE, prctl
+from .libc import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, fork, prctl
+from .limits import Lowering, lower_for_all
 
-JOB = struct.Struct("<dQ")  # CPU seconds, memory in bytes
+JOB = struct.Struct("<dQ?")  # CPU seconds, memory in bytes, and whether the program reads and prints
 REPORT = struct.Struct("<idB")  # wait status, CPU seconds, and why the server killed it
 NOT_KILLED, LEFT, NOT_FORKED = range(3)
 NOBODY = 65_534
@@ -71,7 +73,9 @@ def main(control_fd: int, options_json: str) -> None:
 
 def confine(options: dict[str, Any]) -> dict[str, Any]:
     """Give up what this process does not need, and return what it has given up."""
+    lower_for_all()
     dropped = os.getuid() != 0 or drop_root()
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
     version = landlock.restrict() if options["landlock"] else 0
     prctl(PR_SET_DUMPABLE, 0)
     return {"landlock": version, "uid": os.getuid(), "dropped": dropped, "pid": os.getpid()}
@@ -86,6 +90,12 @@ def drop_root() -> bool:
     except OSError:
         return False  # the client decides whether that will do
     return True
+
+
+@lru_cache(maxsize=64)
+def lowering(cpu_seconds: float, memory_bytes: int) -> Lowering:
+    """Return the limits of a child; most jobs share them."""
+    return Lowering(cpu_seconds, memory_bytes)
 
 
 class Server:
@@ -117,17 +127,18 @@ class Server:
         message, fds, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 2)
         if not message:
             return False
-        cpu_seconds, memory_bytes = JOB.unpack(message)
+        cpu_seconds, memory_bytes, reads = JOB.unpack(message)
         connection, line = fds
+        lower = lowering(cpu_seconds, memory_bytes).apply
         try:
-            pid = os.fork()
+            pid = fork()
         except OSError:
             os.write(line, REPORT.pack(0, 0.0, NOT_FORKED))
             os.close(connection)
             os.close(line)
             return True
         if pid == 0:
-            run_child(connection, cpu_seconds, memory_bytes, self._confine)
+            run_child(connection, reads, lower, self._confine)
         os.close(connection)
         process = os.pidfd_open(pid)
         self._children[process] = Child(pid, line)
