@@ -7,8 +7,8 @@ FizzBuzz with five tests, each program a little different so that no verdict is 
 - `harness`: a manager process and a forked one for each call, the program and its asserts in one namespace with a time limit, as
   the usual public harness does it (written from its description).
 
-Then the rate of two scoring processes, the start of a server, how far a loop overshoots its limit, and whether many
-verifications leave a process, a descriptor or memory behind.
+Then the rate of two scoring processes, the start of a server, how far a loop overshoots its limit, what the slowest reference
+solution of the problem bank takes, and whether many verifications leave a process, a descriptor or memory behind.
 
     python -m benchmarks.programs [--runs 200] [--many 100000] [--json FILE]
 """
@@ -29,8 +29,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from learnable.data.sources.code.bank import BANK, CodeKnobs
+from learnable.data.sources.code.problem import CodeProblem
 from learnable.verifiers.programs import Sandbox
 from learnable.verifiers.programs.judge import judge
+from learnable.verifiers.programs.limits import measure_reference, scaled_limit
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
 
 TESTS = (1, 3, 5, 15, 30)
@@ -70,6 +73,7 @@ def main() -> None:
         figures |= measure_ways(sandbox, asked.runs)
         figures |= {"start_ms": measure_start(), "overshoot_s": measure_overshoot(sandbox)}
         figures |= measure_rate(5 * asked.runs)
+        figures |= measure_references(sandbox)
         figures |= measure_remains(sandbox, asked.many)
     for name, figure in figures.items():
         shown = f"{figure:.3g}" if isinstance(figure, float) else figure
@@ -163,6 +167,18 @@ def measure_rate(count: int) -> dict[str, float]:
     if any(not score.passed for score in scores):
         raise RuntimeError("an honest program did not pass")
     return {"per_second": len(scores) / taken}
+
+
+def measure_references(sandbox: Sandbox) -> dict[str, Any]:
+    """Return the most processor milliseconds that a reference of the bank takes for all its cases, and what that allows."""
+    slowest, form = max((measure_reference(sandbox, *_reference(problem)), name) for name, problem in BANK.items())
+    return {"slowest_reference": form, "reference_ms": 1000 * slowest, "its_limit_s": scaled_limit(slowest)}
+
+
+def _reference(problem: CodeProblem) -> tuple[str, dict[str, Any]]:
+    parameters, name = problem.parameters[0], problem.names[0]
+    spec = {"entry": name, "cases": problem.cases(parameters, CodeKnobs().drawn_cases)}
+    return problem.write(problem.solutions[0], name, parameters), spec
 
 
 def measure_remains(sandbox: Sandbox, count: int) -> dict[str, float]:

@@ -8,16 +8,25 @@ import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
+from learnable.data.errors import LearnableError
 from learnable.verifiers.programs.jail import landlock, seccomp
 from learnable.verifiers.programs.jail.libc import MACHINE
 
 
+class Refused(LearnableError):
+    """This machine cannot confine programs as asked."""
+
+
 class Rung(StrEnum):
-    """What confines a candidate. A and B are as strong against all that we know; A has one more layer."""
+    """What confines a candidate. A and B are as strong against all that we know; A has one more layer.
+
+    D is taken only where it is asked for: it runs a part of Python alone.
+    """
 
     A = "A"
     B = "B"
     C = "C"
+    D = "D"
     E = "E"
 
 
@@ -25,6 +34,7 @@ MEANING = {
     Rung.A: "namespaces (bubblewrap), Landlock and seccomp",
     Rung.B: "Landlock and seccomp, without namespaces",
     Rung.C: "seccomp alone, without Landlock",
+    Rung.D: "a subset of Python in an interpreter that has nothing to give (pydantic-monty)",
     Rung.E: "limits on time and memory alone: no sandbox",
 }
 STRICT = (Rung.A, Rung.B)
@@ -52,7 +62,10 @@ class Machine:
     def advice(self) -> list[str]:
         """Return what to install or change to climb, best last."""
         if self.system != "linux":
-            return ["candidates need Linux: use a Linux machine, container or virtual machine"]
+            return [
+                "candidates need Linux: use a Linux machine, container or virtual machine, or choose a subset of Python "
+                "(LEARNABLE_SANDBOX=subset, with the extra 'monty')"
+            ]
         if self.machine not in seccomp.ARCHITECTURES:
             return [f"no table of system calls for {self.machine}: use {' or '.join(seccomp.ARCHITECTURES)}"]
         steps = []

@@ -11,20 +11,17 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.programs.ladder import MEANING, STRICT, Machine, Rung, look_at_machine
+from learnable.verifiers.programs.ladder import MEANING, STRICT, Machine, Refused, Rung, look_at_machine
 from learnable.verifiers.programs.outcome import Outcome, read_answers
 from learnable.verifiers.programs.process import CandidateProcess, Flood, SandboxError, Violation
 from learnable.verifiers.programs.selftest import check_server
 from learnable.verifiers.programs.server import Limits, Server
+from learnable.verifiers.programs.subset import Subset
 
 MAX_SOURCE_BYTES = 256 << 10
 MAX_JOB_BYTES = 16 << 20
 
 Result = TypeVar("Result")
-
-
-class Refused(LearnableError):
-    """This machine cannot confine programs as asked."""
 
 
 class Sandbox:
@@ -49,7 +46,8 @@ class Sandbox:
     >>> [answer.value for answer in outcome.answers]
     [42, 'abab']
 
-    `strict` takes rungs A and B alone, and no root that cannot become nobody. `rung` asks for one rung. `unsafe` goes on
+    `strict` takes rungs A and B alone, and no root that cannot become nobody. `rung` asks for one rung; D, a subset of Python
+    that only calls functions, is never taken unasked. `unsafe` goes on
     without any sandbox where none can be had. Raises `Refused` (on first use) where the machine falls short.
     """
 
@@ -65,6 +63,9 @@ class Sandbox:
             raise LearnableError("a sandbox cannot be strict and unsafe: give one of them")
         self._strict, self._unsafe = strict, unsafe
         self._wanted = None if rung is None else Rung(rung)
+        if strict and self._wanted not in (None, *STRICT):
+            raise LearnableError(f"rung {self._wanted} is not strict: leave one of them out")
+        self._subset = Subset() if self._wanted == Rung.D else None
         self._limits = limits or Limits()
         self._lock = threading.Lock()
         self._server: Server | None = None
@@ -83,7 +84,7 @@ class Sandbox:
     @property
     def rung(self) -> Rung:
         """The rung that this machine reaches. Starts the server."""
-        self._running()
+        self.start()
         if self._rung is None:
             raise SandboxError("a sandbox without a rung")
         return self._rung
@@ -92,6 +93,8 @@ class Sandbox:
     def report(self) -> dict[str, Any]:
         """What a run's metadata should hold: the rung, its meaning, each probe, and why no better rung is reached."""
         rung = self.rung
+        if self._subset is not None:
+            return {"rung": str(rung), "meaning": MEANING[rung], "probes": dict(self._probes), "remarks": []}
         facts = {name: value for name, value in self._running().facts.items() if name != "probes"}
         return {
             "rung": str(rung),
@@ -126,6 +129,9 @@ class Sandbox:
 
         With `measured` the outcome always has `cpu_seconds`, for which the process's end is waited for.
         """
+        if self._subset is not None:
+            self.start()
+            return self.refusal(source) or self._subset.run_calls(source, entry, calls, self.limits(cpu_seconds))
         job = {"mode": "calls", "source": source, "entry": entry, "calls": list(calls)}
         return self._run_job(job, len(calls), cpu_seconds, measured=measured)
 
@@ -163,10 +169,15 @@ class Sandbox:
 
     def start(self) -> None:
         """Start the server now rather than at the first program."""
-        self._running()
+        if self._subset is None:
+            self._running()
+        elif self._rung is None:
+            self._probes, self._rung = self._subset.start(), Rung.D
 
     def close(self) -> None:
         """End the server and everything in it. The next use starts another."""
+        if self._subset is not None:
+            self._subset.close()
         with self._lock:
             server, self._server = self._server, None
         if server is not None:
@@ -190,6 +201,8 @@ class Sandbox:
         return self.twice(lambda: _run_once(self._running(), content, count, limits, reads, measured))
 
     def _running(self) -> Server:
+        if self._subset is not None:
+            raise SandboxError("rung D calls functions with given arguments, and can do nothing else")
         with self._lock:
             if self._server is None or self._server.owner != os.getpid():
                 self._server = self._climb()

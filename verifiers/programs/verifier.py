@@ -13,13 +13,13 @@ from learnable.data.records import Score, Spec
 from learnable.verifiers.programs.cache import ScoreCache, score_key
 from learnable.verifiers.programs.extraction import program_text
 from learnable.verifiers.programs.judge import failed, judge
-from learnable.verifiers.programs.ladder import Rung, look_at_machine
+from learnable.verifiers.programs.ladder import Machine, Rung, look_at_machine
 from learnable.verifiers.programs.process import GRACE_SECONDS, SandboxError
 from learnable.verifiers.programs.sandbox import Sandbox
 from learnable.verifiers.programs.spec import MAX_CPU_SECONDS, check
 
 MODE_VARIABLE = "LEARNABLE_SANDBOX"
-MODES = ("", "strict", "unsafe")
+MODES = ("", "strict", "subset", "unsafe")
 # Both tries of `Sandbox.twice` at their longest, and more: test code has two processes, one after the other's end.
 TIME_LIMIT = 2 * 2 * (2 * MAX_CPU_SECONDS + 1 + GRACE_SECONDS) + 10
 
@@ -27,6 +27,7 @@ NOTICES = {
     Rung.A: "",
     Rung.B: "programs run confined by Landlock and seccomp, without namespaces: `learnable doctor` tells more.",
     Rung.C: "this kernel has no Landlock: programs are confined by seccomp alone. `learnable doctor` tells more.",
+    Rung.D: f"programs run as a subset of Python, as {MODE_VARIABLE}=subset asks: honest ones may fail for what it lacks.",
     Rung.E: f"programs run without any sandbox, as {MODE_VARIABLE}=unsafe asks: they can read your files and use the network.",
 }
 
@@ -49,7 +50,8 @@ class ProgramVerifier:
     `cpu_seconds` for all tests together; `partial_credit`, .5 unless given.
     Reward: 1 if every test passes, else `partial_credit` times the share that does. See `docs/sandbox.md`.
 
-    The environment variable `LEARNABLE_SANDBOX` may be `strict`, which refuses all but the two best rungs of the sandbox, or
+    The environment variable `LEARNABLE_SANDBOX` may be `strict`, which refuses all but the two best rungs of the sandbox,
+    `subset`, which runs a part of Python on any machine (cases alone, neither `stdin` nor test code that is no cases), or
     `unsafe`, which goes on without one where there is none.
     """
 
@@ -61,16 +63,15 @@ class ProgramVerifier:
     def notice(self) -> str:
         """What users must know of this machine. Raises `LearnableError` where programs cannot be confined at all."""
         machine, mode = look_at_machine(), _mode()
-        rungs = machine.rungs()
-        if not rungs and mode != "unsafe":
+        if not machine.rungs() and mode not in ("subset", "unsafe"):
             raise LearnableError(f"programs cannot be confined on this machine: {'; '.join(machine.advice())}")
-        return NOTICES[rungs[0] if rungs else Rung.E]
+        return NOTICES[_rung(machine, mode)]
 
     @property
     def conditions(self) -> dict[str, str]:
         """The rung of the sandbox, and the mode that was asked for."""
-        rungs = look_at_machine().rungs()
-        return {"sandbox_rung": (rungs[0] if rungs else Rung.E).name, "sandbox_mode": _mode() or "default"}
+        mode = _mode()
+        return {"sandbox_rung": _rung(look_at_machine(), mode).name, "sandbox_mode": mode or "default"}
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the spec holds well-formed tests."""
@@ -100,13 +101,21 @@ class ProgramVerifier:
 def sandbox() -> Sandbox:
     """Return this process's sandbox for programs. Raises `LearnableError` for a mode that does not exist."""
     mode = _mode()
-    made = Sandbox(strict=mode == "strict", unsafe=mode == "unsafe")
+    made = Sandbox(strict=mode == "strict", unsafe=mode == "unsafe", rung=Rung.D if mode == "subset" else None)
     atexit.register(made.close)
     return made
+
+
+def _rung(machine: Machine, mode: str) -> Rung:
+    if mode == "subset":
+        return Rung.D
+    return next(iter(machine.rungs()), Rung.E)
 
 
 def _mode() -> str:
     mode = os.environ.get(MODE_VARIABLE, "")
     if mode not in MODES:
-        raise LearnableError(f"environment variable {MODE_VARIABLE} is {mode!r}: use strict or unsafe, or unset it")
+        raise LearnableError(
+            f"environment variable {MODE_VARIABLE} is {mode!r}: use strict, subset or unsafe, or unset it"
+        )
     return mode

@@ -57,19 +57,20 @@ class CodeKnobs:
     """`difficulty`: the levels to draw from, as `3` or `2-5`. `examples`: how many calls a prompt may show, 0 or 1.
 
     `drawn_cases`: hidden cases beside the edge cases, which are always there. `cpu_seconds`: what one program may use
-    for all its cases.
+    for all its cases; unless given, what `verifiers.programs.limits.scaled_limit` allows where the reference solution takes
+    up to 30 ms, as all of them do (`benchmarks/programs.py` measures them).
     """
 
     difficulty: str = "1-10"
     examples: int = 1
     drawn_cases: int = 8
-    cpu_seconds: int = 2
+    cpu_seconds: float = 0.3
 
     def __post_init__(self) -> None:
         read_levels("code", self.difficulty)
         require("code", "examples", self.examples, 0, 1)
         require("code", "drawn_cases", self.drawn_cases, 0, 100)
-        require("code", "cpu_seconds", self.cpu_seconds, 1, 60)
+        require("code", "cpu_seconds", self.cpu_seconds, 0.05, 60)
 
 
 def generate(form: str, seed: int, knobs: CodeKnobs) -> Iterator[Prompt]:

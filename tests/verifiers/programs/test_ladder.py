@@ -221,7 +221,7 @@ def test_the_command_holds_no_environment() -> None:
 
 def test_modes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEARNABLE_SANDBOX", "srtict")
-    with pytest.raises(LearnableError, match="LEARNABLE_SANDBOX is 'srtict': use strict or unsafe"):
+    with pytest.raises(LearnableError, match="LEARNABLE_SANDBOX is 'srtict': use strict, subset or unsafe"):
         verifier_notice(ProgramVerifier())
 
 
