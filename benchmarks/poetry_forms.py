@@ -1,4 +1,4 @@
-"""Does human verse pass its form, do tricks and damaged poems fail, and how fast is the whole judgement?
+"""Does human verse pass its form, do tricks and damaged poems fail, and what does the whole judgement cost?
 
 Each section takes the folder of public verse and returns figures by name, so that `benchmarks.poetry` can print them too.
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,11 +22,13 @@ from benchmarks.poetry_data import human_poems, rows
 from benchmarks.poetry_mutations import mutations
 from learnable.data.forms import poem_forms
 from learnable.data.records import Score
+from learnable.verifiers.poetry.lexicon import lexicon
 from learnable.verifiers.registry import find_verifier
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("LEARNABLE_DATA", ROOT.parent / "shared" / "data")) / "poetry"
 HALF = 0.5
+POEMS = 1_000_000
 
 
 def human_verse(data: Path) -> dict[str, Any]:
@@ -80,11 +83,28 @@ def _crossed(one: str, other: str) -> str:
     return " ".join([*front[: len(front) // 2], *back[len(back) // 2 :]])
 
 
+def memory(data: Path) -> dict[str, Any]:
+    """Return the megabytes held after a tenth of a million couplets of random dictionary words, and after all of them."""
+    words, chance = [word for word in lexicon().entries if word.isalpha()], random.Random(0)
+    held = {}
+    for number in range(1, POEMS + 1):
+        _judged("Couplet", "\n".join(" ".join(chance.choices(words, k=6)) for _ in range(2)))
+        if number in (POEMS // 10, POEMS // 2, POEMS):
+            held[f"MiB after {number:,} poems"] = _resident()
+    return held
+
+
+def _resident() -> float:
+    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+
+
 SECTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "human verse": human_verse,
     "tricks": tricks,
     "mutations": mutations,
     "judge": speed,
+    "memory": memory,
 }
 
 
