@@ -178,6 +178,7 @@ class Sandbox:
         """End the server and everything in it. The next use starts another."""
         if self._subset is not None:
             self._subset.close()
+            self._rung = None
         with self._lock:
             server, self._server = self._server, None
         if server is not None:

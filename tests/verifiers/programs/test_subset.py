@@ -74,6 +74,11 @@ def test_arguments_are_each_calls_own_and_sleep_takes_no_time(subset: Sandbox) -
     assert [answer.value for answer in outcome.answers] == [[1], [1]]
 
 
+def test_it_starts_again_after_it_was_closed(subset: Sandbox) -> None:
+    subset.close()
+    assert judge(subset, DOUBLE, CASES).passed
+
+
 def test_what_it_cannot_judge_is_no_zero(subset: Sandbox) -> None:
     with pytest.raises(SandboxError, match="rung D calls functions"):
         judge(subset, "print(input())", {"stdin": [["1", "1"]]})
