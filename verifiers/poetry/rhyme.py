@@ -44,7 +44,7 @@ _KINDS: dict[Bond, RhymeKind] = {
 }
 
 
-@lru_cache(maxsize=262_144)
+@lru_cache(maxsize=65_536)
 def rhyme_credit(first: str, second: str) -> float:
     """Return how well two words rhyme, in [0, 1].
 

@@ -58,7 +58,7 @@ _CONFUSED = tuple(
 _RANK = {found: rank for rank, found in enumerate(Bond)}
 
 
-@lru_cache(maxsize=262_144)
+@lru_cache(maxsize=65_536)
 def bond(first: str, second: str) -> Bond:
     """Return what joins the ends of two words; it does not depend on their order."""
     if not first or not second:

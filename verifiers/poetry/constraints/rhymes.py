@@ -21,7 +21,7 @@ CROSSED = 0.5  # what a full rhyme between two classes counts against a poem: mo
 LEAST_FOR_PASS = 0.5  # verse rhymes to the eye, and on syllables that only the metre stresses; slant is below
 
 
-@lru_cache(maxsize=262_144)
+@lru_cache(maxsize=65_536)
 def sound(first: str, second: str) -> Heard:
     """Return what is heard between two words.
 
