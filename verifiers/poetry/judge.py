@@ -16,9 +16,8 @@ LINES_WEIGHT = 1.0
 TOPIC_WEIGHT = 0.5
 MOST_EXACT = 10  # lines
 SHORT = 6  # lines, up to which more must be right
-HALF_RHYMED = (
-    0.5  # older verse rhymes to the eye and by sounds that have moved; that no line stands alone is asked besides
-)
+# Of the rhymes of longer forms: older verse rhymes to the eye, and by sounds that have moved; no line may stand alone besides.
+HALF_RHYMED = 0.5
 MOST_LENGTHS = 64  # of poems, whose plans are kept
 # A bare list of what a form looks for is no poem, however well it fits: what asks for more words multiplies.
 FACTORS = frozenset(["least_words", "least_content"])

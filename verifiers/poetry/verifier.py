@@ -29,7 +29,8 @@ class PoetryVerifier:
     or its parameters (`docs/forms.md`); `declaration` brings a form of one's own; `topic` asks that its words appear.
     Reward: the square of the weighted mean of the components that the form has, times the gate's validity, which is
     reported as `validity`. Passed: exact line count, validity of at least `MIN_VALIDITY`, every defining component at
-    its share or more, and no line that should rhyme without an answer, or rhymed with itself. The topic earns reward but decides nothing: it is not part of the form.
+    its share or more, an answer to every line that should rhyme, and no line said twice outside a refrain. The topic earns
+    reward but decides nothing: it is not part of the form.
     """
 
     name: str = "poetry"
