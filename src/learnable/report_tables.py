@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -65,10 +65,7 @@ def forms_table(report: Mapping[str, Any]) -> Table:
 
 def plan_table(plan: Mapping[str, Any]) -> Table:
     """Return the table of what a run would come to, a row a figure."""
-    title = f"policy {plan['policy']}, 90% intervals"
-    table = Table(title=title, title_justify="left", title_style="dim", box=SIMPLE_HEAD, show_edge=False)
-    for heading in ("", "expected", "low", "high"):
-        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
+    table = _titled(f"policy {plan['policy']}, 90% intervals", ("expected", "low", "high"))
     for name, label in PLANNED:
         if name in plan["figures"]:
             table.add_row(label, *_planned_cells(name, plan["figures"][name]))
@@ -104,13 +101,20 @@ def holdings_table(holdings: Mapping[str, Any]) -> Table:
 def held_out_table(held_out: Mapping[str, Any]) -> Table:
     """Return the table of held-out figures, with 95 % intervals over prompts."""
     title = f"{held_out['prompts']} held-out prompts x {held_out['group_size']} fresh completions, 95% intervals"
-    table = Table(title=title, title_justify="left", title_style="dim", box=SIMPLE_HEAD, show_edge=False)
-    for heading in ("", "before", "after", "change"):
-        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
+    table = _titled(title, ("before", "after", "change"))
     for name, key in MEASURES:
         measure = held_out[key]
         label = name.format(k=held_out["k"])
         table.add_row(label, *(_interval(measure[when], when == "change") for when in ("before", "after", "change")))
+    return table
+
+
+def _titled(title: str, headings: Sequence[str]) -> Table:
+    """Return an empty table of figures: a column of labels, then one for each heading."""
+    table = Table(title=title, title_justify="left", title_style="dim", box=SIMPLE_HEAD, show_edge=False)
+    table.add_column("", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
