@@ -42,7 +42,8 @@ class Prompt:
 
     `family` groups forms ("arithmetic", "poetry"); `form` is the finest named kind ("Addition", "Haiku").
     The form travels as data: no verifier guesses it from the text. `difficulty` is the source's own
-    scale, 1 (easiest) to 10, or None where it has none.
+    scale, 1 (easiest) to 10, or None where it has none. `columns` holds what else the source's row had, JSON-ready: it
+    is carried into the curated set and changes neither the question nor the judgement.
     """
 
     prompt: PromptText
@@ -53,6 +54,7 @@ class Prompt:
     difficulty: float | None = None
     source: str = "builtin"
     split: Split = "train"
+    columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
     prompt_id: str = field(init=False)
 
     def __post_init__(self) -> None:
