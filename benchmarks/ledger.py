@@ -23,13 +23,14 @@ import pyarrow as pa
 from learnable.data.ledger.ledger import Draw
 from learnable.data.ledger.partition import encode
 from learnable.data.ledger.upkeep import compact
-from learnable.data.records import Rollout, Sampling, Score
+from learnable.data.records import Prompt, Rollout, Sampling, Score
 from learnable.data.schemas import ROLLOUTS, SCORES
 from learnable.data.store import Store
 
 CHUNK = 1024
 DRAW = Draw("simulated", Sampling())
 VERSIONS = {"simulated": "1"}
+PROMPT = Prompt("simulated prompt", "simulated", {"rate": 1.0}, "simulated", "Simulated")
 CHILD = """
 import json, resource, sys, time
 from learnable.cli import find_app
@@ -89,7 +90,7 @@ def append_in_turns(empty: Path, large: Path, appends: int) -> dict[str, float]:
                 rows = chunk(turn)
                 started = time.perf_counter()
                 store.ledger.append_rollouts(DRAW, rows)
-                store.ledger.append_scores(DRAW, VERSIONS, [(row, "simulated", Score(1.0, True)) for row in rows])
+                store.ledger.append_scores(DRAW, VERSIONS, [(row, PROMPT, Score(1.0, True)) for row in rows])
                 taken[name].append(since(started))
     medians = {name: 1000 * median(times[1:]) for name, times in taken.items()}
     return {**medians, "ratio": medians["large"] / medians["empty"]}
@@ -153,7 +154,7 @@ def synthetic(number: int, random: np.random.Generator) -> tuple[pa.Table, pa.Ta
     tokens = random.integers(20, 200, CHUNK).astype(np.int32)
     texts = [random.bytes(40).hex() for _ in range(CHUNK)]
     columns = {
-        "rollout_id": ids, "completion_id": [one[-16:] for one in ids], "prompt_id": prompts, "policy_id": [DRAW.policy_id] * CHUNK,
+        "rollout_id": ids, "completion_id": [one[-16:] for one in ids], "question_id": prompts, "policy_id": [DRAW.policy_id] * CHUNK,
         "sampling_id": [DRAW.sampling.sampling_id] * CHUNK, "max_tokens": np.full(CHUNK, 256, np.int32),
         "rollout_index": (np.arange(CHUNK) % 16).astype(np.int32), "seed": random.integers(0, 2**31, CHUNK),
         "completion": texts, "finish_reason": ["stop"] * CHUNK, "num_tokens": tokens,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from learnable.data.schemas import OUR_COLUMNS
+
 PART_NOTES = {
     "train": "kept prompts",
     "test": "kept prompts held out from training",
@@ -75,12 +77,14 @@ def render_card(name: str, manifest: Mapping[str, Any]) -> str:
             "",
             "## Columns",
             "",
-            _table(
-                ("column", "type", "what"), ((c, t, COLUMN_NOTES.get(c, "")) for c, t in manifest["schema"].items())
-            ),
+            _table(("column", "type", "what"), ((c, t, _note(c)) for c, t in manifest["schema"].items())),
             "",
         ]
     )
+
+
+def _note(column: str) -> str:
+    return COLUMN_NOTES.get(column, "") if column in OUR_COLUMNS else "carried from the prompts' own table"
 
 
 def _header(parts: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """The records that travel through the pipeline.
 
 Glossary. A *prompt* is one thing to ask, with the verifier that judges it and what that verifier needs
-(`spec`). A *completion* is the text a policy answered. A *rollout* is one sampled completion with its
+(`spec`). Its *question* is what the policy sees of it. A *completion* is the text a policy answered. A *rollout* is one sampled completion with its
 tokens, finish reason and seed. A *group* is every rollout of one prompt by one policy under one sampling.
 A *score* is what a verifier says of a completion. A *verdict* says whether that score is honest:
 
@@ -23,6 +23,7 @@ Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
 FinishReason = Literal["stop", "length"]
 Split = Literal["train", "test"]
 Spec = Mapping[str, Any]
+SIMULATED = "simulated"  # the verifier of prompts that no model answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ class Prompt:
     The form travels as data: no verifier guesses it from the text. `difficulty` is the source's own
     scale, 1 (easiest) to 10, or None where it has none. `columns` holds what else the source's row had, JSON-ready: it
     is carried into the curated set and changes neither the question nor the judgement.
+
+    `question_id` is the content id of what the policy sees: the text or the messages. Prompts that differ in verifier
+    or spec alone share it, and so their rollouts. A simulated policy sees the spec too.
     """
 
     prompt: PromptText
@@ -56,9 +60,12 @@ class Prompt:
     split: Split = "train"
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
     prompt_id: str = field(init=False)
+    question_id: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prompt_id", content_id(message_list(self.prompt), self.verifier, self.spec))
+        seen = message_list(self.prompt)
+        object.__setattr__(self, "prompt_id", content_id(seen, self.verifier, self.spec))
+        object.__setattr__(self, "question_id", self.prompt_id if self.verifier == SIMULATED else content_id(seen))
 
     @property
     def spec_json(self) -> str:
@@ -92,9 +99,12 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One completion of one prompt, cut at `max_tokens`. `seed` is None where the engine could not take one."""
+    """One completion of one question, cut at `max_tokens`. `seed` is None where the engine could not take one.
 
-    prompt_id: str
+    `stored_id` is its key in the ledger that it was read from, if it was: earlier versions keyed rollouts otherwise.
+    """
+
+    question_id: str
     policy_id: str
     sampling_id: str
     max_tokens: int
@@ -105,13 +115,13 @@ class Rollout:
     seed: int | None = None
     cumulative_logprob: float | None = None
     round: int = 0
+    stored_id: str = ""
 
     @property
     def rollout_id(self) -> str:
         """Content id of the question and the draw, not of the answer: the key of the ledger."""
-        return content_id(
-            self.prompt_id, weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index
-        )
+        draw = (weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index)
+        return self.stored_id or content_id(self.question_id, *draw)
 
     @property
     def completion_id(self) -> str:

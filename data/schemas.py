@@ -10,7 +10,7 @@ CHAT_PROMPT = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string()
 ROLLOUTS = pa.schema(
     [
         ("rollout_id", pa.string()),
-        ("prompt_id", pa.string()),
+        ("question_id", pa.string()),
         ("policy_id", pa.string()),
         ("sampling_id", pa.string()),
         ("max_tokens", pa.int32()),
@@ -56,3 +56,15 @@ def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:
             ("split", pa.string()),
         ]
     )
+
+
+# Every column of ours that a row of a curated set may have. A user's column of such a name is carried under another one.
+OUR_COLUMNS = frozenset(
+    """
+    prompt prompt_id verifier spec family form difficulty source split completion
+    rollouts n_scored n_truncated n_verifier_error n_engine_error n mean std passes min_reward max_reward zeros ones tokens
+    pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std learnability learnability_expected
+    n_eff alpha beta p_zero p_one p_in_band p_spread p_keep ci_low ci_high std_low std_high usable_at_g
+    decision certified_by collides_with overlap triage evidence
+    """.split()
+)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt, Rollout, Score, message_list
-from learnable.data.schemas import CHAT_PROMPT, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
+from learnable.data.records import Message, Prompt, Rollout, Score, canonical_json, message_list
+from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
 
 def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
@@ -28,20 +30,62 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=prompts_schema(CHAT_PROMPT if any(chats) else TEXT_PROMPT))
 
 
+def carried_table(prompts: Sequence[Prompt]) -> pa.Table:
+    """Return one row a prompt: its id, and the other columns of the row that it was read from, under `carried_name`.
+
+    A column whose values have no common Arrow type is written as JSON.
+    """
+    names = dict.fromkeys(name for prompt in prompts for name in prompt.columns)
+    columns = {carried_name(name): _column([prompt.columns.get(name) for prompt in prompts]) for name in names}
+    return pa.table({"prompt_id": pa.array([prompt.prompt_id for prompt in prompts], pa.string()), **columns})
+
+
+def carried_name(column: str) -> str:
+    """Return the name under which a column of a user's row is carried: its own, or a prefixed one where that is ours.
+
+    >>> carried_name("level"), carried_name("mean")
+    ('level', 'source_mean')
+    """
+    return f"source_{column}" if column in OUR_COLUMNS else column
+
+
+def prompt_from_row(row: Mapping[str, Any], where: str) -> Prompt:
+    """Return a row of a curated set as a prompt.
+
+    Raises `LearnableError` when its id is not that of its content.
+    """
+    text = row["prompt"]
+    prompt = Prompt(
+        prompt=text if isinstance(text, str) else tuple(Message(turn["role"], turn["content"]) for turn in text),
+        verifier=row["verifier"],
+        spec=json.loads(row["spec"]),
+        family=row["family"],
+        form=row["form"],
+        difficulty=row["difficulty"],
+        source=row["source"],
+        split=row["split"],
+    )
+    if prompt.prompt_id != row["prompt_id"]:
+        raise LearnableError(
+            f"curated set {where!r}: prompt {row['prompt_id']} is not what its id says; curate the set again"
+        )
+    return prompt
+
+
 def rollouts_table(rollouts: Iterable[Rollout]) -> pa.Table:
     """Return one row a rollout, its key and its answer's among the columns."""
     rows = [asdict(r) | {"rollout_id": r.rollout_id, "completion_id": r.completion_id} for r in rollouts]
     return pa.Table.from_pylist(rows, schema=ROLLOUTS)
 
 
-def scores_table(rows: Iterable[tuple[Rollout, Score]], verifier: str, version: str) -> pa.Table:
-    """Return one row a score by one verifier."""
+def scores_table(rows: Iterable[tuple[Rollout, Prompt, Score]], verifier: str, version: str) -> pa.Table:
+    """Return one row a score by one verifier: of a rollout, as an answer to a prompt."""
     return pa.Table.from_pylist(
         [
             {
                 "rollout_id": rollout.rollout_id,
                 "completion_id": rollout.completion_id,
-                "prompt_id": rollout.prompt_id,
+                "prompt_id": prompt.prompt_id,
                 "verifier": verifier,
                 "verifier_version": version,
                 "reward": score.reward,
@@ -50,7 +94,7 @@ def scores_table(rows: Iterable[tuple[Rollout, Score]], verifier: str, version: 
                 "verdict": score.verdict,
                 "reason": score.reason,
             }
-            for rollout, score in rows
+            for rollout, prompt, score in rows
         ],
         schema=SCORES,
     )
@@ -67,6 +111,13 @@ def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _column(values: Sequence[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return pa.array([None if value is None else canonical_json(value) for value in values], pa.string())
 
 
 def _prompt_row(prompt: Prompt) -> dict[str, object]:

@@ -31,7 +31,7 @@ def triage(scores: pl.DataFrame, answers: pl.DataFrame, references: pl.DataFrame
     Args:
         scores: one row a rollout: `prompt_id`, `rollout_id`, `family`, `form`, `reward`, `passed`, `verdict`, `reason`,
             `components`. Of all prompts, solved ones too: they tell which answers are mere habits.
-        answers: `rollout_id` and `answer`, equal answers as equal text: null where a completion holds none. A
+        answers: `prompt_id`, `rollout_id` and `answer`, equal answers as equal text: null where a completion holds none. A
             rollout whose verifier reads no answers has no row.
         references: `prompt_id` and `reference`, the right answer as text, where known.
 
@@ -42,7 +42,11 @@ def triage(scores: pl.DataFrame, answers: pl.DataFrame, references: pl.DataFrame
     made = (
         scores.lazy()
         .filter(pl.col("verdict") != "engine_error")
-        .join(answers.lazy().with_columns(pl.lit(value=True).alias("readable")), on="rollout_id", how="left")
+        .join(
+            answers.lazy().with_columns(pl.lit(value=True).alias("readable")),
+            on=["prompt_id", "rollout_id"],
+            how="left",
+        )
         .with_columns(pl.col("readable", "passed").fill_null(value=False), pl.col("reason").fill_null(""))
     )
     known = references if references is not None else pl.DataFrame(schema=_REFERENCES)

@@ -43,13 +43,16 @@ class AdaptiveSampling:
         self.collection = collection
         self.settings = settings
         self._row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
+        self._rows_of: dict[str, list[int]] = {}  # by question
+        for row, prompt in enumerate(prompts):
+            self._rows_of.setdefault(prompt.question_id, []).append(row)
         self._have = np.zeros(schedule.rewards.shape, bool)
         self.held = held.height
         self._mark(held)
         self._tokens = np.zeros((2, len(prompts)))  # sum and count over the rollouts of each prompt
         self._seeds = redraw_seeds(redrawn)
         self._rollout = RollOut(collection, settings)
-        self._fit: set[int] = set()
+        self._fit: set[str] = set()  # questions
 
     def run(self, *, until_owed: bool = False) -> bool:
         """Follow the schedule to its end, or to the first rollout that the ledger lacks; return whether one was lacking.
@@ -91,12 +94,15 @@ class AdaptiveSampling:
         return self._plan_before(wave)
 
     def owed(self, wave: Wave) -> list[Owed]:
-        """Return the rollouts of a wave that the ledger lacks."""
-        owed: list[Owed] = []
+        """Return the rollouts of a wave that the ledger lacks, once for the prompts that share a question."""
+        missing: dict[str, tuple[Prompt, set[int]]] = {}
         for row, first, end in zip(wave.prompts.tolist(), wave.first.tolist(), wave.end.tolist(), strict=True):
-            missing = (np.flatnonzero(~self._have[row, first:end]) + first).tolist()
             prompt = self.prompts[row]
-            owed += find_runs(prompt, missing, self._seeds.get(prompt.prompt_id, {}))
+            _, indices = missing.setdefault(prompt.question_id, (prompt, set()))
+            indices.update((np.flatnonzero(~self._have[row, first:end]) + first).tolist())
+        owed: list[Owed] = []
+        for question_id, (prompt, indices) in missing.items():
+            owed += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
         return owed
 
     def generate(self, owed: Sequence[Owed]) -> None:
@@ -108,13 +114,13 @@ class AdaptiveSampling:
         engine = engine_for(self.settings)
         if not self._rollout.done:
             progress().stage("Rolling out")
-        new = [o for o in owed if self._row[o.prompt.prompt_id] not in self._fit]
+        new = [o for o in owed if o.prompt.question_id not in self._fit]
         fit, long = drop_long_prompts(new, engine)
-        self._fit.update(self._row[o.prompt.prompt_id] for o in fit)
-        dropped = {prompt.prompt_id for prompt in long}
-        refused = self._rollout.ask([o for o in owed if o.prompt.prompt_id not in dropped])
+        self._fit.update(o.prompt.question_id for o in fit)
+        dropped = {prompt.question_id for prompt in long}
+        refused = self._rollout.ask([o for o in owed if o.prompt.question_id not in dropped])
         self._note(self.collection.settle())
-        silent = [self._row[prompt_id] for prompt_id in sorted(dropped | refused)]
+        silent = [row for question_id in sorted(dropped | refused) for row in self._rows_of[question_id]]
         self.schedule.give_up(np.array(silent, dtype=np.int64))
 
     def take_up_held(self) -> None:

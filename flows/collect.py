@@ -9,7 +9,7 @@ from typing import Self
 
 import polars as pl
 
-from learnable.data.ledger.ledger import Draw
+from learnable.data.ledger.ledger import HELD, Draw
 from learnable.data.records import Prompt, Rollout, Score
 from learnable.data.store import Store
 from learnable.flows.chunks import ChunkWriter
@@ -17,6 +17,8 @@ from learnable.flows.error_watch import ErrorWatch
 from learnable.rollouts.protocol import Answer, Refusal
 from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
+
+Answered = tuple[Prompt, Rollout]  # what a verifier judges: a completion, as an answer to this prompt
 
 ORDER = ("prompt_id", "rollout_index", "rollout_id")
 BATCH_ROLLOUTS = 64  # scored at once: small, so that scoring ends soon after generation does
@@ -42,6 +44,9 @@ class Collection:
     def __init__(self, draw: Draw, prompts: Sequence[Prompt], store: Store, pool: ScoringPool) -> None:
         self.draw = draw
         self.prompts = {prompt.prompt_id: prompt for prompt in prompts}
+        self._asking: dict[str, list[Prompt]] = {}  # prompts by question: several may share one
+        for prompt in prompts:
+            self._asking.setdefault(prompt.question_id, []).append(prompt)
         self.ledger = store.ledger
         self.pool = pool
         self.versions = {p.verifier: find_verifier(p.verifier).version for p in prompts}
@@ -49,8 +54,8 @@ class Collection:
         self._settled: list[pl.DataFrame] = []
         self._frames: list[pl.DataFrame] = []
         self._watch = ErrorWatch()
-        self._unscored: list[Rollout] = []
-        self._scoring: deque[tuple[list[Rollout], Future[list[Score]]]] = deque()
+        self._unscored: list[Answered] = []
+        self._scoring: deque[tuple[list[Answered], Future[list[Score]]]] = deque()
 
     def __enter__(self) -> Self:
         return self
@@ -65,7 +70,7 @@ class Collection:
             self._note_refusal(answer)
             return 0
         self.writer.add(answer)
-        self._unscored.extend(answer)
+        self._unscored.extend((prompt, rollout) for rollout in answer for prompt in self._asking[rollout.question_id])
         self._submit_batches()
         self._gather(lambda: self._scoring[0][1].done())
         return len(answer)
@@ -73,12 +78,8 @@ class Collection:
     def score_held(self, held: pl.DataFrame) -> None:
         """Take rollouts that the ledger holds; those without a current score are scored."""
         scores = self.ledger.find_scores(self.draw, held, self.versions)
-        verifiers = {prompt_id: prompt.verifier for prompt_id, prompt in self.prompts.items()}
-        keyed = held.with_columns(
-            pl.col("prompt_id").replace_strict(verifiers, return_dtype=pl.String).alias("verifier")
-        )
-        columns = ["rollout_id", "verifier", "reward", "passed", "verdict", "reason", "components"]
-        joined = keyed.join(scores.select(columns), on=["rollout_id", "verifier"], how="left")
+        columns = ["prompt_id", "rollout_id", "reward", "passed", "verdict", "reason", "components"]
+        joined = held.join(scores.select(columns), on=["prompt_id", "rollout_id"], how="left")
         unscored = pl.col("verdict").is_null()
         self._frames.append(joined.filter(~unscored).select([pl.col(name).cast(kind) for name, kind in SCORED.items()]))
         if (owed := joined.filter(unscored)).height:
@@ -103,9 +104,13 @@ class Collection:
         return pl.concat(self._settled).sort(ORDER)
 
     def _score_texts(self, owed: pl.DataFrame) -> None:
-        for rows in self.ledger.read_completions(self.draw, owed):
-            for row in rows.drop("rollout_id", "completion_id").iter_rows(named=True):
-                self._unscored.append(Rollout(**row))
+        policy_id, sampling_id = self.draw.policy_id, self.draw.sampling.sampling_id
+        keys = owed.select(name for name in HELD if name != "completion_id").with_columns(owed["prompt_id"])
+        for texts in self.ledger.read_completions(self.draw, owed):
+            for row in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows(named=True):
+                prompt, stored_id = self.prompts[row.pop("prompt_id")], row.pop("rollout_id")
+                rollout = Rollout(**row, policy_id=policy_id, sampling_id=sampling_id, stored_id=stored_id)
+                self._unscored.append((prompt, rollout))
             self._submit_batches()
             self._gather(lambda: self._scoring[0][1].done())
 
@@ -114,7 +119,8 @@ class Collection:
         request = refusal.request
         score = Score.unscored(refusal.reason, "engine_error")
         indices = range(request.first_index, request.first_index + request.group_size)
-        rows = [(request.prompt.prompt_id, "", index, 0, score) for index in indices]
+        prompts = self._asking[request.prompt.question_id]
+        rows = [(prompt.prompt_id, "", index, 0, score) for prompt in prompts for index in indices]
         self._frames.append(_frame(rows))
         self._watch.add([score] * request.group_size)
 
@@ -122,25 +128,25 @@ class Collection:
         while len(self._unscored) >= BATCH_ROLLOUTS:
             self._submit(self._unscored[:BATCH_ROLLOUTS])
 
-    def _submit(self, rollouts: list[Rollout]) -> None:
-        if rollouts:
-            self._scoring.append((rollouts, self.pool.submit([self._job(rollout) for rollout in rollouts])))
-        self._unscored = self._unscored[len(rollouts) :]
-
-    def _job(self, rollout: Rollout) -> ScoreJob:
-        prompt = self.prompts[rollout.prompt_id]
-        return ScoreJob(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
+    def _submit(self, answered: list[Answered]) -> None:
+        if answered:
+            self._scoring.append((answered, self.pool.submit([_job(*pair) for pair in answered])))
+        self._unscored = self._unscored[len(answered) :]
 
     def _gather(self, ready: Callable[[], bool]) -> None:
         while self._scoring and ready():
-            rollouts, future = self._scoring.popleft()
+            answered, future = self._scoring.popleft()
             scores = future.result()
-            rows = list(zip(rollouts, scores, strict=True))
-            self.writer.add_scores([(r, self.prompts[r.prompt_id].verifier, score) for r, score in rows])
+            rows = [(prompt, rollout, score) for (prompt, rollout), score in zip(answered, scores, strict=True)]
+            self.writer.add_scores([(rollout, prompt, score) for prompt, rollout, score in rows])
             self._frames.append(
-                _frame([(r.prompt_id, r.rollout_id, r.rollout_index, r.num_tokens, score) for r, score in rows])
+                _frame([(p.prompt_id, r.rollout_id, r.rollout_index, r.num_tokens, score) for p, r, score in rows])
             )
             self._watch.add(scores)
+
+
+def _job(prompt: Prompt, rollout: Rollout) -> ScoreJob:
+    return ScoreJob(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
 
 
 def _frame(rows: Sequence[tuple[str, str, int, int, Score]]) -> pl.DataFrame:

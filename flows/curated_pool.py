@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
@@ -11,7 +10,9 @@ import polars as pl
 
 from learnable.data.curated import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.records import Message, Prompt, Sampling
+from learnable.data.records import Prompt, Sampling
+from learnable.data.schemas import OUR_COLUMNS
+from learnable.data.tables import prompt_from_row
 from learnable.filters.band import Band
 from learnable.filters.certificate import CERTIFICATE
 from learnable.filters.effort import Effort
@@ -51,10 +52,14 @@ class RefreshSettings:
 
 @dataclass(frozen=True, slots=True)
 class CuratedPool:
-    """A version, all its rows (one a prompt), the prompts they hold, and the settings of a run over them."""
+    """A version, all its rows (one a prompt), the prompts they hold, and the settings of a run over them.
+
+    `carried` has the users' columns of each prompt, which are in no other table.
+    """
 
     curated: CuratedSet
     rows: pl.DataFrame
+    carried: pl.DataFrame
     prompts: Mapping[str, Prompt]
     settings: CurateSettings
 
@@ -83,8 +88,10 @@ def open_pool(asked: RefreshSettings) -> CuratedPool:
             f"curated set {str(curated.path)!r} has no {', '.join(missing[:3])}: it was made before prompts were certified; "
             "curate it again with find-learnable"
         )
-    prompts = {row["prompt_id"]: _prompt(row, str(curated.path)) for row in rows.iter_rows(named=True)}
-    return CuratedPool(curated, rows, prompts, _settings(asked, curated))
+    theirs = [name for name in rows.columns if name not in OUR_COLUMNS]
+    carried, rows = rows.select("prompt_id", *theirs), rows.drop(theirs)
+    prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
+    return CuratedPool(curated, rows, carried, prompts, _settings(asked, curated))
 
 
 def _settings(asked: RefreshSettings, curated: CuratedSet) -> CurateSettings:
@@ -128,22 +135,3 @@ def _store_of(curated: CuratedSet) -> str:
     if folder.name != "curated":
         raise LearnableError(f"curated set {str(curated.path)!r} lies in no store: give --store")
     return str(folder.parent)
-
-
-def _prompt(row: Mapping[str, Any], where: str) -> Prompt:
-    text = row["prompt"]
-    prompt = Prompt(
-        prompt=text if isinstance(text, str) else tuple(Message(turn["role"], turn["content"]) for turn in text),
-        verifier=row["verifier"],
-        spec=json.loads(row["spec"]),
-        family=row["family"],
-        form=row["form"],
-        difficulty=row["difficulty"],
-        source=row["source"],
-        split=row["split"],
-    )
-    if prompt.prompt_id != row["prompt_id"]:
-        raise LearnableError(
-            f"curated set {where!r}: prompt {row['prompt_id']} is not what its id says; curate the set again"
-        )
-    return prompt

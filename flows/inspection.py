@@ -17,7 +17,7 @@ from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 
 FAMILIAR_PROMPTS = 512  # of each family whose answers are read beside the unsolved ones': they tell what is mere habit
-ANSWERS = {"rollout_id": pl.String, "answer": pl.String}
+ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
 REFERENCES = {"prompt_id": pl.String, "reference": pl.String}
 
 
@@ -57,10 +57,11 @@ def _answers(
         how="diagonal",
     )
     rollouts = scores.join(chosen.select("prompt_id"), on="prompt_id", how="semi").filter(pl.col("rollout_id") != "")
+    keys = rollouts.select("prompt_id", "rollout_id")
     rows = [
-        (row["rollout_id"], _read(readers, prompts[row["prompt_id"]], row["completion"]))
-        for table in run.store.ledger.read_completions(run.draw, rollouts)
-        for row in table.select("rollout_id", "prompt_id", "completion").iter_rows(named=True)
+        (prompt_id, rollout_id, _read(readers, prompts[prompt_id], completion))
+        for texts in run.store.ledger.read_completions(run.draw, rollouts)
+        for prompt_id, rollout_id, completion in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows()
     ]
     right = [(name, _reference(prompts[name])) for name in chosen["prompt_id"] if "answer" in prompts[name].spec]
     return pl.DataFrame(rows, ANSWERS, orient="row"), pl.DataFrame(right, REFERENCES, orient="row")

@@ -13,9 +13,9 @@ from learnable.rollouts.protocol import GroupRequest
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """Rollouts of one prompt that are to be generated: `count` from index `first`.
+    """Rollouts of one question that are to be generated: `count` from index `first`.
 
-    `redraw_seed` is the seed of the first where they ran out of tokens under a smaller cap and are drawn again: by
+    `prompt` is the first in the pool that asks it. `redraw_seed` is the seed of the first where they ran out of tokens under a smaller cap and are drawn again: by
     their own seeds, so that long completions are not replaced by chance draws that happen to be short.
     """
 
@@ -48,11 +48,11 @@ def find_runs(prompt: Prompt, missing: Sequence[int], seeds: Mapping[int, int]) 
 
 
 def redraw_seeds(redrawn: pl.DataFrame) -> dict[str, dict[int, int]]:
-    """Return each prompt's seeds by index, of the rollouts to be drawn again (those of `Ledger.find_rollouts`)."""
+    """Return each question's seeds by index, of the rollouts to be drawn again (those of `Ledger.find_rollouts`)."""
     seeds: dict[str, dict[int, int]] = {}
-    for prompt_id, index, seed in redrawn.select("prompt_id", "rollout_index", "seed").iter_rows():
+    for question_id, index, seed in redrawn.select("question_id", "rollout_index", "seed").iter_rows():
         if seed is not None:
-            seeds.setdefault(prompt_id, {})[index] = seed
+            seeds.setdefault(question_id, {})[index] = seed
     return seeds
 
 

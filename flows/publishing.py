@@ -57,7 +57,7 @@ def passed_completions(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> p
     """Return the best passed completion of each kept prompt that has one: `prompt_id`, `completion`."""
     chosen = scores.join(train.select("prompt_id"), on="prompt_id", how="semi")
     best = pick_demonstrations(chosen.lazy()).collect()
-    texts = [rows.select("rollout_id", "completion") for rows in run.store.ledger.read_completions(run.draw, best)]
+    texts = run.store.ledger.read_completions(run.draw, best)
     whole = pl.concat([pl.DataFrame(schema={"rollout_id": pl.String, "completion": pl.String}), *texts])
     found = best.select("prompt_id", "rollout_id").join(whole, on="rollout_id").drop("rollout_id")
     if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too

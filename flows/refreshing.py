@@ -111,7 +111,7 @@ def decide_all(run: Run, pool: CuratedPool, asked: Asked, drifts: Drifts) -> pl.
     never = pool.rows.filter(pl.col("decision").is_in(NEVER_SAMPLED)).drop(INSPECTED, strict=False)
     aside = never.with_columns(pl.col("decision").cast(pl.Enum(REASONS)))
     whole = pl.concat([choose(decided, run.settings.preset).collect(), aside], how="diagonal_relaxed")
-    return whole.sort("family", "form", "prompt_id")
+    return whole.join(pool.carried, on="prompt_id", how="left").sort("family", "form", "prompt_id")
 
 
 def _sampled(pool: CuratedPool) -> pl.DataFrame:

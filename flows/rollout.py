@@ -36,10 +36,10 @@ class RollOut:
     def ask(self, owed: Iterable[Owed]) -> set[str]:
         """Ask for everything that is owed in one call; an engine that fails is started anew, after growing pauses.
 
-        Returns the ids of the prompts that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times
+        Returns the ids of the questions that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times
         without an answer in between: what is still owed is not scored, and stays owed.
         """
-        self._owed = {(o.prompt.prompt_id, o.first): o for o in owed}
+        self._owed = {(o.prompt.question_id, o.first): o for o in owed}
         self._refused = set()
         self.total += sum(o.count for o in self._owed.values())
         while self._owed:
@@ -64,10 +64,10 @@ class RollOut:
         self.done += self.collection.take(answer)
         self.failures = 0
         if isinstance(answer, Refusal):
-            del self._owed[answer.request.prompt.prompt_id, answer.request.first_index]
-            self._refused.add(answer.request.prompt.prompt_id)
+            del self._owed[answer.request.prompt.question_id, answer.request.first_index]
+            self._refused.add(answer.request.prompt.question_id)
             return
-        del self._owed[answer[0].prompt_id, min(rollout.rollout_index for rollout in answer)]
+        del self._owed[answer[0].question_id, min(rollout.rollout_index for rollout in answer)]
         self.tokens += sum(rollout.num_tokens for rollout in answer)
         progress().rollouts(self.done, max(self.total, self.expected), self.tokens)
 

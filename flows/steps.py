@@ -16,7 +16,7 @@ from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.sources.files import file_prompts
 from learnable.data.sources.rows import Columns
 from learnable.data.sources.selection import PromptSet, select_prompts
-from learnable.data.tables import prompts_table
+from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.band import REASONS, decide, decide_certified, trim_to_precision
 from learnable.filters.certificate import certify
 from learnable.filters.choosing import choose
@@ -93,7 +93,7 @@ def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
         settings.effort,
         settings.group_size,
     )
-    held, redrawn = run.store.ledger.find_rollouts(run.draw, [prompt.prompt_id for prompt in pool])
+    held, redrawn = run.store.ledger.find_rollouts(run.draw, pool)
     held = held.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
     with (
         ScoringPool(settings.workers, time_limit=settings.verifier_timeout) as pool_of_judges,
@@ -105,16 +105,18 @@ def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
 
 
 def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.DataFrame:
-    """Reduce scores to groups, certify and decide each: the prompt columns, the statistics, the decision.
+    """Reduce scores to groups, certify and decide each: the prompt columns, the statistics, the decision, users' columns.
 
     Prompts that were not looked at, since the goal was reached before, are left out.
     """
     settings = run.settings
     stats = group_stats(collected.scores.lazy(), truncated=settings.truncated)
+    # One table for all of them, so that a column of text or of chats has one type even where none was dropped.
+    everybody = [*prompts.prompts, *prompts.dropped_prompts]
+    everyone = _frame(prompts_table(everybody))
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     groups = (
-        _frame(prompts_table(prompts.prompts))
-        .lazy()
+        everyone.lazy()
         .join(collected.groups.lazy().filter(pl.col("asked") > 0), on="prompt_id")
         .join(stats, on="prompt_id", how="left")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))
@@ -129,10 +131,11 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     if settings.effort.precision is not None:
         decided = trim_to_precision(decided, settings.effort.precision)
     chosen = choose(decided, settings.preset).drop(SCHEDULED)
-    dropped = _frame(prompts_table(prompts.dropped_prompts)).join(prompts.dropped, on="prompt_id")
+    dropped = everyone.join(prompts.dropped, on="prompt_id")
     return (
         pl.concat([chosen, dropped.lazy().cast({"decision": pl.Enum(REASONS)})], how="diagonal")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))
+        .join(_frame(carried_table(everybody)).lazy(), on="prompt_id", how="left")
         .sort("family", "form", "prompt_id")
         .collect()
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from learnable.data.records import Prompt, Rollout, Sampling, content_id
+from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, content_id
 
 
 class EngineError(Exception):
@@ -32,11 +32,35 @@ class GroupRequest:
     def base_seed(self) -> int:
         """Seed of the first rollout; the others count up from it.
 
-        Spaced by a hash of prompt and first index, so that neighbouring groups share no random numbers.
+        Spaced by a hash of question and first index, so that neighbouring groups share no random numbers.
         """
         if self.redraw_seed is not None:
             return self.redraw_seed
-        return int(content_id(self.seed, self.prompt.prompt_id, self.first_index)[:12], 16) % (2**31 - 2**16)
+        return int(content_id(self.seed, self.prompt.question_id, self.first_index)[:12], 16) % (2**31 - 2**16)
+
+    def rollout(
+        self,
+        child: int,
+        completion: str,
+        finish_reason: FinishReason,
+        num_tokens: int,
+        *,
+        policy_id: str,
+        sampling: Sampling,
+    ) -> Rollout:
+        """Return the rollout that answers this request as its `child`-th of `group_size`, counted from 0."""
+        return Rollout(
+            question_id=self.prompt.question_id,
+            policy_id=policy_id,
+            sampling_id=sampling.sampling_id,
+            max_tokens=sampling.max_tokens,
+            rollout_index=self.first_index + child,
+            completion=completion,
+            finish_reason=finish_reason,
+            num_tokens=num_tokens,
+            seed=self.base_seed + child,
+            round=self.round,
+        )
 
 
 @dataclass(frozen=True, slots=True)

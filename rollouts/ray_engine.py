@@ -12,7 +12,7 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
-from learnable.data.records import FinishReason, Prompt, Rollout, Sampling
+from learnable.data.records import FinishReason, Prompt, Sampling
 from learnable.rollouts.policy_tokens import PolicyTokens
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.ray_cluster import Cluster, Footprint
@@ -172,17 +172,8 @@ class RayEngine:
         if None in ends:
             return Refusal(request, "vLLM ended a completion with neither a stop token nor a full length")
         return [
-            Rollout(
-                prompt_id=request.prompt.prompt_id,
-                policy_id=self.policy_id,
-                sampling_id=sampling.sampling_id,
-                max_tokens=sampling.max_tokens,
-                rollout_index=request.first_index + row["child"],
-                completion=row["text"],
-                finish_reason=end,
-                num_tokens=row["num_tokens"],
-                seed=request.base_seed + row["child"],
-                round=request.round,
+            request.rollout(
+                row["child"], row["text"], end, row["num_tokens"], policy_id=self.policy_id, sampling=sampling
             )
             for row, end in zip(rows, ends, strict=True)
             if end

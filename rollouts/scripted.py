@@ -40,19 +40,14 @@ class ScriptedEngine:
         """Nothing to free."""
 
     def _rollout(self, request: GroupRequest, answers: Sequence[str], index: int, sampling: Sampling) -> Rollout:
-        seed = request.base_seed + index
-        completion = random.Random(seed).choice(answers)
+        completion = random.Random(request.base_seed + index).choice(answers)
         words = completion.split()
         cut = len(words) > sampling.max_tokens
-        return Rollout(
-            prompt_id=request.prompt.prompt_id,
+        return request.rollout(
+            index,
+            " ".join(words[: sampling.max_tokens]) if cut else completion,
+            "length" if cut else "stop",
+            min(len(words), sampling.max_tokens),
             policy_id=self.policy_id,
-            sampling_id=sampling.sampling_id,
-            max_tokens=sampling.max_tokens,
-            rollout_index=request.first_index + index,
-            completion=" ".join(words[: sampling.max_tokens]) if cut else completion,
-            finish_reason="length" if cut else "stop",
-            num_tokens=min(len(words), sampling.max_tokens),
-            seed=seed,
-            round=request.round,
+            sampling=sampling,
         )

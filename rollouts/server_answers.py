@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from learnable.data.records import FinishReason, Rollout, Sampling, message_list
+from learnable.data.records import FinishReason, Sampling, message_list
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.server_failures import ServerFailedError
 from learnable.rollouts.server_models import Served
@@ -72,17 +72,13 @@ def to_answer(request: GroupRequest, choices: Sequence[Choice], sampling: Sampli
     if odd := {choice.finish_reason for choice in choices} - set(FINISH_REASONS):
         return Refusal(request, f"the server ended a completion with {odd.pop()!r}")
     return [
-        Rollout(
-            prompt_id=request.prompt.prompt_id,
+        request.rollout(
+            index,
+            choice.text,
+            FINISH_REASONS[choice.finish_reason],
+            choice.num_tokens,
             policy_id=policy_id,
-            sampling_id=sampling.sampling_id,
-            max_tokens=sampling.max_tokens,
-            rollout_index=request.first_index + index,
-            completion=choice.text,
-            finish_reason=FINISH_REASONS[choice.finish_reason],
-            num_tokens=choice.num_tokens,
-            seed=request.base_seed + index,
-            round=request.round,
+            sampling=sampling,
         )
         for index, choice in enumerate(choices)
     ]

@@ -85,15 +85,15 @@ class SimulatedEngine:
         """Nothing to free."""
 
     def _group(self, request: GroupRequest, draw: Callable[[int], str], sampling: Sampling) -> list[Rollout]:
-        prompt_id, base_seed, sampling_id = request.prompt.prompt_id, request.base_seed, sampling.sampling_id
-        truncation = ~_key(prompt_id) & _MASK  # another stream than the outcome's
+        question_id, base_seed, sampling_id = request.prompt.question_id, request.base_seed, sampling.sampling_id
+        truncation = ~_key(question_id) & _MASK  # another stream than the outcome's
         share, most = self.options.truncated_share, sampling.max_tokens
         group = []
         for index in range(request.group_size):
             seed = base_seed + index
             cut = self.options.tokens > most or (share > 0 and uniform(truncation, seed) < share)
             rollout = Rollout(
-                prompt_id=prompt_id,
+                question_id=question_id,
                 policy_id=self.policy_id,
                 sampling_id=sampling_id,
                 max_tokens=most,
@@ -110,7 +110,7 @@ class SimulatedEngine:
     def _fail_at_times(self, request: GroupRequest) -> None:
         if not self.options.failures:
             return
-        name = f"{request.prompt.prompt_id}:{request.base_seed}"
+        name = f"{request.prompt.question_id}:{request.base_seed}"
         attempt = self._failed[name]
         if random.Random(f"{name}:{attempt}").random() < self.options.failures:
             self._failed[name] += 1
@@ -133,7 +133,7 @@ def uniform(key: int, seed: int) -> float:
 def _outcomes(prompt: Prompt) -> Callable[[int], str]:
     """Return what draws one completion of `prompt` from a rollout's seed."""
     rate, spread = _population(prompt)
-    key = _key(prompt.prompt_id)
+    key = _key(prompt.question_id)
     if spread is None:
         return lambda seed: "pass" if uniform(key, seed) < rate else "fail"
     alpha, beta = beta_shapes(rate, spread)
@@ -152,9 +152,9 @@ def _population(prompt: Prompt) -> tuple[float, float | None]:
     return prompt.spec["rate"], prompt.spec.get("spread")
 
 
-def _key(prompt_id: str) -> int:
-    # Of the prompt, because the seeds of a million groups overlap.
-    return int(prompt_id[:16], 16)
+def _key(question_id: str) -> int:
+    # Of the question, because the seeds of a million groups overlap.
+    return int(question_id[:16], 16)
 
 
 def _check_option(name: str, value: Any, kind: Any, low: int, high: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
-from learnable.data.records import FinishReason, Prompt, Rollout, Sampling
+from learnable.data.records import FinishReason, Prompt, Sampling
 from learnable.rollouts.policy_tokens import encode_prompt
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 
@@ -114,17 +114,13 @@ class VLLMEngine:
         if odd := {child.finish_reason for child in children} - set(FINISH_REASONS):
             return Refusal(request, f"vLLM ended a completion with {odd.pop()!r}")
         return [
-            Rollout(
-                prompt_id=request.prompt.prompt_id,
+            request.rollout(
+                child.index,
+                child.text,
+                FINISH_REASONS[child.finish_reason],
+                len(child.token_ids),
                 policy_id=self.policy_id,
-                sampling_id=sampling.sampling_id,
-                max_tokens=sampling.max_tokens,
-                rollout_index=request.first_index + child.index,
-                completion=child.text,
-                finish_reason=FINISH_REASONS[child.finish_reason],
-                num_tokens=len(child.token_ids),
-                seed=request.base_seed + child.index,
-                round=request.round,
+                sampling=sampling,
             )
             for child in children
         ]

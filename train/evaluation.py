@@ -21,7 +21,8 @@ from typing import Any
 from learnable.data.curated import open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.places import write_whole
-from learnable.data.records import Message, Prompt, Rollout, Sampling, Score
+from learnable.data.records import Prompt, Rollout, Sampling, Score
+from learnable.data.tables import prompt_from_row
 from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
 from learnable.train.child import OnEvent, serve
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
@@ -134,20 +135,7 @@ def held_out_prompts(settings: EvaluationSettings) -> list[Prompt]:
     """Read the test shard in the order of prompt ids, which is unrelated to what the prompts are."""
     table = open_curated(settings.curated).read("test", settings.families)
     rows = sorted(table.to_pylist(), key=lambda row: str(row.get("prompt_id")))
-    return [prompt_from_row(row) for row in rows[: settings.limit]]
-
-
-def prompt_from_row(row: dict[str, Any]) -> Prompt:
-    """Return a curated row as a prompt."""
-    text = row["prompt"]
-    return Prompt(
-        prompt=text if isinstance(text, str) else tuple(Message(turn["role"], turn["content"]) for turn in text),
-        verifier=row["verifier"],
-        spec=json.loads(row["spec"]),
-        family=row.get("family") or row["verifier"],
-        form=row.get("form") or row["verifier"],
-        split="test",
-    )
+    return [prompt_from_row(row, settings.curated) for row in rows[: settings.limit]]
 
 
 def read_evaluation(path: Path) -> Evaluation:
@@ -182,14 +170,17 @@ class _Meter:
 def _scored(
     engine: Engine, pool: ScoringPool, requests: Sequence[GroupRequest], sampling: Sampling, meter: _Meter
 ) -> dict[str, list[Score]]:
-    """Return the scores of each request's group by prompt id."""
-    prompts = {request.prompt.prompt_id: request.prompt for request in requests}
+    """Return the scores of each request's group by prompt id. A question that several prompts share is asked once."""
+    prompts: dict[str, list[Prompt]] = {}
+    for request in requests:
+        prompts.setdefault(request.prompt.question_id, []).append(request.prompt)
     waiting = {}
-    for group in engine.generate(requests, sampling):
+    once = {request.prompt.question_id: request for request in requests}
+    for group in engine.generate(once.values(), sampling):
         if isinstance(group, Refusal):
             raise LearnableError(f"the engine refuses held-out prompt {group.request.prompt.prompt_id}: {group.reason}")
-        prompt = prompts[group[0].prompt_id]
-        waiting[prompt.prompt_id] = pool.submit([_job(prompt, rollout) for rollout in group])
+        for prompt in prompts[group[0].question_id]:
+            waiting[prompt.prompt_id] = pool.submit([_job(prompt, rollout) for rollout in group])
         meter.add(group)
     return {prompt_id: scores.result() for prompt_id, scores in waiting.items()}
 

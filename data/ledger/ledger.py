@@ -3,13 +3,14 @@
 <root>/rollouts/<weights>/<sampling>/*.parquet
 <root>/scores/<weights>/<sampling>/<verifier>@<version>/*.parquet
 
-A rollout's key is its prompt, the policy's weights, the sampling, the cap on tokens and its index; a score's is the
-rollout with its text, the verifier and its version, the spec being part of the prompt. Rows are only ever added.
+A rollout's key is its question (what the policy saw), the policy's weights, the sampling, the cap on tokens and its
+index: the verifier and the spec are no part of it, so a mended label or another judge costs no rollout. A score's key is
+the prompt, which has both, the rollout with its text, the verifier and its version. Rows are only ever added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
@@ -19,20 +20,22 @@ import pyarrow as pa
 from upath import UPath
 
 from learnable.data.errors import LearnableError
+from learnable.data.ledger.earlier import EarlierPrompts
 from learnable.data.ledger.outbox import Outbox
 from learnable.data.ledger.partition import DamagedFileError, Partition
 from learnable.data.ledger.quarantine import quarantine
 from learnable.data.progress import progress
-from learnable.data.records import Rollout, Sampling, Score, weights_id
+from learnable.data.records import Prompt, Rollout, Sampling, Score, weights_id
 from learnable.data.schemas import ROLLOUTS, SCORES
 from learnable.data.tables import rollouts_table, scores_table
 
 T = TypeVar("T")
+ALL_COLUMNS = pa.unify_schemas([ROLLOUTS, SCORES])
 HONEST = ("scored", "truncated")
 HELD = (
     "rollout_id",
     "completion_id",
-    "prompt_id",
+    "question_id",
     "rollout_index",
     "max_tokens",
     "seed",
@@ -54,7 +57,7 @@ class Draw:
         return f"{quote(weights_id(self.policy_id), safe='')}/{self.sampling.sampling_id}"
 
 
-ScoreRow = tuple[Rollout, str, Score]  # with the verifier's name
+ScoreRow = tuple[Rollout, Prompt, Score]
 
 
 class Ledger:
@@ -64,6 +67,7 @@ class Ledger:
         self.root = root
         self._outbox = Outbox(root)
         self._partitions: dict[str, Partition] = {}
+        self._earlier = EarlierPrompts(root)
         self._still_held: Callable[[], None] = _not_held
 
     def append_rollouts(self, draw: Draw, rollouts: Sequence[Rollout]) -> None:
@@ -75,14 +79,19 @@ class Ledger:
         for verifier, rows in _by_verifier(scores).items():
             self._append(_scores_folder(draw, verifier, versions), scores_table(rows, verifier, versions[verifier]))
 
-    def find_rollouts(self, draw: Draw, prompt_ids: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def find_rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return what is held for these prompts, without the texts: rollouts that stand, and those to be drawn again.
 
-        Both have the columns `HELD` and at most one row a prompt and index, the one written first. A rollout
-        stands under the cap on tokens that is asked for if it would be the same under it: it ended by itself within the
-        cap, or was cut at that very cap. Of an index without one, the first rollout is to be drawn again, by its seed.
+        Both have the columns `HELD` and `prompt_id`, and at most one row a prompt and index, the one written first:
+        prompts that share a question have a row each. A rollout stands under the cap on tokens that is asked for if it
+        would be the same under it: it ended by itself within the cap, or was cut at that very cap. Of an index without
+        one, the first rollout is to be drawn again, by its seed.
         """
-        rows = self._select(f"rollouts/{draw.folder}", prompt_ids, HELD, ROLLOUTS)
+        names = [(prompt.question_id, prompt.prompt_id) for prompt in prompts]
+        pairs = pl.DataFrame(names, {"question_id": pl.String, "prompt_id": pl.String}, orient="row")
+        rows = self._rollouts(draw, prompts).join(pairs, on="question_id", maintain_order="left")
+        of_another = pl.col("written_as").is_not_null() & (pl.col("written_as") != pl.col("prompt_id"))
+        rows = rows.sort(of_another, maintain_order=True).drop("written_as")  # its own first, as earlier versions did
         cap = draw.sampling.max_tokens
         ended, cut = pl.col("finish_reason") == "stop", pl.col("finish_reason") == "length"
         stands = (ended & (pl.col("num_tokens") <= cap)) | (cut & (pl.col("max_tokens") == cap))
@@ -92,28 +101,28 @@ class Ledger:
         return held, others.join(held, on=key, how="anti", maintain_order="left")
 
     def read_completions(self, draw: Draw, held: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Yield the whole rows of rollouts that `find_rollouts` found, a file at a time."""
+        """Yield the rows of rollouts that `find_rollouts` found: `rollout_id`, `completion`. A file at a time, each once."""
         wanted = held.select("rollout_id").unique()
-        ids = pa.array(held["prompt_id"].unique().to_list(), pa.string())
-        for table in self._partition(f"rollouts/{draw.folder}").select(ids, ROLLOUTS.names):
-            rows = _frame(table).join(wanted, on="rollout_id", how="semi", maintain_order="left")
+        ids = {"rollout_id": pa.array(wanted["rollout_id"].to_list(), pa.string())}
+        for table in self._partition(f"rollouts/{draw.folder}").select(ids, ("rollout_id", "completion")):
+            rows = _frame(table).unique("rollout_id", keep="first", maintain_order=True)
+            rows = rows.join(wanted, on="rollout_id", how="semi", maintain_order="left")
             wanted = wanted.join(rows, on="rollout_id", how="anti")  # each once, the one written first
             yield rows
 
     def find_scores(self, draw: Draw, held: pl.DataFrame, versions: Mapping[str, str]) -> pl.DataFrame:
-        """Return the honest scores of rollouts by these verifier versions: one row a rollout and verifier.
+        """Return the honest scores of rollouts by these verifier versions: one row a prompt and rollout.
 
         Verifier errors are left out: a verifier that failed is asked again.
         """
-        ids = held["prompt_id"].unique().to_list()
-        found = [
-            self._select(_scores_folder(draw, verifier, versions), ids, SCORES.names, SCORES) for verifier in versions
-        ]
+        ids = {"prompt_id": held["prompt_id"].unique().to_list()}
+        folders = [_scores_folder(draw, verifier, versions) for verifier in versions]
+        found = [_frame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
         return (
-            pl.concat(found or [_frame(SCORES.empty_table())])
+            pl.concat([_frame(SCORES.empty_table()), *found])
             .filter(pl.col("verdict").is_in(HONEST))
-            .join(held, on=["rollout_id", "completion_id"], how="semi", maintain_order="left")
-            .unique(["rollout_id", "verifier"], keep="first", maintain_order=True)
+            .join(held, on=["prompt_id", "rollout_id", "completion_id"], how="semi", maintain_order="left")
+            .unique(["prompt_id", "rollout_id"], keep="first", maintain_order=True)
         )
 
     def partitions(self, table: str) -> list[Partition]:
@@ -144,13 +153,25 @@ class Ledger:
         if table.num_rows:
             self._outbox.append(self._partition(folder), table, self._still_held)
 
-    def _select(
-        self, folder: str, prompt_ids: Sequence[str], columns: Sequence[str], schema: pa.Schema
-    ) -> pl.DataFrame:
-        ids = pa.array(sorted(set(prompt_ids)), pa.string())
+    def _rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> pl.DataFrame:
+        """Return the rollouts of these prompts' questions, those that earlier versions wrote under prompt ids among them."""
+        folder = f"rollouts/{draw.folder}"
+        questions = {prompt.question_id for prompt in prompts}
+        named = {prompt.prompt_id: prompt.question_id for prompt in prompts}
+        if self._undamaged(lambda: self._partition(folder).has_column("prompt_id")):
+            named = self._earlier.find(questions) | named
+        rows = _frame(self._select(folder, {"question_id": questions, "prompt_id": named}, (*HELD, "prompt_id")))
+        question = pl.col("prompt_id").replace_strict(named, default=None, return_dtype=pl.String)
+        return rows.with_columns(question_id=pl.coalesce("question_id", question)).rename({"prompt_id": "written_as"})
+
+    def _select(self, folder: str, wanted: Mapping[str, Collection[str]], columns: Sequence[str]) -> pa.Table:
+        """Return the rows with a wanted value in one of the columns; nulls stand for columns that a file lacks."""
+        ids = {name: pa.array(sorted(set(values)), pa.string()) for name, values in wanted.items()}
         partition = self._partition(folder)
-        empty = schema.empty_table().select(list(columns))
-        return self._undamaged(lambda: _frame(pa.concat_tables([empty, *partition.select(ids, columns)])))
+        empty = ALL_COLUMNS.empty_table().select(list(columns))
+        return self._undamaged(
+            lambda: pa.concat_tables([empty, *partition.select(ids, columns)], promote_options="default")
+        )
 
     def _undamaged(self, read: Callable[[], T]) -> T:
         """Read; set a damaged file aside, say so, and read again: what it held is owed."""
@@ -179,10 +200,10 @@ def _scores_folder(draw: Draw, verifier: str, versions: Mapping[str, str]) -> st
     return f"scores/{draw.folder}/{quote(verifier, safe='')}@{quote(versions[verifier], safe='')}"
 
 
-def _by_verifier(scores: Iterable[ScoreRow]) -> dict[str, list[tuple[Rollout, Score]]]:
-    grouped: dict[str, list[tuple[Rollout, Score]]] = {}
-    for rollout, verifier, score in scores:
-        grouped.setdefault(verifier, []).append((rollout, score))
+def _by_verifier(scores: Iterable[ScoreRow]) -> dict[str, list[ScoreRow]]:
+    grouped: dict[str, list[ScoreRow]] = {}
+    for row in scores:
+        grouped.setdefault(row[1].verifier, []).append(row)
     return grouped
 
 

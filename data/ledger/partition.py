@@ -12,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeVar
 
 import pyarrow as pa
@@ -26,8 +27,10 @@ from learnable.data.places import put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
+Wanted = Mapping[str, pa.Array]  # by column, the values that are looked for
 
 READERS = 2
+GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 
 
@@ -56,7 +59,7 @@ class Chunk:
             data = self.path.read_bytes()
         if (found := _digest(data)) != self.digest:
             raise DamagedFileError(self, f"its SHA-256 begins with {found}, not {self.digest} ({len(data):,} bytes)")
-        return pq.ParquetFile(pa.BufferReader(data), read_dictionary=["prompt_id"])
+        return _open(data)
 
     def covers(self, other: Chunk) -> bool:
         """Whether this file holds what the other one does, and more."""
@@ -98,13 +101,22 @@ class Partition:
         name, data = encode(table, first, last)
         put(self.folder / name, data)
 
-    def select(self, prompt_ids: pa.Array, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Yield, file by file and oldest first, the rows of these prompts. Memory holds a few files at a time.
+    def select(self, wanted: Wanted, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield, file by file and oldest first, the rows that have a wanted value in one of the columns of `wanted`.
+
+        Memory holds a few files at a time. Columns that a file lacks, since it was written by an earlier version, are
+        absent from its table. Raises `DamagedFileError`.
+        """
+        tables = read_in_order(self.chunks(), lambda chunk: _select(chunk, wanted, columns))
+        yield from (table for table in tables if table.num_rows)
+
+    def has_column(self, name: str) -> bool:
+        """Whether any file has this column. Reads the first and the last file: earlier versions wrote the oldest ones.
 
         Raises `DamagedFileError`.
         """
-        tables = read_in_order(self.chunks(), lambda chunk: _select(chunk, prompt_ids, columns))
-        yield from (table for table in tables if table.num_rows)
+        chunks = self.chunks()
+        return any(name in chunk.read().schema_arrow.names for chunk in {*chunks[:1], *chunks[-1:]})
 
     def _first_free(self, listed: Iterable[Chunk]) -> int:
         return max((chunk.last + 1 for chunk in listed), default=0)
@@ -144,25 +156,38 @@ def whole_table(chunk: Chunk) -> pa.Table:
     return _plain(chunk.read().read())
 
 
-def _select(chunk: Chunk, prompt_ids: pa.Array, columns: Sequence[str]) -> pa.Table:
+def _open(data: bytes) -> pq.ParquetFile:
+    names = pq.read_schema(pa.BufferReader(data)).names
+    return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in GROUP_KEYS if name in names])
+
+
+def _select(chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
     pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
     file = chunk.read()
-    wanted = _mask(file.read(columns=["prompt_id"]).column(0), prompt_ids)
-    if not pc.any(wanted).as_py():
+    names = file.schema_arrow.names
+    keys = file.read(columns=[name for name in wanted if name in names])
+    masks = [_mask(keys[name], wanted[name]) for name in keys.column_names]
+    matching = reduce(pc.or_, masks) if masks else pa.chunked_array([], pa.bool_())
+    if not pc.any(matching).as_py():
         return file.schema_arrow.empty_table()
-    return _plain(file.read(columns=list(columns)).select(columns).filter(wanted))
+    present = [name for name in columns if name in names]
+    return _plain(file.read(columns=present).select(present).filter(matching))
 
 
-def _mask(prompt_id: pa.ChunkedArray, wanted: pa.Array) -> pa.ChunkedArray:
-    """Look each distinct prompt up once: a group's rows share theirs."""
-    parts = [pc.take(pc.is_in(part.dictionary, value_set=wanted), part.indices) for part in prompt_id.chunks]
-    return pa.chunked_array(parts, pa.bool_())
+def _mask(key: pa.ChunkedArray, wanted: pa.Array) -> pa.ChunkedArray:
+    """Look each distinct question or prompt up once: a group's rows share theirs."""
+    if not pa.types.is_dictionary(key.type):
+        return pc.is_in(key, value_set=wanted)
+    parts = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
+    return pc.fill_null(pa.chunked_array(parts, pa.bool_()), False)  # a merged file may lack a key here and there
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Return the table with its dictionary column as text."""
-    index = table.schema.get_field_index("prompt_id")
-    return table if index < 0 else table.set_column(index, "prompt_id", table["prompt_id"].cast(pa.string()))
+    """Return the table with its dictionary columns as text."""
+    for index, column in enumerate(table.schema):
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(index, column.name, table[column.name].cast(pa.string()))
+    return table
 
 
 def _split(chunks: Collection[Chunk]) -> tuple[list[Chunk], list[Chunk]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from learnable.data.ledger.ledger import Ledger
-from learnable.data.ledger.partition import Chunk, DamagedFileError, Partition, read_in_order, whole_table
+from learnable.data.ledger.partition import GROUP_KEYS, Chunk, DamagedFileError, Partition, read_in_order, whole_table
 from learnable.data.ledger.quarantine import quarantine
 from learnable.data.places import remove, sweep
 
@@ -81,7 +81,7 @@ def compact(ledger: Ledger) -> tuple[int, int]:
     for partition in [*ledger.partitions("rollouts"), *ledger.partitions("scores")]:
         before += len(partition.chunks()) + len(partition.replaced())
         for run in _runs(partition.chunks()):
-            table = pa.concat_tables(read_in_order(run, whole_table))
+            table = pa.concat_tables(read_in_order(run, whole_table), promote_options="default")
             partition.write(table, run[0].first, run[-1].last)
         for chunk in partition.replaced():
             remove(chunk.path)
@@ -111,13 +111,19 @@ def _chunks(ledger: Ledger) -> Iterator[Chunk]:
             yield from partition.chunks()
 
 
+def _read_keys(chunk: Chunk) -> pa.Table:
+    file = chunk.read()
+    columns = [name for name in (*GROUP_KEYS, "num_tokens", "policy_id") if name in file.schema_arrow.names]
+    return file.read(columns=columns)
+
+
 def _part(partition: Partition) -> dict[str, Any]:
-    columns = ["prompt_id", "num_tokens", "policy_id"]
     prompts: set[str] = set()
     policies: set[str] = set()
     rollouts = tokens = 0
-    for table in read_in_order(partition.chunks(), lambda chunk: chunk.read().read(columns=columns)):
-        prompts.update(pc.unique(table["prompt_id"]).to_pylist())
+    for table in read_in_order(partition.chunks(), _read_keys):
+        for name in (name for name in GROUP_KEYS if name in table.column_names):
+            prompts.update(value for value in pc.unique(table[name]).to_pylist() if value is not None)
         rollouts += table.num_rows
         tokens += pc.sum(table["num_tokens"]).as_py() or 0
         policies.update(pc.unique(table["policy_id"]).to_pylist())

@@ -21,6 +21,7 @@ SCHEMA = {
     "reason": pl.String,
     "components": pl.List(pl.Struct({"key": pl.String, "value": pl.Float64})),
 }
+ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
 Parts = dict[str, float] | None
 
 
@@ -29,7 +30,7 @@ class Pool:
     """Scores and answers under construction."""
 
     rows: list[tuple[object, ...]] = field(default_factory=list)
-    answers: list[tuple[str, str | None]] = field(default_factory=list)
+    answers: list[tuple[str, str, str | None]] = field(default_factory=list)
 
     def add(
         self, prompt: str, reward: float | None, verdict: str = "scored", reason: str = "", parts: Parts = None,
@@ -42,11 +43,11 @@ class Pool:
         return rollout
 
     def answer(self, prompt: str, given: str | None, right: str, form: str = "F") -> None:
-        self.answers.append((self.add(prompt, float(given == right), form=form), given))
+        self.answers.append((prompt, self.add(prompt, float(given == right), form=form), given))
 
     def triage(self, references: dict[str, str] | None = None) -> dict[str, tuple[str, str]]:
         scores = pl.DataFrame(self.rows, schema=SCHEMA, orient="row")
-        answers = pl.DataFrame(self.answers, schema={"rollout_id": pl.String, "answer": pl.String}, orient="row")
+        answers = pl.DataFrame(self.answers, schema=ANSWERS, orient="row")
         known = None
         if references is not None:
             known = pl.DataFrame({"prompt_id": list(references), "reference": list(references.values())})
@@ -87,7 +88,7 @@ def test_each_cause_is_named_with_its_evidence() -> None:
         pool.add("close", 0.5 + 0.05 * i, passed=False)
         pool.add("parts", 0.1, parts={"tests": 0.9 - 0.01 * i, "compiles": 1.0})
         pool.add("half", 0.5, parts={"tests": 0.0, "compiles": 1.0})
-        pool.answers.append((pool.add("mute", 0.0), None if i < 5 else str(i)))
+        pool.answers.append(("mute", pool.add("mute", 0.0), None if i < 5 else str(i)))
         pool.add("not read", 0.0)
     assert pool.triage() == {
         "broken": ("verifier_error", "the verifier failed on 5 of 8 completions: out of ink"),
@@ -106,7 +107,7 @@ def test_half_is_not_most() -> None:
     for i in range(8):
         pool.add("broken", *((None, "verifier_error") if i < 4 else (0.0, "scored")))
         pool.add("cut", 0.0, "truncated" if i < 4 else "scored")
-        pool.answers.append((pool.add("mute", 0.0), None if i < 4 else str(i)))
+        pool.answers.append(("mute", pool.add("mute", 0.0), None if i < 4 else str(i)))
     assert {cause for cause, _ in pool.triage().values()} == {"plain_hard"}
 
 
@@ -114,7 +115,7 @@ def test_a_fault_of_ours_comes_before_what_it_may_cause() -> None:
     pool = Pool()
     for i in range(8):
         pool.add("both", *((None, "verifier_error") if i < 5 else (0.0, "truncated")))
-        pool.answers.append((pool.add("cut and mute", 0.0, "truncated"), None))
+        pool.answers.append(("cut and mute", pool.add("cut and mute", 0.0, "truncated"), None))
     causes = {prompt: cause for prompt, (cause, _) in pool.triage().items()}
     assert causes == {"both": "verifier_error", "cut and mute": "truncated"}
 

@@ -45,7 +45,7 @@ class RatedEngine:
         prompt = request.prompt
         luck = random.Random(f"{self.policy_id}:{prompt.prompt_id}:{index}").random()
         return Rollout(
-            prompt_id=prompt.prompt_id,
+            question_id=prompt.question_id,
             policy_id=self.policy_id,
             sampling_id=sampling.sampling_id,
             max_tokens=sampling.max_tokens,

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from learnable.data.ledger.ledger import Draw
-from learnable.data.records import FinishReason, Rollout, Sampling
+from learnable.data.ledger.ledger import Draw, ScoreRow
+from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, Score
 
 DRAW = Draw("org/policy@abc", Sampling(max_tokens=64))
-_ROLLOUT = Rollout("p0", DRAW.policy_id, DRAW.sampling.sampling_id, 64, 0, "", "stop", 2, seed=100)
 
 
-def rollout(index: int = 0, prompt: str = "p0", end: FinishReason = "stop", tokens: int = 2, cap: int = 64) -> Rollout:
-    return replace(
-        _ROLLOUT,
-        prompt_id=prompt,
+def prompt(text: str = "p0", verifier: str = "poetry", answer: int = 1) -> Prompt:
+    return Prompt(text, verifier, {"answer": answer}, "family", "form")
+
+
+def rollout(index: int = 0, text: str = "p0", end: FinishReason = "stop", tokens: int = 2, cap: int = 64) -> Rollout:
+    return Rollout(
+        prompt(text).question_id,
+        DRAW.policy_id,
+        DRAW.sampling.sampling_id,
+        max_tokens=cap,
         rollout_index=index,
+        completion=f"{text}/{index}/{cap}",
         finish_reason=end,
         num_tokens=tokens,
-        max_tokens=cap,
         seed=100 + index,
-        completion=f"{prompt}/{index}/{cap}",
     )
+
+
+def scored(rollouts: Iterable[Rollout], score: Score, of: Prompt | None = None) -> list[ScoreRow]:
+    """One score for each of these rollouts, as answers to one prompt."""
+    return [(one, of or prompt(), score) for one in rollouts]
 
 
 def under(cap: int) -> Draw:

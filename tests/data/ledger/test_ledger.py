@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from learnable.data.records import Rollout, Score
 from learnable.data.store import Store
-from tests.data.ledger.rollouts_for_tests import DRAW, rollout, under
+from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
 
 VERSIONS = {"poetry": "1"}
 
@@ -18,25 +18,27 @@ VERSIONS = {"poetry": "1"}
 def test_rollouts_come_back_as_they_went(store: Store) -> None:
     written = [rollout(index) for index in range(3)]
     store.ledger.append_rollouts(DRAW, written)
-    store.ledger.append_rollouts(DRAW, [rollout(prompt="other")])
-    held, redrawn = store.ledger.find_rollouts(DRAW, ["p0"])
+    store.ledger.append_rollouts(DRAW, [rollout(text="other")])
+    held, redrawn = store.ledger.find_rollouts(DRAW, [prompt()])
     assert redrawn.is_empty()
-    [rows] = store.ledger.read_completions(DRAW, held)
-    assert [Rollout(**row) for row in rows.drop("rollout_id", "completion_id").to_dicts()] == written
-    assert held["rollout_id"].to_list() == [one.rollout_id for one in written]
+    [texts] = store.ledger.read_completions(DRAW, held)
+    assert texts.rows() == [(one.rollout_id, one.completion) for one in written]
+    for column in ("rollout_id", "completion_id", "question_id", "rollout_index", "max_tokens", "seed", "num_tokens"):
+        assert held[column].to_list() == [getattr(one, column) for one in written]
+    assert set(held["prompt_id"]) == {prompt().prompt_id}
 
 
 def test_a_policy_is_known_by_its_weights_and_not_by_its_name(store: Store) -> None:
     store.ledger.append_rollouts(DRAW, [rollout()])
     renamed = type(DRAW)("elsewhere/copy@abc", DRAW.sampling)
-    assert store.ledger.find_rollouts(renamed, ["p0"])[0].height == 1
+    assert store.ledger.find_rollouts(renamed, [prompt()])[0].height == 1
 
 
 def test_another_policy_or_temperature_has_rollouts_of_its_own(store: Store) -> None:
     store.ledger.append_rollouts(DRAW, [rollout()])
     other = type(DRAW)("other", DRAW.sampling)
     warmer = type(DRAW)(DRAW.policy_id, type(DRAW.sampling)(temperature=1.5, max_tokens=64))
-    assert all(store.ledger.find_rollouts(draw, ["p0"])[0].is_empty() for draw in (other, warmer))
+    assert all(store.ledger.find_rollouts(draw, [prompt()])[0].is_empty() for draw in (other, warmer))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_another_policy_or_temperature_has_rollouts_of_its_own(store: Store) -> 
 )
 def test_a_rollout_stands_where_it_would_be_the_same(store: Store, written: Rollout, cap: int, stands: bool) -> None:
     store.ledger.append_rollouts(DRAW, [written])
-    held, redrawn = store.ledger.find_rollouts(under(cap), ["p0"])
+    held, redrawn = store.ledger.find_rollouts(under(cap), [prompt()])
     assert (held.height, redrawn.height) == ((1, 0) if stands else (0, 1))
     if not stands:
         assert redrawn["seed"].to_list() == [100]
@@ -63,7 +65,7 @@ def test_a_longer_draw_takes_the_place_of_the_cut_one_only_under_its_cap(store: 
     store.ledger.append_rollouts(DRAW, [rollout(end="length", tokens=64)])
     store.ledger.append_rollouts(under(128), [rollout(tokens=100, cap=128)])
     for cap in (64, 128):
-        held, redrawn = store.ledger.find_rollouts(under(cap), ["p0"])
+        held, redrawn = store.ledger.find_rollouts(under(cap), [prompt()])
         assert held["max_tokens"].to_list() == [cap]
         assert redrawn.is_empty()
 
@@ -72,7 +74,7 @@ def test_the_first_that_was_written_counts(store: Store) -> None:
     first = rollout(tokens=2)
     store.ledger.append_rollouts(DRAW, [first])
     store.ledger.append_rollouts(under(128), [rollout(tokens=3, cap=128)])
-    held, _ = store.ledger.find_rollouts(under(128), ["p0"])
+    held, _ = store.ledger.find_rollouts(under(128), [prompt()])
     assert held["rollout_id"].to_list() == [first.rollout_id]
 
 
@@ -93,7 +95,7 @@ def test_what_stands_and_what_is_drawn_again_equal_a_plain_loop(
     for one in written:
         fits = one.num_tokens <= 32 if one.finish_reason == "stop" else one.max_tokens == 32
         (first if fits else cut).setdefault(one.rollout_index, one)
-    held, redrawn = store.ledger.find_rollouts(under(32), ["p0"])
+    held, redrawn = store.ledger.find_rollouts(under(32), [prompt()])
     assert dict(zip(held["rollout_index"], held["rollout_id"], strict=True)) == {
         index: one.rollout_id for index, one in first.items()
     }
@@ -104,12 +106,12 @@ def test_scores_of_another_version_and_errors_are_asked_again(store: Store) -> N
     one, two = rollout(0), rollout(1)
     store.ledger.append_rollouts(DRAW, [one, two])
     scores = [
-        (one, "poetry", Score(0.5, False, {"rhyme": 0.5})),
-        (two, "poetry", Score.unscored("broke")),
-        (one, "poetry", Score(0.9, True)),
+        *scored([one], Score(0.5, False, {"rhyme": 0.5})),
+        *scored([two], Score.unscored("broke")),
+        *scored([one], Score(0.9, True)),
     ]
     store.ledger.append_scores(DRAW, VERSIONS, scores)
-    held, _ = store.ledger.find_rollouts(DRAW, ["p0"])
+    held, _ = store.ledger.find_rollouts(DRAW, [prompt()])
     assert store.ledger.find_scores(DRAW, held, {"poetry": "2"}).is_empty()
     [row] = store.ledger.find_scores(DRAW, held, VERSIONS).to_dicts()
     assert (row["rollout_id"], row["reward"]) == (one.rollout_id, 0.5)
@@ -117,15 +119,31 @@ def test_scores_of_another_version_and_errors_are_asked_again(store: Store) -> N
 
 
 def test_names_with_slashes_and_colons_are_folders(store: Store) -> None:
-    scored = [(rollout(), "my.module:Judge", Score(1.0, True))]
+    mine = prompt(verifier="my.module:Judge")
     store.ledger.append_rollouts(DRAW, [rollout()])
-    store.ledger.append_scores(DRAW, {"my.module:Judge": "a/b"}, scored)
-    held, _ = store.ledger.find_rollouts(DRAW, ["p0"])
+    store.ledger.append_scores(DRAW, {"my.module:Judge": "a/b"}, scored([rollout()], Score(1.0, True), mine))
+    held, _ = store.ledger.find_rollouts(DRAW, [mine])
     assert store.ledger.find_scores(DRAW, held, {"my.module:Judge": "a/b"})["reward"].to_list() == [1.0]
 
 
+def test_prompts_with_one_question_share_its_rollouts_and_each_has_its_own_scores(store: Store) -> None:
+    mended = prompt(answer=2)
+    store.ledger.append_rollouts(DRAW, [rollout()])
+    store.ledger.append_scores(DRAW, VERSIONS, scored([rollout()], Score(0.0, False)))
+    held, _ = store.ledger.find_rollouts(DRAW, [prompt(), mended])
+    assert held.select("prompt_id", "rollout_id").rows() == [
+        (prompt().prompt_id, rollout().rollout_id),
+        (mended.prompt_id, rollout().rollout_id),
+    ]
+    assert store.ledger.find_scores(DRAW, held, VERSIONS)["prompt_id"].to_list() == [prompt().prompt_id]
+    store.ledger.append_scores(DRAW, VERSIONS, scored([rollout()], Score(1.0, True), mended))
+    found = store.ledger.find_scores(DRAW, held, VERSIONS)
+    assert dict(zip(found["prompt_id"], found["reward"], strict=True)) == {prompt().prompt_id: 0, mended.prompt_id: 1}
+    assert len(list(store.ledger.read_completions(DRAW, held))) == 1
+
+
 def test_an_empty_ledger_answers(store: Store) -> None:
-    held, redrawn = store.ledger.find_rollouts(DRAW, ["p0"])
+    held, redrawn = store.ledger.find_rollouts(DRAW, [prompt()])
     assert held.is_empty()
     assert redrawn.is_empty()
     assert store.ledger.find_scores(DRAW, held, VERSIONS).is_empty()

@@ -12,7 +12,7 @@ from learnable.data import places
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.outbox import StoreFullError
 from learnable.data.store import Store
-from tests.data.ledger.rollouts_for_tests import DRAW, rollout
+from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout
 
 
 class Disk:
@@ -38,7 +38,7 @@ def disk(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 
 def held(store: Store) -> list[int]:
-    found, _ = store.ledger.find_rollouts(DRAW, ["p0"])
+    found, _ = store.ledger.find_rollouts(DRAW, [prompt()])
     return found["rollout_index"].to_list()
 
 

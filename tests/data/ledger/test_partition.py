@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from learnable.data.ledger.partition import DamagedFileError, Partition
 from learnable.data.places import find_place
 from learnable.data.tables import rollouts_table
-from tests.data.ledger.rollouts_for_tests import rollout
+from tests.data.ledger.rollouts_for_tests import prompt, rollout
 
 
 def partition(folder: Path) -> Partition:
@@ -20,7 +20,8 @@ def partition(folder: Path) -> Partition:
 
 
 def indices(part: Partition, *prompts: str) -> list[int]:
-    tables = part.select(pa.array(prompts or ["p0"]), ["rollout_index", "prompt_id"])
+    questions = pa.array([prompt(text).question_id for text in prompts or ["p0"]])
+    tables = part.select({"question_id": questions}, ["rollout_index", "question_id"])
     return [index for table in tables for index in table["rollout_index"].to_pylist()]
 
 

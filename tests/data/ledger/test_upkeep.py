@@ -12,20 +12,20 @@ from learnable.data.ledger.upkeep import compact, find_damage, take_stock
 from learnable.data.places import remove
 from learnable.data.records import Score
 from learnable.data.store import Store
-from tests.data.ledger.rollouts_for_tests import DRAW, rollout, under
+from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
 
 
 @pytest.fixture
 def filled(store: Store) -> Store:
     for index in range(6):
-        pair = [rollout(index), rollout(index, prompt="p1", end="length")]
+        pair = [rollout(index), rollout(index, "p1", end="length")]
         store.ledger.append_rollouts(DRAW, pair)
-        store.ledger.append_scores(DRAW, {"poetry": "1"}, [(one, "poetry", Score(0.5, True)) for one in pair])
+        store.ledger.append_scores(DRAW, {"poetry": "1"}, scored(pair, Score(0.5, True)))
     return store
 
 
 def rows(store: Store) -> list[str]:
-    held, _ = store.ledger.find_rollouts(under(64), ["p0", "p1"])
+    held, _ = store.ledger.find_rollouts(under(64), [prompt(), prompt("p1")])
     return held["rollout_id"].to_list()
 
 
@@ -85,7 +85,7 @@ def test_appending_goes_on_after_a_merge(filled: Store) -> None:
     compact(filled.ledger)
     filled.ledger.append_rollouts(DRAW, [rollout(6)])
     assert len(rows(filled)) == 13
-    assert Store(str(filled.root)).ledger.find_rollouts(DRAW, ["p0"])[0].height == 7
+    assert Store(str(filled.root)).ledger.find_rollouts(DRAW, [prompt()])[0].height == 7
 
 
 def test_damage_is_set_aside_and_nothing_else(filled: Store) -> None:
