@@ -1,0 +1,83 @@
+"""What is paid for once: a mended label, another judge and an earlier version's store cost no rollout."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from learnable.data.curated import open_curated
+from tests.flows.scripted_shell_for_tests import ScriptedShell
+
+STORE = "learnable-store"
+EARLIER = Path(__file__).parent / "store_of_an_earlier_version"
+# As the earlier version's store was made: eight sums, one of them with a wrong label.
+SCRIPT = {f"{i} + 1 = ": [str(i + 1), str(i)] for i in range(6)} | {"2 + 5 = ": ["7"], "2 + 6 = ": ["9", "0"]}
+SUMS = ("--prompts", "questions.jsonl", "--verifier", "arithmetic", "--group-size", "8", "--name", "sums")
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> ScriptedShell:
+    monkeypatch.chdir(tmp_path)
+    shell = ScriptedShell(tmp_path, capfd, dict(SCRIPT))
+    shell.write_rows(rows())
+    return shell
+
+
+def rows(label: int = 8, **changes: Any) -> list[dict[str, Any]]:
+    """The sums with this label for 2 + 5, of which the policy is sure that it is 7."""
+    answers = [*range(1, 7), label, 8]
+    return [{"prompt": text, "answer": answer, **changes} for text, answer in zip(SCRIPT, answers, strict=True)]
+
+
+def decisions(report: dict[str, Any]) -> dict[str, str]:
+    curated = open_curated(report["curated"])
+    tables = [pl.DataFrame(curated.read(part)) for part in ("train", "test", "rejects")]
+    return {row["prompt"]: row["decision"] for table in tables for row in table.to_dicts()}
+
+
+def test_a_mended_label_pays_for_no_rollout(shell: ScriptedShell) -> None:
+    first = shell.find(*SUMS)
+    assert (first.paid, decisions(first.report)["2 + 5 = "]) == (64, "too_hard")
+    shell.write_rows(rows(label=7))
+    second = shell.find(*SUMS)
+    assert (second.paid, decisions(second.report)["2 + 5 = "]) == (0, "too_easy")
+    assert second.report["totals"]["rollouts"] == 64
+
+
+def test_another_judge_pays_for_no_rollout(shell: ScriptedShell) -> None:
+    assert shell.find(*SUMS).paid == 64
+    again = shell.find(*SUMS, "--verifier", "counting")
+    assert again.paid == 0
+    assert again.report["totals"]["errors"] == 0
+
+
+def test_prompts_with_one_question_pay_for_it_once(shell: ScriptedShell) -> None:
+    shell.write_rows([*rows(label=8, form="as labelled"), *rows(label=7, form="as mended")[6:7]])
+    typed = shell.find(*SUMS)
+    assert (typed.paid, typed.report["totals"]["rollouts"]) == (64, 72)
+    means = {form["form"]: form["mean"] for form in typed.report["forms"]}
+    assert (means["as labelled"] < 1, means["as mended"]) == (True, 1)
+    assert shell.find(*SUMS).paid == 0
+
+
+@pytest.mark.parametrize("label", [8, 7])
+@pytest.mark.parametrize("merged", [False, True])
+def test_the_store_of_an_earlier_version_is_taken_up(shell: ScriptedShell, label: int, merged: bool) -> None:
+    shutil.copytree(EARLIER, shell.folder / STORE)
+    shell.write_rows(rows(label))
+    if merged:  # with rows of this version beside the old ones
+        assert shell.find(*SUMS, "--group-size", "10").paid == 16
+        assert shell.type("ledger", "compact", "--store", STORE).status == 0
+    typed = shell.find(*SUMS)
+    assert typed.paid == 0
+    assert decisions(typed.report)["2 + 5 = "] == ("too_hard" if label == 8 else "too_easy")
+    assert typed.report["totals"]["rollouts"] == 64
+    assert shell.type("ledger", "check", "--store", STORE).status == 0
+    if not merged and label == 8:
+        before, now = (open_curated(shell.folder / STORE / "curated/sums" / version) for version in ("v0001", "."))
+        for part in ("train", "test", "rejects", "control"):
+            assert now.read(part).equals(before.read(part)), part
