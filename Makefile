@@ -20,7 +20,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test check bench lock clean help
+.PHONY: setup demo test check bench notebook lock clean help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -63,6 +63,9 @@ bench: setup ## measure speed and the bundled policy; figures go to benchmarks/R
 	$(BIN)/python -m benchmarks.groups --peers
 	$(BIN)/python -m benchmarks.poetry_forms
 	$(BIN)/python -m benchmarks.poetry
+
+notebook: setup ## run the notebook again and keep what it shows
+	$(BIN)/python notebooks/run.py notebooks/01_find_learnable_prompts.ipynb
 
 lock: setup ## resolve requirements/*.txt anew
 	$(UV) pip compile pyproject.toml --quiet --upgrade --extra cpu --extra dev --override requirements/overrides-cpu.txt \

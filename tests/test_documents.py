@@ -1,0 +1,34 @@
+"""README and docs hold as typed: every block runs, or says why it cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.documents_for_tests import ROOT, SHOWN, Block, blocks, documents
+
+BLOCKS = [block for document in documents() for block in blocks(document)]
+RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and block.language not in SHOWN})
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.place)
+def test_a_block_is_run_or_says_why_not(block: Block) -> None:
+    assert block.language in ("sh", "python", *SHOWN), f"{block.place}: no language that can be run"
+    assert not block.reason or len(block.reason.split()) > 3, f"{block.place}: say in words why it is not run"
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("document", RUNNABLE, ids=lambda path: path.stem)
+def test_the_blocks_of_a_document_run_as_typed(document: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    home = {"HOME": str(tmp_path), "PREFECT_HOME": str(tmp_path / "prefect"), "TMPDIR": str(tmp_path)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **home, "PATH": path, "PYTHONPATH": str(ROOT), "DO_NOT_TRACK": "1", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "tests.documents_for_tests", str(document)]
+    with (tmp_path / "said").open("w") as said:
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=said, stderr=said, check=False)
+    assert done.returncode == 0, (tmp_path / "said").read_text()[-4000:]
