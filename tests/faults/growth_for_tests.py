@@ -42,7 +42,7 @@ def noted(self: VLLMEngine, requests: Iterable[GroupRequest], sampling: Sampling
     def pass_on() -> Iterator[GroupRequest]:
         for request in requests:
             keys = ((request.first_index + i, request.base_seed + i) for i in range(request.group_size))
-            asked.extend((request.prompt.prompt_id, index, seed) for index, seed in keys)
+            asked.extend((request.prompt.question_id, index, seed) for index, seed in keys)
             yield request
 
     return generate(self, pass_on(), sampling)

@@ -16,7 +16,7 @@ from tests.faults.runs_for_tests import Shell
 pytestmark = pytest.mark.e2e
 
 REPOSITORY = Path(__file__).parents[2]
-KEY = ["prompt_id", "rollout_index"]
+KEY = ["question_id", "rollout_index"]
 
 
 @dataclass
@@ -68,7 +68,7 @@ def test_a_larger_group_asks_for_the_rest_of_each(steps: Steps) -> None:
     larger = steps["larger"]
     assert larger.rollouts == PROMPTS * LARGE
     assert larger.asked.height == PROMPTS * (LARGE - SMALL)
-    indices = larger.asked.group_by("prompt_id").agg(pl.col("rollout_index").sort())
+    indices = larger.asked.group_by("question_id").agg(pl.col("rollout_index").sort())
     assert indices["rollout_index"].to_list() == [list(range(SMALL, LARGE))] * PROMPTS
     assert larger.rows.head(PROMPTS * SMALL).equals(steps["again"].rows)
 

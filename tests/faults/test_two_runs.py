@@ -56,7 +56,7 @@ def test_other_prompts_share_the_store(shell: Shell) -> None:
     for run in runs:
         assert run.end().generated == 320
     rows = check_rollouts(shell.store, 640)
-    assert rows["prompt_id"].n_unique() == 80
+    assert rows["question_id"].n_unique() == 80
     assert leftovers(shell.store) == []
 
 

@@ -10,16 +10,16 @@ from learnable.data.records import Prompt
 from learnable.flows.owed import Owed, find_runs, redraw_seeds
 
 PROMPT = Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="arithmetic", form="Addition")
-ROWS = {"prompt_id": pl.String, "rollout_index": pl.Int64, "seed": pl.Int64}
+ROWS = {"question_id": pl.String, "rollout_index": pl.Int64, "seed": pl.Int64}
 
 
 def rows(seeds: dict[int, int | None]) -> pl.DataFrame:
-    return pl.DataFrame([(PROMPT.prompt_id, i, seed) for i, seed in seeds.items()], schema=ROWS, orient="row")
+    return pl.DataFrame([(PROMPT.question_id, i, seed) for i, seed in seeds.items()], schema=ROWS, orient="row")
 
 
 def owed(held: set[int], redrawn: dict[int, int | None], size: int) -> list[tuple[int, int, int | None]]:
     missing = [index for index in range(size) if index not in held]
-    found = find_runs(PROMPT, missing, redraw_seeds(rows(redrawn)).get(PROMPT.prompt_id, {}))
+    found = find_runs(PROMPT, missing, redraw_seeds(rows(redrawn)).get(PROMPT.question_id, {}))
     return [(o.first, o.count, o.redraw_seed) for o in found]
 
 

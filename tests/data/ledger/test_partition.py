@@ -39,7 +39,7 @@ def test_numbers_count_up_over_processes(tmp_path: Path) -> None:
 def test_rows_come_in_the_order_they_were_written(tmp_path: Path) -> None:
     part = partition(tmp_path)
     for index in (3, 1, 2):
-        part.append(rollouts_table([rollout(index), rollout(index, prompt="other")]))
+        part.append(rollouts_table([rollout(index), rollout(index, text="other")]))
     assert indices(part) == [3, 1, 2]
     assert indices(part, "nobody") == []
 
