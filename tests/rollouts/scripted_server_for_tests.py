@@ -201,8 +201,8 @@ def roll_out(engine: ServerEngine, asked: Sequence[GroupRequest]) -> list[Answer
 
 def assert_whole(answers: Sequence[Answer], asked: Sequence[GroupRequest]) -> None:
     """Every group came exactly once, with the seeds that were asked for."""
-    got = Counter((r.prompt_id, r.rollout_index, r.completion) for group in answers for r in rollouts_of(group))
-    wanted = [(q.prompt.prompt_id, i, str(q.base_seed + i)) for q in asked for i in range(q.group_size)]
+    got = Counter((r.question_id, r.rollout_index, r.completion) for group in answers for r in rollouts_of(group))
+    wanted = [(q.prompt.question_id, i, str(q.base_seed + i)) for q in asked for i in range(q.group_size)]
     assert got == Counter(wanted)
 
 

@@ -60,7 +60,7 @@ def main():
     answers = list(engine.generate(requests, Sampling(max_tokens=32)))
     said["idle_while_loaded"] = idle_cpus(ray, 0)
     said["groups"] = [[asdict(each) for each in group] for group in answers if not isinstance(group, Refusal)]
-    said["seeds"] = {request.prompt.prompt_id: request.base_seed for request in requests}
+    said["seeds"] = {request.prompt.question_id: request.base_seed for request in requests}
     said["refused"] = [[each.request.prompt == long, each.reason] for each in answers if isinstance(each, Refusal)]
     said["short"] = [
         [each.finish_reason, each.num_tokens]
@@ -117,10 +117,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_groups_come_back_whole_with_their_seeds(said: dict[str, Any]) -> None:
     assert len(said["groups"]) == 4
     for group in said["groups"]:
-        first_seed = said["seeds"][group[0]["prompt_id"]]
+        first_seed = said["seeds"][group[0]["question_id"]]
         assert [row["rollout_index"] for row in group] == [8, 9, 10, 11]
         assert [row["seed"] for row in group] == [first_seed + child for child in range(4)]
-        assert len({row["prompt_id"] for row in group}) == 1
+        assert len({row["question_id"] for row in group}) == 1
         assert {row["policy_id"] for row in group} == {find_policy(None).policy_id}
         assert all(row["num_tokens"] > 0 and row["completion"] for row in group)
     assert said["policy_id"] == find_policy(None).policy_id

@@ -35,7 +35,7 @@ def test_each_group_comes_back_once_whole_and_in_order(
         assert [each.rollout_index for each in group] == [first + child for child in range(asked.group_size)]
         assert [each.seed for each in group] == [asked.base_seed + child for child in range(asked.group_size)]
         assert [each.completion for each in group] == [str(each.seed) for each in group]
-        assert {each.prompt_id for each in group} == {asked.prompt.prompt_id}
+        assert {each.question_id for each in group} == {asked.prompt.question_id}
 
 
 def test_the_last_token_tells_how_a_completion_ended() -> None:

@@ -41,7 +41,7 @@ def test_groups_come_back_whole_with_their_tokens_counted(server: VLLMServer) ->
     assert engine.policy_id == find_policy().policy_id  # the same policy as in this process
     assert engine.max_context == 512
     got = rollouts(list(engine.generate([request(text) for text in TEXTS], Sampling(max_tokens=12))))
-    assert len({(rollout.prompt_id, rollout.rollout_index) for rollout in got}) == len(got) == 12
+    assert len({(rollout.question_id, rollout.rollout_index) for rollout in got}) == len(got) == 12
     assert {rollout.policy_id for rollout in got} == {engine.policy_id}
     assert {rollout.finish_reason for rollout in got} == {"stop", "length"}
     tokenizer = AutoTokenizer.from_pretrained(server.policy)

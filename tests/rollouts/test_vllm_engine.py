@@ -28,7 +28,7 @@ def main():
 
     def rollouts(requests, **sampling):
         groups = engine.generate(requests, Sampling(**sampling))
-        return sorted((asdict(r) for g in groups for r in g), key=lambda r: (r["prompt_id"], r["rollout_index"]))
+        return sorted((asdict(r) for g in groups for r in g), key=lambda r: (r["question_id"], r["rollout_index"]))
 
     requests = [GroupRequest(prompt, 4) for prompt in prompts]
     cut_short = engine.generate(requests, Sampling(max_tokens=32))
