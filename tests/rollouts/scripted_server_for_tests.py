@@ -185,7 +185,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def requests(count: int, group_size: int = 2, prompt: PromptText = "p") -> list[GroupRequest]:
     return [
-        GroupRequest(Prompt(prompt, "choice", {"answer": str(i)}, family="f", form="F"), group_size)
+        GroupRequest(Prompt(prompt, "choice", {"answer": str(i)}, family="f", form="F"), group_size, seed=i)
         for i in range(count)
     ]
 
