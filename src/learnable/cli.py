@@ -1,4 +1,4 @@
-"""The command line: `find-learnable`, and `learnable find | train | refresh | verify | explain | doctor | forms | ledger`."""
+"""The command line: `find-learnable`, and `learnable find | train | refresh | show | verify | explain | doctor | forms | ledger`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from learnable import options
-from learnable.console import open_shell
+from learnable.console import STOPPED_RUN, open_shell
 from learnable.doctor_cli import DOCTOR_HELP, doctor
 from learnable.explain_cli import EXPLAIN_HELP, explain
 from learnable.ledger_cli import ledger_app
 from learnable.refresh_cli import REFRESH_HELP, refresh
+from learnable.show_cli import SHOW_HELP, show
 
 # Only what `--help` needs is imported here: torch, vllm, trl, datasets and prefect wait inside their commands.
 
@@ -62,6 +63,7 @@ Examples:
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the prompts a language model can learn from.")
 app.add_typer(ledger_app, name="ledger")
 app.command(help=REFRESH_HELP)(refresh)
+app.command(help=SHOW_HELP)(show)
 app.command(help=EXPLAIN_HELP)(explain)
 app.command(help=DOCTOR_HELP)(doctor)
 find_app = typer.Typer(add_completion=False)
@@ -129,7 +131,7 @@ def find(
 ) -> None:
     """Find the prompts a policy can learn from."""
     asked = dict(locals())
-    with open_shell(as_json=as_json, quiet=quiet) as shell:
+    with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
         from learnable.asked import curate_settings, run_folder
         from learnable.flows.launch import run_curation
         from learnable.flows.plan import plan_curation
