@@ -27,6 +27,7 @@ MAX_NAMED = 5  # prompts that an error names
 MIN_ID_DIGITS = 8
 # Columns that a person looks for, and that a part of a set, or a set of an older version, may not have.
 JUDGED = {"decision": pl.String, "triage": pl.String, "n": pl.Int64, "mean": pl.Float64, "std": pl.Float64}
+REASONED = ("decision", "triage")
 ROLLOUT_COLUMNS = ("rollout_index", "rollout_id", "finish_reason", "num_tokens", "max_tokens", "seed")
 SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
 
@@ -103,9 +104,11 @@ def with_reason(rows: pl.DataFrame, reason: str) -> pl.DataFrame:
 
 
 def count_reasons(rows: pl.DataFrame) -> dict[str, int]:
-    """Return how many rows each decision and each triage has, the most common first."""
-    reasons = pl.concat([rows["decision"], rows["triage"]]).drop_nulls()
-    return dict(reasons.value_counts().sort("count", "decision", descending=[True, False]).iter_rows())
+    """Return how many rows each decision has, then each triage, the most common first."""
+    counted = [
+        rows[name].drop_nulls().value_counts().sort("count", name, descending=[True, False]) for name in REASONED
+    ]
+    return {reason: count for counts in counted for reason, count in counts.iter_rows()}
 
 
 def id_digits(prompt_ids: pl.Series) -> int:
