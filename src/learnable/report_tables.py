@@ -80,7 +80,9 @@ def _duration(seconds: float) -> str:
 def holdings_table(holdings: Mapping[str, Any]) -> FittedTable:
     """Return the table of a ledger's policies and samplings."""
     keys = ("prompts", "rollouts", "tokens", "files")
-    table = FittedTable([Column("policy", text=18), Column("sampling", text=6), *map(Column, keys)])
+    needs = {"prompts": 2, "files": 1}
+    columns = [Column(key, need=needs.get(key, 0)) for key in keys]
+    table = FittedTable([Column("policy", text=18), Column("sampling", text=8), *columns])
     for part in holdings["parts"]:
         table.add_row(part["policy"], part["sampling"], *(f"{part[key]:,}" for key in keys))
     return table
