@@ -17,7 +17,6 @@ from typing import IO, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
@@ -51,7 +50,7 @@ class Shell:
     def show_curation(self, report: Mapping[str, Any]) -> None:
         """Show the table by form, where things were written, and what to type next."""
         if self.as_json:
-            self._dump(report)
+            self.dump(report)
             return
         totals = report["totals"]
         self.out.print(forms_table(report))
@@ -86,7 +85,7 @@ class Shell:
     def show_plan(self, plan: Mapping[str, Any]) -> None:
         """Show what a run would come to, and what to type next."""
         if self.as_json:
-            self._dump(plan)
+            self.dump(plan)
             return
         self.out.print(plan_table(plan))
         for remark in plan["remarks"]:
@@ -96,7 +95,7 @@ class Shell:
     def show_training(self, report: Mapping[str, Any]) -> None:
         """Show held-out figures before and after, the verdict, and where things were written."""
         if self.as_json:
-            self._dump(report)
+            self.dump(report)
             return
         if report["held_out"]:
             self.out.print(held_out_table(report["held_out"]))
@@ -110,27 +109,17 @@ class Shell:
     def show_verified(self, summary: Mapping[str, Any]) -> None:
         """Show what a scored file came to."""
         if self.as_json:
-            self._dump(summary)
+            self.dump(summary)
             return
         verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary["verdicts"].items())
         mean = "-" if summary["mean_reward"] is None else f"{summary['mean_reward']:.3f}"
         passed = "-" if summary["pass_rate"] is None else f"{summary['pass_rate']:.3f}"
         self.line(f"{verdicts}; mean reward {mean}, pass rate {passed}\nscores       {summary['output']}")
 
-    def show_forms(self, families: Sequence[Mapping[str, Any]]) -> None:
-        """Show families with their forms and knobs."""
-        if self.as_json:
-            self._dump(families)
-            return
-        table = Table("family", "forms", "knobs", header_style="bold", show_lines=True)
-        for family in families:
-            table.add_row(family["family"], ", ".join(family["forms"]), ", ".join(family["knobs"]))
-        self.out.print(table)
-
     def show_ledger(self, holdings: Mapping[str, Any]) -> None:
         """Show what a ledger holds."""
         if self.as_json:
-            self._dump(holdings)
+            self.dump(holdings)
             return
         self.out.print(holdings_table(holdings))
         self.line(
@@ -144,7 +133,7 @@ class Shell:
     def show_damage(self, damaged: Sequence[Mapping[str, Any]]) -> None:
         """Show which files were set aside."""
         if self.as_json:
-            self._dump({"damaged": damaged})
+            self.dump({"damaged": damaged})
             return
         for file in damaged:
             self.line(f"damaged      {file['file']}: {file['why']}\n             set aside as {file['moved_to']}")
@@ -156,14 +145,14 @@ class Shell:
     def show_compacted(self, files: Mapping[str, int]) -> None:
         """Show how many files there were and are."""
         if self.as_json:
-            self._dump(files)
+            self.dump(files)
         else:
             self.line(f"{files['files_before']:,} files before, {files['files_after']:,} now")
 
     def show_findings(self, findings: Mapping[str, Any], lines: Sequence[str]) -> None:
         """Show what was found, in `lines`."""
         if self.as_json:
-            self._dump(findings)
+            self.dump(findings)
             return
         for line in lines:
             self.line(line)
@@ -172,7 +161,8 @@ class Shell:
         """Print a line as it is: no markup, no wrapping."""
         self.out.print(text, highlight=False, soft_wrap=True, markup=False)
 
-    def _dump(self, value: object) -> None:
+    def dump(self, value: object) -> None:
+        """Write one JSON value."""
         self.out.file.write(json.dumps(value, indent=2) + "\n")
 
 

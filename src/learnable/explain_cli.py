@@ -28,6 +28,7 @@ Examples:
   learnable explain --form sonnet poem.txt
   learnable explain --form haiku --json < poem.txt
   learnable explain --form acrostic --spec '{"word": "OCEAN"}' poem.txt
+  learnable explain --forms my_forms.toml --form lantern poem.txt
   learnable explain --rhyme-scheme stanzas.jsonl     # {"lines": [...]} a line -> {"scheme": [...]}
   learnable explain --scansion lines.jsonl           # {"line": "...", "metre"?: "iambic"} -> syllables, stress, metre
 """
@@ -38,6 +39,9 @@ BAR = 20  # characters
 Poem = Annotated[Path | None, typer.Argument(help="A text file with the poem. (default: standard input)")]
 Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
 SpecText = Annotated[str, typer.Option("--spec", help="Parameters of the form, as JSON.")]
+FormsFile = Annotated[
+    str | None, typer.Option("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")
+]
 RhymeScheme = Annotated[Path | None, typer.Option(help="Infer the rhyme schemes of a file of stanzas, JSONL.")]
 ScansionFile = Annotated[Path | None, typer.Option("--scansion", help="Scan a file of lines, JSONL.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -47,6 +51,7 @@ def explain(
     poem: Poem = None,
     form: Form = None,
     spec: SpecText = "{}",
+    forms_file: FormsFile = None,
     rhyme_scheme: RhymeScheme = None,
     scansion: ScansionFile = None,
     as_json: AsJson = False,
@@ -62,7 +67,8 @@ def explain(
             return
         from learnable.verifiers.poetry.explanation import explain_poem
 
-        show_explanation(shell, explain_poem(read_text(poem), read_spec(form, spec)))
+        judged_by = with_own_form(read_spec(form, spec), forms_file)
+        show_explanation(shell, explain_poem(read_text(poem), judged_by))
 
 
 def write_rows(shell: Shell, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -100,6 +106,27 @@ def read_spec(form: str | None, text: str) -> dict[str, Any]:
             "--form is missing: name the form to judge by, such as sonnet; `learnable forms` lists them"
         )
     return spec
+
+
+def with_own_form(spec: dict[str, Any], forms_file: str | None) -> Mapping[str, Any]:
+    """Return the spec with the declaration of the form it names, where that is one of a user's file.
+
+    Raises `LearnableError` for a file that cannot be read, and for a form that is neither there nor built in.
+    """
+    if forms_file is None:
+        return spec
+    from learnable.data.errors import UnknownNameError
+    from learnable.data.forms import find_form, load_forms, poem_forms
+    from learnable.verifiers.rows import row_spec
+
+    own = load_forms(forms_file)
+    whole = row_spec({"spec": spec}, own)
+    if "declaration" not in whole:
+        try:
+            find_form(str(whole["form"]))
+        except UnknownNameError as error:
+            raise UnknownNameError("poem form", str(whole["form"]), [*own, *poem_forms()]) from error
+    return whole
 
 
 def show_explanation(shell: Shell, found: Explanation) -> None:

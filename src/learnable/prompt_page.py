@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from learnable.fitted_table import figure
+from learnable.terminal_text import print_text, shorten, visible
 
 if TYPE_CHECKING:
     from learnable.flows.showing import ShownPrompt
 
-INDENT = 4
-LABEL = 13  # columns of what stands before a fact
 WORDS = 120  # characters of a prompt in a list
-MAX_SPEC = 400  # characters
 MEANINGS = {
     "too_easy": "saturated",
     "too_hard": "beyond the policy",
@@ -28,8 +25,6 @@ MEANINGS = {
     "over_quota": "good enough, but there were others enough",
     "not_scored": "no completion has an honest score",
 }
-# Would move the cursor, change colours or turn the direction of text.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def first_words(prompt: str | Sequence[Mapping[str, str]]) -> str:
@@ -41,15 +36,6 @@ def first_words(prompt: str | Sequence[Mapping[str, str]]) -> str:
     text = prompt if isinstance(prompt, str) else f"{prompt[-1]['role']}: {prompt[-1]['content']}"
     words = visible(" ".join(text.split()))
     return words if len(words) <= WORDS else words[: WORDS - 1].rstrip() + "…"
-
-
-def visible(text: str) -> str:
-    r"""Write control characters as escapes, so that what a policy wrote cannot steer the terminal.
-
-    >>> visible("a\x1b[31m\nb")
-    'a\\x1b[31m\nb'
-    """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def print_prompt(out: Console, shown: ShownPrompt, completions: Sequence[Mapping[str, Any]], sort: str) -> None:
@@ -94,7 +80,7 @@ def facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
     row, manifest = shown.row, shown.curated.manifest
     version = manifest["verifiers"].get(row["verifier"])
     yield "verifier", row["verifier"] + (f", version {version}" if version else "")
-    yield "spec", _spec(row["spec"])
+    yield "spec", shorten(json.dumps(json.loads(row["spec"]), ensure_ascii=False))
     sampling = manifest["sampling"]
     told = ", ".join(f"{name} {value:g}" for name, value in sampling.items())
     yield "policy", f"{manifest['policy']['policy_id']}, {told}"
@@ -164,18 +150,6 @@ def print_completion(out: Console, one: Mapping[str, Any], *, counts: bool) -> N
     print_text(out, one["completion"] or "(empty)")
 
 
-def print_text(out: Console, text: str, label: str = "", style: str = "") -> None:
-    """Print text behind a label, or indented: wrapped at the terminal's width, as it is where there is no terminal."""
-    start = f"{label:<{LABEL}}" if label else " " * INDENT
-    lines: list[Text] = list(Text(visible(text).expandtabs()).split("\n", allow_blank=True))
-    if out.is_terminal:
-        room = max(out.width - len(start), 8)
-        lines = [part for line in lines for part in line.wrap(out, room, overflow="fold")]
-    for number, line in enumerate(lines):
-        before = " " * len(start) if number else start
-        out.print(Text.assemble(before, (line.plain.rstrip(), style)), soft_wrap=True)
-
-
 def _counts(one: Mapping[str, Any], shown: ShownPrompt) -> bool:
     excluded = shown.curated.manifest.get("truncated") == "exclude" and one["verdict"] == "truncated"
     return one["reward"] is not None and not excluded
@@ -183,13 +157,3 @@ def _counts(one: Mapping[str, Any], shown: ShownPrompt) -> bool:
 
 def _turns(prompt: str | Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     return [("", prompt)] if isinstance(prompt, str) else [(turn["role"], turn["content"]) for turn in prompt]
-
-
-def _spec(spec: str) -> str:
-    """Return the spec, its strings as they read, cut where it is long, saying so."""
-    text = json.dumps(json.loads(spec), ensure_ascii=False)
-    return (
-        text
-        if len(text) <= MAX_SPEC
-        else f"{text[:MAX_SPEC]} ... and {len(text) - MAX_SPEC:,} characters more (--json)"
-    )

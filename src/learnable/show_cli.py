@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
@@ -119,7 +118,7 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
     if shell.as_json:
         keys = ("prompt_id", "part", "family", "form", "prompt", "n", "mean", "std", "decision", "triage")
         prompts = [{key: plain(row[key]) for key in keys} for row in listed.iter_rows(named=True)]
-        dump(shell, {"curated": str(curated.path), "prompts": prompts, "total": rows.height})
+        shell.dump({"curated": str(curated.path), "prompts": prompts, "total": rows.height})
         return
     digits = id_digits(rows["prompt_id"])
     shell.line(f"{rows.height:,} prompts of {set_name(curated)}, policy {curated.manifest['policy']['policy_id']}\n")
@@ -182,7 +181,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
         "total": len(listed),
         "note": shown.note,
     }
-    dump(shell, {key: plain(value) for key, value in whole.items()})
+    shell.dump({key: plain(value) for key, value in whole.items()})
 
 
 def pick(listed: Sequence[Mapping[str, Any]], count: int | None, sort: str) -> list[Mapping[str, Any]]:
@@ -206,8 +205,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(inner) for inner in value]
     return value
-
-
-def dump(shell: Shell, value: object) -> None:
-    """Write one JSON object."""
-    shell.out.file.write(json.dumps(value, indent=2, default=str) + "\n")
