@@ -191,10 +191,12 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
             if not _reader_is_gone(stdout):
                 raise
         except InterruptedRunError as error:
-            shell.err.print(f"\n{escape(str(error))}", highlight=False, soft_wrap=True)
+            shell.err.print(f"\n{escape(str(error))}", highlight=False, soft_wrap=not shell.err.is_terminal)
             raise typer.Exit(INTERRUPTED) from error
         except LearnableError as error:
-            shell.err.print(f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
+            shell.err.print(
+                f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=not shell.err.is_terminal
+            )
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
             shell.err.print(f"\n{stopped}", highlight=False, soft_wrap=True)

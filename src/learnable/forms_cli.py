@@ -33,7 +33,7 @@ Examples:
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", help="A form or a family.", autocompletion=options.complete_form_or_family, show_default=False
+        metavar="NAME", help="A form or a family.", autocompletion=options.complete_form_or_family, show_default=False
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -18,14 +19,14 @@ def complete_form(typed: str) -> list[str]:
     from learnable.data.sources.builtin import FAMILIES, ON_REQUEST, known_forms
 
     families = (*FAMILIES.values(), *ON_REQUEST.values())
-    return [form for family in families for form in known_forms(family) if _begins(form, typed)]
+    return _complete(typed, (form for family in families for form in known_forms(family)))
 
 
 def complete_family(typed: str) -> list[str]:
     """Return the families that begin so, for the shell."""
     from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
 
-    return [name for name in (*FAMILIES, *ON_REQUEST) if _begins(name, typed)]
+    return _complete(typed, (*FAMILIES, *ON_REQUEST))
 
 
 def complete_form_or_family(typed: str) -> list[str]:
@@ -33,8 +34,9 @@ def complete_form_or_family(typed: str) -> list[str]:
     return complete_family(typed) + complete_form(typed)
 
 
-def _begins(name: str, typed: str) -> bool:
-    return name.casefold().startswith(typed.casefold())
+def _complete(typed: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin so, in the case that was typed: names ignore it, a shell's completion does not."""
+    return [typed + name[len(typed) :] for name in names if name.casefold().startswith(typed.casefold())]
 
 
 def _show_version(wanted: bool) -> None:

@@ -38,7 +38,7 @@ SORTS = ("reward", "index")
 Set = Annotated[
     str, typer.Argument(metavar="SET", help="A curated set: its folder, a version's, or its name in --store.")
 ]
-PromptId = Annotated[str | None, typer.Argument(metavar="[PROMPT_ID]", help="A prompt's id, or how it starts.")]
+PromptId = Annotated[str | None, typer.Argument(metavar="PROMPT_ID", help="A prompt's id, or how it starts.")]
 Rejects = Annotated[bool, typer.Option("--rejects", help="List the rejected prompts.")]
 Part = Annotated[str | None, typer.Option(help="Look at this part alone: train, test, rejects, reserve or control.")]
 Reason = Annotated[
