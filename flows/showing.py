@@ -27,6 +27,7 @@ MAX_NAMED = 5  # prompts that an error names
 MIN_ID_DIGITS = 8
 # Columns that a person looks for, and that a part of a set, or a set of an older version, may not have.
 JUDGED = {"decision": pl.String, "triage": pl.String, "n": pl.Int64, "mean": pl.Float64, "std": pl.Float64}
+NEEDED_KEYS = ("parts", "policy", "sampling", "verifiers", "band", "group_size")
 REASONED = ("decision", "triage")
 ROLLOUT_COLUMNS = ("rollout_index", "rollout_id", "finish_reason", "num_tokens", "max_tokens", "seed")
 SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
@@ -56,7 +57,7 @@ def find_set(place: str, store: str) -> CuratedSet:
     places = [find_place(place)] if "://" in place else [find_place(place), named / place]
     for folder in places:
         if find_versions(folder) or (folder / MANIFEST).is_file():
-            return open_curated(folder)
+            return _checked(open_curated(folder))
     if names := _folders(places[0] / "curated"):
         raise LearnableError(
             f"{place!r} is a store: name one of its curated sets, such as {place.rstrip('/')}/curated/{names[0]}"
@@ -65,6 +66,14 @@ def find_set(place: str, store: str) -> CuratedSet:
         offer = " or ".join(map(repr, near))
         raise LearnableError(f"curated set {place!r} does not exist: did you mean {offer} in {store!r}?")
     return open_curated(place)
+
+
+def _checked(curated: CuratedSet) -> CuratedSet:
+    if missing := [key for key in NEEDED_KEYS if key not in curated.manifest]:
+        raise LearnableError(
+            f"manifest of {str(curated.path)!r} has no {', '.join(missing)}: curate the set again with find-learnable"
+        )
+    return curated
 
 
 def _folders(place: UPath) -> list[str]:

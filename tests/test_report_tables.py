@@ -8,7 +8,7 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,11 +123,11 @@ def test_a_figure_without_a_value_is_a_dash() -> None:
     assert " - " in row
 
 
-def on_a_terminal(folder: Path, width: int, arguments: Mapping[str, str]) -> list[str]:
+def on_a_terminal(folder: Path, width: int, arguments: Sequence[str]) -> list[str]:
     """Run a command on a terminal of `width` columns in `folder`, and return the lines that it shows."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}
-    typed = [sys.executable, "-m", "learnable", *(word for pair in arguments.items() for word in pair if word)]
+    typed = [sys.executable, "-m", "learnable", *arguments]
     with subprocess.Popen(
         typed, stdout=theirs, stderr=subprocess.DEVNULL, stdin=theirs, env=environment, cwd=folder
     ) as process:
@@ -145,10 +145,30 @@ def on_a_terminal(folder: Path, width: int, arguments: Mapping[str, str]) -> lis
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_find_learnable_reads_well_on_a_narrow_terminal(tmp_path: Path, width: int) -> None:
-    typed = {"find": "", "--engine": "simulated", "--family": "simulated", "--limit": "64", "--no-prefect": ""}
+    typed = "find --engine simulated --family simulated --limit 64 --no-prefect".split()
     lines = on_a_terminal(tmp_path, width, typed)
     table = lines[: lines.index("")]
     assert all(len(line) <= width for line in table), lines
     assert "…" not in "".join(lines)
     [row] = [line.split() for line in lines if line.startswith("Simulated")]
     assert all(re.fullmatch(r"\d+|\d?\.\d\d", figure) for figure in row[1:])
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_long_line_of_verse_keeps_its_marks_over_it(tmp_path: Path, width: int) -> None:
+    verse = [
+        "Shall I compare thee to a summer's day, or to a winter's night of frost and snow?",
+        "Thou art more lovely",
+    ]
+    (tmp_path / "poem.txt").write_text("\n".join(verse))
+    lines = on_a_terminal(tmp_path, width, ["explain", "--form", "couplet", "poem.txt"])
+    poem = lines[: lines.index("")]
+    assert all(len(line) <= width for line in lines)
+    assert "…" not in "".join(lines)
+    left = poem[0].index("Couplet")
+    over, under = [line[left:] for line in poem[1::2]], [line[left:] for line in poem[2::2]]
+    assert " ".join(text.strip() for text in under) == " ".join(verse)
+    stressed = [
+        (text[place], mark) for marks, text in zip(over, under, strict=True) for place, mark in enumerate(marks)
+    ]
+    assert all(letter.casefold() in "aeiouy" for letter, mark in stressed if mark in "/x")

@@ -86,6 +86,8 @@ def facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
     yield "policy", f"{manifest['policy']['policy_id']}, {told}"
     difficulty = "" if row["difficulty"] is None else f", difficulty {row['difficulty']:g}"
     yield "from", f"{row['source']}{difficulty}"
+    if carried := _carried(row):
+        yield "columns", carried
     meaning = MEANINGS.get(row["decision"])
     yield "decision", (row["decision"] or "none") + (f": {meaning}" if meaning else "")
     if row["triage"]:
@@ -94,6 +96,14 @@ def facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
         yield "group", _group(row)
         if row.get("p_keep") is not None:
             yield from _certificate(row, manifest)
+
+
+def _carried(row: Mapping[str, Any]) -> str:
+    """Return the columns of the prompt's own source."""
+    from learnable.data.schemas import OUR_COLUMNS
+
+    theirs = {name: value for name, value in row.items() if name not in OUR_COLUMNS and name != "part"}
+    return shorten(", ".join(f"{name}={value!r}" for name, value in theirs.items() if value is not None))
 
 
 def _group(row: Mapping[str, Any]) -> str:
@@ -126,8 +136,6 @@ def _certificate(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterato
     )
     yield "p_keep", f"{row['p_keep']:.1%} likely to belong in the set"
     yield "usable", f"{row['usable_at_g']:.1%} of groups of {manifest['group_size']} would have any spread"
-    if row.get("certified_by") == "moved":
-        yield "certified by", "what completions of an earlier policy said, moved as other prompts have"
 
 
 def print_completion(out: Console, one: Mapping[str, Any], *, counts: bool) -> None:
