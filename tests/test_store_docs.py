@@ -16,9 +16,11 @@ from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.flows.showing import read_group
+from tests.documents_for_tests import ROOT, blocks
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 
-PAGE = (Path(__file__).parent.parent / "docs/store.md").read_text(encoding="utf-8")
+DOCUMENT = ROOT / "docs/store.md"
+PAGE = DOCUMENT.read_text(encoding="utf-8")
 STORE, VERSION = "learnable-store", "learnable-store/curated/questions/v0001"
 SCRIPT = {f"Is {number} a prime number?": ["yes", "yes", "no", "no way at all"] for number in range(8)}
 FIND = ("--prompts", "q.jsonl", "--verifier", "choice", "--sampling", "fixed", "--store", STORE)
@@ -57,9 +59,12 @@ def add_scores_of_another_version(store: Store) -> None:
         store.ledger.append_scores(draw, {"choice": "0"}, [(rollout, prompt, Score(0.123, passed=False))])
 
 
-def block(language: str) -> str:
-    [found] = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    return str(found)
+def run_block(library: str) -> Any:
+    """Run the page's block that imports a library as it stands, and return its `answers`."""
+    [text] = [block.text for block in blocks(DOCUMENT) if f"import {library}" in block.text]
+    said: dict[str, Any] = {}
+    exec(text, said)
+    return said["answers"]
 
 
 def answers_by_the_ledger(store: Store) -> pl.DataFrame:
@@ -74,9 +79,7 @@ def answers_by_the_ledger(store: Store) -> pl.DataFrame:
 
 
 def test_the_polars_join_gives_the_groups_of_the_set(store: Store) -> None:
-    said: dict[str, Any] = {}
-    exec(block("python"), said)
-    answers = said["answers"]
+    answers = run_block("polars as pl")
     assert answers.select(KEYS).equals(answers_by_the_ledger(store))
     means = answers.group_by("prompt_id").agg(pl.len(), mean=pl.col("reward").mean(), certified=pl.col("mean").first())
     assert means.height == open_curated(VERSION).manifest["parts"]["train"]["rows"] > 1
@@ -85,10 +88,9 @@ def test_the_polars_join_gives_the_groups_of_the_set(store: Store) -> None:
 
 
 def test_the_duckdb_join_gives_the_same(store: Store) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    found = duckdb.connect().execute(block("sql"))
-    names = [column[0] for column in found.description]
-    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    pytest.importorskip("duckdb")
+    found = run_block("duckdb")
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
     assert [{key: row[key] for key in KEYS} for row in rows] == answers_by_the_ledger(store).to_dicts()
 
 
