@@ -75,12 +75,12 @@ class Shell:
                 f"Certified: {report['certified_precision']:.0%} of the kept are expected to be truly in the band. "
                 f"Forecast: {report['advice']}."
             )
-        self.line(f"\ncurated set  {report['curated']}")
+        self.line(f"\ncurated set  {report['curated']}", whole=True)
         if "training" in report:
             self.line("")
             self.show_training(report["training"])
         elif totals["train"] and report["engine"] != "simulated":
-            self.line(f"next         learnable train --curated {report['curated']}")
+            self.line(f"next         learnable train --curated {report['curated']}", whole=True)
 
     def show_plan(self, plan: Mapping[str, Any]) -> None:
         """Show what a run would come to, and what to type next."""
@@ -103,8 +103,8 @@ class Shell:
         if report["foresight"]:
             self.line(f"{report['foresight']['sentence']}\n")
         for name, key in (("policy", "trained_policy"), ("curve", "curve"), ("metrics", "metrics")):
-            self.line(f"{name:<12} {report[key]}")
-        self.line(f"next         find-learnable --policy {report['trained_policy']}")
+            self.line(f"{name:<12} {report[key]}", whole=True)
+        self.line(f"next         find-learnable --policy {report['trained_policy']}", whole=True)
 
     def show_verified(self, summary: Mapping[str, Any]) -> None:
         """Show what a scored file came to."""
@@ -114,7 +114,8 @@ class Shell:
         verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary["verdicts"].items())
         mean = "-" if summary["mean_reward"] is None else f"{summary['mean_reward']:.3f}"
         passed = "-" if summary["pass_rate"] is None else f"{summary['pass_rate']:.3f}"
-        self.line(f"{verdicts}; mean reward {mean}, pass rate {passed}\nscores       {summary['output']}")
+        self.line(f"{verdicts}; mean reward {mean}, pass rate {passed}")
+        self.line(f"scores       {summary['output']}", whole=True)
 
     def show_ledger(self, holdings: Mapping[str, Any]) -> None:
         """Show what a ledger holds."""
@@ -128,7 +129,7 @@ class Shell:
         )
         self.line(f"scored by    {', '.join(holdings['verifiers']) or 'nothing yet'}")
         if holdings["files"] > MANY_FILES:
-            self.line(f"next         learnable ledger compact --store {holdings['store']}")
+            self.line(f"next         learnable ledger compact --store {holdings['store']}", whole=True)
 
     def show_damage(self, damaged: Sequence[Mapping[str, Any]]) -> None:
         """Show which files were set aside."""
@@ -136,7 +137,9 @@ class Shell:
             self.dump({"damaged": damaged})
             return
         for file in damaged:
-            self.line(f"damaged      {file['file']}: {file['why']}\n             set aside as {file['moved_to']}")
+            self.line(
+                f"damaged      {file['file']}: {file['why']}\n             set aside as {file['moved_to']}", whole=True
+            )
         if damaged:
             self.line("What they held counts as missing: the command that made it makes it again, and nothing else.")
         else:
@@ -157,9 +160,10 @@ class Shell:
         for line in lines:
             self.line(line)
 
-    def line(self, text: str) -> None:
-        """Print a line as it is: no markup, no wrapping."""
-        self.out.print(text, highlight=False, soft_wrap=True, markup=False)
+    def line(self, text: str, *, whole: bool = False) -> None:
+        """Print a line without markup. On a terminal it wraps at words, unless it is to be copied as a `whole`."""
+        soft_wrap = whole or not self.out.is_terminal
+        self.out.print(text, highlight=False, soft_wrap=soft_wrap, markup=False)
 
     def dump(self, value: object) -> None:
         """Write one JSON value."""

@@ -95,10 +95,10 @@ def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
         lines.append(
             f"Shelf life: {life['share']:.0%} of the old set is still in the band [{life['low']:.0%}, {life['high']:.0%}]."
         )
-    lines += ["", f"curated set  {report['curated']}"]
+    shell.line("\n".join(lines))
+    shell.line(f"\ncurated set  {report['curated']}", whole=True)
     if totals["train"]:
-        lines.append(f"next         learnable train --curated {report['curated']}")
-    shell.out.print("\n".join(lines), highlight=False, soft_wrap=True, markup=False)
+        shell.line(f"next         learnable train --curated {report['curated']}", whole=True)
 
 
 def changes_table(report: Mapping[str, Any]) -> FittedTable:
