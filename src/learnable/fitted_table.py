@@ -31,7 +31,7 @@ class Column:
     @property
     def name(self) -> str:
         """The heading on one line."""
-        return self.heading.replace("-\n", "-").replace("\n", " ").replace("learn-ability", "learnability")
+        return self.heading.replace("-\n", "-").replace("\n", " ")
 
 
 class FittedTable:
