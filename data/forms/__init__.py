@@ -5,9 +5,9 @@ from learnable.data.forms.form import Form, Part
 from learnable.data.forms.labels import parse_scheme
 from learnable.data.forms.loading import CORE, find_form, fold_name, form_of_spec, load_forms, poem_forms
 from learnable.data.forms.reading import SPEC_KEYS
-from learnable.data.forms.wording import requirement
+from learnable.data.forms.wording import requirement, requirements
 
 __all__ = [
     "CORE", "SPEC_KEYS", "Count", "Form", "Part", "find_form", "fold_name", "form_of_spec", "load_forms", "parse_scheme",
-    "poem_forms", "requirement", "span",
+    "poem_forms", "requirement", "requirements", "span",
 ]  # fmt: skip

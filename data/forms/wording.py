@@ -28,9 +28,14 @@ def requirement(form: Form) -> str:
     >>> requirement(find_form("haiku"))
     '3 lines of 5, 7 and 5 syllables'
     """
+    return ", ".join(requirements(form))
+
+
+def requirements(form: Form) -> list[str]:
+    """Say what the form asks for, rule by rule."""
     said = " ".join(part for part in (_shape(form), _sizes(form), _rhymes(form)) if part)
     rules = [form.ask, *say_rules(form, LEASTS)] if form.ask else [*_metre(form), *_parts(form), *say_rules(form)]
-    return ", ".join(part for part in (said, *rules) if part)
+    return [part for part in (said, *rules) if part]
 
 
 def _asks(form: Form, component: str) -> bool:

@@ -50,6 +50,32 @@ def find_forms(names: Sequence[str], own: Mapping[str, Form] | None = None) -> l
     return list(found)
 
 
+def find_family_or_form(name: str, own: Mapping[str, Form] | None = None) -> tuple[Family, str | None]:
+    """Return the family called so and None, or else the family of the form called so and the form's name.
+
+    `own` are a user's forms, which come first. Raises `UnknownNameError` with the nearest names.
+
+    >>> [(family.name, form) for family, form in map(find_family_or_form, ("poetry", "fizz buzz"))]
+    [('poetry', None), ('programs', 'FizzBuzz')]
+    """
+    forms, families = _form_names(own or {}), {fold_name(known): family for known, family in _KNOWN.items()}
+    folded = fold_name(name)
+    if folded in families and folded not in _form_names_of(own or {}):
+        return families[folded], None
+    if folded not in forms:
+        raise UnknownNameError("form or family", name, [*(form for _, form in forms.values()), *_KNOWN])
+    family, form = forms[folded]
+    return _KNOWN[family], form
+
+
+def example_prompt(family: Family, form: str, own: Mapping[str, Form] | None = None) -> Prompt:
+    """Return a form's first prompt, as the usual knobs and seed 0 make it. Raises `LearnableError` for one that has none."""
+    prompt = next(_generate(family.name, form, 0, family.knobs(), own or {}), None)
+    if prompt is None:
+        raise LearnableError(f"form {form} has no prompt with its usual knobs")
+    return prompt
+
+
 def _refuse_themes(names: Sequence[str], own: Mapping[str, Form]) -> None:
     for form in (own.get(name) or poem_forms()[name] for name in names):
         if not form.is_reward:
@@ -110,6 +136,10 @@ def _form_names(own: Mapping[str, Form]) -> dict[str, tuple[str, str]]:
         for alias in (*poem.aliases, poem.title, poem.name):
             known[fold_name(alias)] = ("poetry", poem.name)
     return known
+
+
+def _form_names_of(own: Mapping[str, Form]) -> set[str]:
+    return {fold_name(alias) for form in own.values() for alias in (*form.aliases, form.title, form.name)}
 
 
 def _choose(forms: Sequence[str], families: Sequence[str], own: Mapping[str, Form]) -> dict[str, list[str]]:

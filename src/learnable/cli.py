@@ -1,4 +1,4 @@
-"""The command line: `find-learnable`, and `learnable find | train | refresh | verify | explain | doctor | forms | ledger`."""
+"""The command line: `find-learnable`, and `learnable find | train | refresh | show | verify | explain | doctor | forms | ledger`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 from learnable import options
-from learnable.console import open_shell
+from learnable.console import STOPPED_RUN, open_shell
 from learnable.doctor_cli import DOCTOR_HELP, doctor
 from learnable.explain_cli import EXPLAIN_HELP, explain
+from learnable.forms_cli import FORMS_HELP, forms
 from learnable.ledger_cli import ledger_app
 from learnable.refresh_cli import REFRESH_HELP, refresh
+from learnable.show_cli import SHOW_HELP, show
 
 # Only what `--help` needs is imported here: torch, vllm, trl, datasets and prefect wait inside their commands.
 
@@ -59,12 +61,17 @@ Examples:
   learnable train --curated SET --output runs/first --resume
 """
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Find the prompts a language model can learn from.")
-app.add_typer(ledger_app, name="ledger")
-app.command(help=REFRESH_HELP)(refresh)
-app.command(help=EXPLAIN_HELP)(explain)
-app.command(help=DOCTOR_HELP)(doctor)
-find_app = typer.Typer(add_completion=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    context_settings=options.HELP_FLAGS,
+    help="Find the prompts a language model can learn from.",
+)
+find_app = typer.Typer(context_settings=options.HELP_FLAGS)
+
+
+@app.callback()
+def about(version: options.Version = False) -> None:
+    """Find the prompts a language model can learn from."""
 
 
 @find_app.command(help=FIND_HELP)
@@ -126,10 +133,11 @@ def find(
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    version: options.Version = False,
 ) -> None:
     """Find the prompts a policy can learn from."""
     asked = dict(locals())
-    with open_shell(as_json=as_json, quiet=quiet) as shell:
+    with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
         from learnable.asked import curate_settings, run_folder
         from learnable.flows.launch import run_curation
         from learnable.flows.plan import plan_curation
@@ -215,16 +223,12 @@ def verify(
         shell.show_verified(asdict(summary) | {"output": str(output_path)})
 
 
-@app.command()
-def forms(as_json: options.AsJson = False) -> None:
-    """List the built-in families, their forms and their knobs (`code` and `simulated` join only where they are named)."""
-    with open_shell(as_json=as_json, quiet=True) as shell:
-        from learnable.data.sources.builtin import FAMILIES, ON_REQUEST, known_forms
-
-        families = {**FAMILIES, **ON_REQUEST}.values()
-        shell.show_forms(
-            [{"family": f.name, "forms": list(known_forms(f)), "knobs": list(f.knob_names())} for f in families]
-        )
+app.command(help=REFRESH_HELP)(refresh)
+app.command(help=SHOW_HELP)(show)
+app.command(help=EXPLAIN_HELP)(explain)
+app.command(help=FORMS_HELP)(forms)
+app.command(help=DOCTOR_HELP)(doctor)
+app.add_typer(ledger_app, name="ledger")
 
 
 def main() -> None:

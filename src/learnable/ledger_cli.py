@@ -20,7 +20,7 @@ Examples:
   learnable ledger compact --store learnable-store
 """
 
-ledger_app = typer.Typer(add_completion=False, help=LEDGER_HELP, invoke_without_command=True)
+ledger_app = typer.Typer(help=LEDGER_HELP, invoke_without_command=True)
 
 DAMAGE_FOUND = 1
 

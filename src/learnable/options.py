@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
+HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
+
 
 def _option(panel: str) -> Any:
-    return lambda *flags, help: typer.Option(*flags, help=help, rich_help_panel=panel)
+    return lambda *flags, help, **more: typer.Option(*flags, help=help, rich_help_panel=panel, **more)
+
+
+def complete_form(typed: str) -> list[str]:
+    """Return the forms that begin so, for the shell."""
+    from learnable.data.sources.builtin import FAMILIES, ON_REQUEST, known_forms
+
+    families = (*FAMILIES.values(), *ON_REQUEST.values())
+    return _complete(typed, (form for family in families for form in known_forms(family)))
+
+
+def complete_family(typed: str) -> list[str]:
+    """Return the families that begin so, for the shell."""
+    from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
+
+    return _complete(typed, (*FAMILIES, *ON_REQUEST))
+
+
+def complete_form_or_family(typed: str) -> list[str]:
+    """Return the families and forms that begin so, for the shell."""
+    return complete_family(typed) + complete_form(typed)
+
+
+def _complete(typed: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin so, in the case that was typed: names ignore it, a shell's completion does not."""
+    return [typed + name[len(typed) :] for name in names if name.casefold().startswith(typed.casefold())]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"learnable {version('learnable')}")
+        raise typer.Exit
 
 
 prompts = _option("Which prompts")
@@ -17,9 +53,15 @@ engine = _option("What samples it")
 decision = _option("What is kept")
 output = _option("Where it goes")
 
-Form = Annotated[list[str] | None, prompts(help="A form, such as sonnet or Addition, or all poem forms; repeatable.")]
+Form = Annotated[
+    list[str] | None,
+    prompts(help="A form, such as sonnet or Addition, or all poem forms; repeatable.", autocompletion=complete_form),
+]
 FormsFile = Annotated[str | None, prompts("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")]
-Family = Annotated[list[str] | None, prompts(help="A family, such as poetry; repeatable, adds to --form.")]
+Family = Annotated[
+    list[str] | None,
+    prompts(help="A family, such as poetry; repeatable, adds to --form.", autocompletion=complete_family),
+]
 Prompts = Annotated[str | None, prompts(help="A .jsonl, .csv or .parquet file, a data set folder, or a hub id.")]
 PromptColumn = Annotated[str, prompts(help="Column of --prompts that holds the prompt.")]
 AnswerColumn = Annotated[str | None, prompts(help="Column of --prompts that holds the right answer.")]
@@ -99,6 +141,9 @@ VerifierTimeout = Annotated[
 ThenTrain = Annotated[bool, output("--then-train", help="Train on the result, as `learnable train` does by default.")]
 UsePrefect = Annotated[bool, output("--prefect/--no-prefect", help="Run as a Prefect flow, or as plain functions.")]
 AsJson = Annotated[bool, output("--json", help="Print one JSON object on stdout and nothing else there.")]
+Version = Annotated[
+    bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+]
 Quiet = Annotated[bool, output("--quiet", help="Show no progress.")]
 
 what = _option("What is trained on what")

@@ -60,7 +60,7 @@ class ConsoleProgress:
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        self.console.print(f"[yellow]warning:[/yellow] {escape(text)}", highlight=False, soft_wrap=True)
+        self.console.print(f"[yellow]warning:[/yellow] {escape(text)}", highlight=False, soft_wrap=self._whole)
 
     def close(self) -> None:
         """Take the bar down."""
@@ -70,7 +70,12 @@ class ConsoleProgress:
 
     def _print(self, text: str) -> None:
         if not self.quiet:
-            self.console.print(text, highlight=False, soft_wrap=True)
+            self.console.print(text, highlight=False, soft_wrap=self._whole)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether lines are printed whole: a terminal would break them inside words, a file is searched by line."""
+        return not self.console.is_terminal
 
     def _advance(self, what: str, done: int, total: int, **fields: Any) -> None:
         if self.quiet:

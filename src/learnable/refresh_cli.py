@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from rich.table import Table
-
 from learnable import options
-from learnable.console import Shell, open_shell
+from learnable.console import STOPPED_RUN, Shell, open_shell
+from learnable.fitted_table import Column, FittedTable, figure
 
 REFRESH_HELP = """
 Bring a curated set up to date with a policy that has moved.
@@ -24,6 +23,18 @@ Examples:
   learnable refresh --curated SET --policy path/to/model --anchors 200 --json
   learnable refresh --curated SET --engine server --base-url http://127.0.0.1:8000/v1
 """
+
+CHANGES_COLUMNS = (
+    Column("family", text=12),
+    Column("prompts", need=4),
+    Column("asked\nagain", need=3),
+    Column("drift,\ntrained on", need=2),
+    Column("drift,\nothers", need=1),
+    Column("kept\nbefore"),
+    Column("left"),
+    Column("joined"),
+    Column("kept\nnow"),
+)
 
 Curated = Annotated[str, options.prompts(help="A curated set: its folder, or a version's.")]
 Anchors = Annotated[int, options.decision(help="Prompts to ask first, of every family, in and out of the band.")]
@@ -55,7 +66,7 @@ def refresh(
 ) -> None:
     """Bring a curated set up to date with a policy that has moved."""
     asked = dict(locals())
-    with open_shell(as_json=as_json, quiet=quiet) as shell:
+    with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
         from learnable.asked import engine_settings, worker_count
         from learnable.flows.curated_pool import RefreshSettings
         from learnable.flows.launch_refresh import launch_refresh
@@ -84,28 +95,19 @@ def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
         lines.append(
             f"Shelf life: {life['share']:.0%} of the old set is still in the band [{life['low']:.0%}, {life['high']:.0%}]."
         )
-    lines += ["", f"curated set  {report['curated']}"]
+    shell.line("\n".join(lines))
+    shell.line(f"\ncurated set  {report['curated']}", whole=True)
     if totals["train"]:
-        lines.append(f"next         learnable train --curated {report['curated']}")
-    shell.out.print("\n".join(lines), highlight=False, soft_wrap=True, markup=False)
+        shell.line(f"next         learnable train --curated {report['curated']}", whole=True)
 
 
-def changes_table(report: Mapping[str, Any]) -> Table:
+def changes_table(report: Mapping[str, Any]) -> FittedTable:
     """Return a table with a row a family; a drift is how far log-odds of success have moved, give or take its noise."""
-    drifts = {(row["family"], row["trained"]): f"{row['shift']:+.2f} ± {row['noise']:.2f}" for row in report["drift"]}
-    headings = (
-        "prompts",
-        "asked\nagain",
-        "drift,\ntrained on",
-        "drift,\nothers",
-        "kept\nbefore",
-        "left",
-        "joined",
-        "kept\nnow",
-    )
-    table = Table("family", *headings, header_style="bold")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    drifts = {
+        (row["family"], row["trained"]): f"{figure(row['shift'], signed=True)} ± {figure(row['noise'])}"
+        for row in report["drift"]
+    }
+    table = FittedTable(CHANGES_COLUMNS)
     for row in report["families"]:
         moved = [drifts.get((row["family"], trained), "-") for trained in (True, False)]
         counts = [str(row[key]) for key in ("kept_before", "keep_to_drop", "drop_to_keep", "kept_now")]

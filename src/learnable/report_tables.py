@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from learnable.fitted_table import Column, FittedTable, figure
 
 MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
-HEADINGS = (
-    "prompts",
-    "learn-\nability",
-    "mean",
-    "within\nstd",
-    "between\nstd",
-    "zero-std\nshare",
-    "pass@1",
-    "kept",
-    "rejected",
+FORM_COLUMNS = (
+    Column("form", text=20),
+    Column("prompts", need=5),
+    Column("learn-\nability"),
+    Column("mean"),
+    Column("within\nstd"),
+    Column("between\nstd", need=2),
+    Column("zero-\nstd\nshare", need=4),
+    Column("pass@1", need=3),
+    Column("kept"),
+    Column("rejected", need=1),
 )
 MEASURES = (
     ("mean reward", "mean_reward"),
@@ -37,19 +37,9 @@ PLANNED = (
 STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
-def forms_table(report: Mapping[str, Any]) -> Table:
+def forms_table(report: Mapping[str, Any]) -> FittedTable:
     """Return the table of forms, the most learnable first, under a row for each family where there are several."""
-    table = Table(
-        title=f"policy {report['policy']}",
-        title_justify="left",
-        title_style="dim",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        show_edge=False,
-    )
-    table.add_column("form", no_wrap=True)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = FittedTable(FORM_COLUMNS, f"policy {report['policy']}")
     several, many = len(report["families"]) > 1, len(report["forms"]) > MOST_FORM_ROWS
     ranked = sorted(report["forms"], key=lambda form: -(form["learnability"] or 0.0))
     for family in report["families"]:
@@ -63,7 +53,7 @@ def forms_table(report: Mapping[str, Any]) -> Table:
     return table
 
 
-def plan_table(plan: Mapping[str, Any]) -> Table:
+def plan_table(plan: Mapping[str, Any]) -> FittedTable:
     """Return the table of what a run would come to, a row a figure."""
     table = _titled(f"policy {plan['policy']}, 90% intervals", ("expected", "low", "high"))
     for name, label in PLANNED:
@@ -87,18 +77,18 @@ def _duration(seconds: float) -> str:
     return f"{seconds:,.0f} s"
 
 
-def holdings_table(holdings: Mapping[str, Any]) -> Table:
+def holdings_table(holdings: Mapping[str, Any]) -> FittedTable:
     """Return the table of a ledger's policies and samplings."""
-    table = Table("policy", "sampling", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     keys = ("prompts", "rollouts", "tokens", "files")
-    for heading in keys:
-        table.add_column(heading, justify="right", no_wrap=True)
+    needs = {"prompts": 2, "files": 1}
+    columns = [Column(key, need=needs.get(key, 0)) for key in keys]
+    table = FittedTable([Column("policy", text=18), Column("sampling", text=8), *columns])
     for part in holdings["parts"]:
         table.add_row(part["policy"], part["sampling"], *(f"{part[key]:,}" for key in keys))
     return table
 
 
-def held_out_table(held_out: Mapping[str, Any]) -> Table:
+def held_out_table(held_out: Mapping[str, Any]) -> FittedTable:
     """Return the table of held-out figures, with 95 % intervals over prompts."""
     title = f"{held_out['prompts']} held-out prompts x {held_out['group_size']} fresh completions, 95% intervals"
     table = _titled(title, ("before", "after", "change"))
@@ -109,22 +99,19 @@ def held_out_table(held_out: Mapping[str, Any]) -> Table:
     return table
 
 
-def _titled(title: str, headings: Sequence[str]) -> Table:
+def _titled(title: str, headings: Sequence[str]) -> FittedTable:
     """Return an empty table of figures: a column of labels, then one for each heading."""
-    table = Table(title=title, title_justify="left", title_style="dim", box=SIMPLE_HEAD, show_edge=False)
-    table.add_column("", no_wrap=True)
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+    return FittedTable([Column("", text=12), *map(Column, headings)], title)
 
 
 def _interval(interval: Mapping[str, float | None], signed: bool) -> str:
+    """Write a measure over its interval, so that three of them fit side by side."""
     if interval["value"] is None:
         return "-"
-    form = "+.3f" if signed else ".3f"
-    return f"{interval['value']:{form}} [{interval['low']:{form}}, {interval['high']:{form}}]"
+    value, low, high = (figure(interval[end], 3, signed=signed) for end in ("value", "low", "high"))
+    return f"{value}\n[{low}, {high}]"
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    figures = ["-" if row[key] is None else f"{row[key]:.2f}" for key in STATISTICS]
+    figures = [figure(row[key]) for key in STATISTICS]
     return [str(row["prompts"]), *figures, str(row["kept"]), str(row["prompts"] - row["kept"])]

@@ -1,0 +1,171 @@
+"""How the command line behaves: versions, help, completion, names, odd paths, pipes and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from learnable.cli import app, find_app
+from learnable.data.forms import find_form, requirements
+from learnable.data.forms.loading import read_forms
+from learnable.forms_cli import as_toml
+
+Run = Callable[..., tuple[int, str, str]]
+LANTERN = '[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n'
+HEAVY = "torch vllm trl transformers datasets prefect ray polars pyarrow matplotlib numpy"
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run `learnable ...`, or another `command`, in a temporary folder; return status, stdout and stderr on one line."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object, command: Callable[..., object] = app) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            command([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return int(ended.value.code or 0), out, " ".join(err.split())
+
+    return run
+
+
+@pytest.mark.parametrize("command", [app, find_app], ids=["learnable", "find-learnable"])
+def test_the_version_is_that_of_the_package(run: Run, command: Callable[..., object]) -> None:
+    assert run("--version", command=command) == (0, f"learnable {version('learnable')}\n", "")
+
+
+@pytest.mark.parametrize("words", [[], ["find"], ["show"], ["forms"], ["ledger"], ["ledger", "check"], ["explain"]])
+def test_h_is_help_everywhere(run: Run, words: list[str]) -> None:
+    status, short, _ = run(*words, "-h")
+    assert status == 0
+    assert "Usage: " in short
+    assert (0, short) == run(*words, "--help")[:2]
+
+
+@pytest.mark.parametrize("words", [["--version"], ["show", "-h"], ["forms", "-h"], ["ledger", "-h"]])
+def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
+    code = (
+        "import sys\nfrom learnable.cli import app\n"
+        f"try:\n    app({words})\nexcept SystemExit:\n    pass\n"
+        "print('HEAVY', sorted(set(sys.modules) & set(sys.argv[1].split())))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, HEAVY], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+@pytest.mark.parametrize(
+    ("script", "words", "offered"),
+    [
+        ("learnable", "learnable find --form shakes", {"shakespeareanSonnet"}),
+        ("find-learnable", "find-learnable --family ar", {"arithmetic"}),
+        ("learnable", "learnable forms compar", {"comparison", "compareVersions"}),
+        ("learnable", "learnable sh", {"show"}),
+    ],
+)
+def test_the_shell_completes_names(script: str, words: str, offered: set[str]) -> None:
+    asked = {f"_{script.replace('-', '_').upper()}_COMPLETE": "complete_bash", "COMP_WORDS": words}
+    environment = {**os.environ, **asked, "COMP_CWORD": str(len(words.split()) - 1)}
+    path = Path(sys.executable).with_name(script)
+    done = subprocess.run([path], env=environment, capture_output=True, text=True, check=False)
+    assert set(done.stdout.split()) == offered, done.stderr
+
+
+def test_a_form_is_shown_rule_by_rule(run: Run) -> None:
+    status, out, _ = run("forms", "terza-rima")
+    assert status == 0
+    shown = " ".join(out.split())
+    assert all(rule in shown for rule in requirements(find_form("TerzaRima")))
+    assert "also terza rima" in shown
+    account = json.loads(run("forms", "terza rima", "--json")[1])
+    assert account["asks_for"] == requirements(find_form("TerzaRima"))
+    assert account["example"]["spec"]["form"] == "TerzaRima"
+    assert account["example"]["prompt"] in shown
+    assert set(account["knobs"]) == {"topics", "lines", "constraints", "tolerance", "stanzas"}
+
+
+@pytest.mark.parametrize("name", ["TerzaRima", "Ghazal", "Sestina", "Sonnet", "Ode"])
+def test_a_shown_declaration_declares_the_same_form(name: str) -> None:
+    form = find_form(name)
+    [again] = read_forms(as_toml(form.name, form.declaration()), "again.toml").values()
+    assert again.declaration() == form.declaration()
+
+
+def test_a_family_and_forms_of_other_families_are_shown(run: Run) -> None:
+    out = run("forms", "comparison")[1]
+    assert "GreaterThan, LessThan, WideGap" in out
+    assert "largest=20, gap=50" in out
+    assert "a form of programs" in run("forms", "fizz buzz")[1]
+    assert "no reward    an ode is known by its subject" in run("forms", "ode")[1]
+
+
+def test_ones_own_forms_are_shown_and_explained(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "my forms ü.toml").write_text(LANTERN, encoding="utf-8")
+    (tmp_path / "-poem.txt").write_text("sea\nsilver\nmoving light\nover the sand\nstill")
+    own = ("--forms", "my forms ü.toml")
+    assert "Lantern" in run("forms", *own)[1]
+    assert "5 lines of 1, 2, 3, 4 and 1 syllables" in run("forms", *own, "lantern")[1]
+    status, out, _ = run("explain", *own, "--form", "lantern", "--json", "--", "-poem.txt")
+    assert status == 0
+    assert json.loads(out)["form"] == "Lantern"
+    assert json.loads(out)["reward"] == 1.0
+    status, _, err = run("explain", *own, "--form", "lantrn", "--", "-poem.txt")
+    assert (status, "'Lantern'" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["trian"], "Did you mean 'train'"),
+        (["shw"], "'show'"),
+        (["forms", "sonet"], "unknown form or family 'sonet': did you mean 'Sonnet'"),
+        (["forms", "--forms", "nowhere.toml", "x"], "forms file nowhere.toml"),
+        (["show"], "Missing argument 'SET'"),
+        (["show", "x", "--rejcts"], "--rejects"),
+        (["ledger", "chek"], "Did you mean 'check'"),
+        (["ledger", "--store", "nowhere"], "store 'nowhere' does not exist"),
+        (["explain", "--form", "haiku", "no such.txt"], "cannot read 'no such.txt'"),
+    ],
+)
+def test_what_is_mistyped_ends_with_status_2_and_a_way_out(run: Run, words: list[str], message: str) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_without_a_command_it_says_which_there_are(run: Run) -> None:
+    out = run()[1]
+    assert all(f"│ {name} " in out for name in ("find", "train", "refresh", "show", "verify", "explain", "forms"))
+
+
+def test_a_list_of_forms_in_a_pipe_has_no_boxes_and_a_line_a_family(run: Run) -> None:
+    out = run("forms")[1]
+    assert not set(out) & set("│┃━─")
+    [poetry] = [line for line in out.splitlines() if line.startswith("poetry")]
+    assert "ShakespeareanSonnet" in poetry
+    assert "Villanelle" in poetry
+
+
+@pytest.mark.parametrize("words", [["forms"], ["forms", "--json"], ["forms", "sonnet"]])
+def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    typed = [sys.executable, "-m", "learnable", *words]
+    done = subprocess.run(typed, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_ends_with_status_130_and_one_word(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: Path | None) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("learnable.explain_cli.read_text", interrupted)
+    assert run("explain", "--form", "sonnet") == (130, "", "stopped")

@@ -1,0 +1,174 @@
+"""The tables of results at the widths of real terminals: nothing is cut, and no figure is lost without a word."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from learnable.fitted_table import FittedTable
+from learnable.refresh_cli import changes_table
+from learnable.report_tables import forms_table, held_out_table, holdings_table, plan_table
+
+POLICY = "org/a-model-with-a-rather-long-name-7B-Instruct@0123456789abcdef0123456789abcdef01234567"
+LONG_FORMS = ("ShakespeareanSonnet", "CharacterPalindromePoem", "Haiku", "LongestIncreasingSubsequence")
+
+
+def form(family: str, name: str, scale: int = 1) -> dict[str, Any]:
+    statistics = {"mean": 0.774, "within_std": 0.123, "between_std": 0.041, "zero_std_share": 0.5}
+    return {
+        "family": family,
+        "form": name,
+        "prompts": 12345 * scale,
+        "kept": 11111,
+        "pass_at_1": 1.0,
+        "learnability": 0.17,
+    } | statistics
+
+
+CURATION = {
+    "policy": POLICY,
+    "families": [form("poetry", "", 2), form("programs", "", 2)],
+    "forms": [*(form("poetry", name) for name in LONG_FORMS), form("programs", "FizzBuzz") | {"mean": None}],
+}
+INTERVAL = {"value": 0.4561, "low": 0.40, "high": 0.5123}
+CHANGE = {"value": -0.0312, "low": -0.1, "high": 0.0402}
+MEASURE = {"before": INTERVAL, "after": INTERVAL, "change": CHANGE}
+HELD_OUT = {
+    "prompts": 1234,
+    "group_size": 16,
+    "k": 8,
+    **dict.fromkeys(("mean_reward", "pass_at_1", "pass_at_k", "greedy_reward"), MEASURE),
+}
+FIGURE = {"expected": 123456789.0, "low": 98765432.0, "high": 150000000.0}
+PLAN = {
+    "policy": POLICY,
+    "figures": dict.fromkeys(("prompts", "kept", "rollouts", "tokens", "seconds", "cost"), FIGURE),
+}
+PART = {"policy": POLICY, "sampling": "t0.7-p0.95-k50", "prompts": 1234567, "rollouts": 23456789, "tokens": 9876543210}
+HOLDINGS = {"parts": [PART | {"files": 12345}]}
+CHANGED = {"prompts": 12345, "asked_again": 11111, "kept_before": 10203, "keep_to_drop": 4040, "drop_to_keep": 3030}
+CHANGES = {
+    "drift": [{"family": "comparison", "trained": trained, "shift": 0.5, "noise": 0.25} for trained in (True, False)],
+    "families": [{"family": "comparison"} | CHANGED | {"kept_now": 9193}],
+}
+TABLES = {
+    "forms": (forms_table, CURATION),
+    "held out": (held_out_table, HELD_OUT),
+    "plan": (plan_table, PLAN),
+    "holdings": (holdings_table, HOLDINGS),
+    "changes": (changes_table, CHANGES),
+}
+ALWAYS = {
+    "forms": ["learn-", "mean", ".17", ".77", ".12", "11111"],
+    "held out": [".456", "[.400, .512]", "-.031", "[-.100, +.040]"],
+    "plan": ["123,456,789", "98,765,432", "150,000,000"],
+    "holdings": ["23,456,789", "9,876,543,210"],
+    "changes": ["10203", "4040", "3030", "9193"],
+}
+AT_80 = {
+    "holdings": ["1,234,567", "12,345"],
+    "forms": ["12345", ".50", "1.00"],
+    "changes": ["12345", "11111", "+.50 ± .25"],
+}
+
+
+def render(table: FittedTable, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    return re.sub(r"\x1b\[\d*m", "", console.file.getvalue())
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("name", TABLES)
+def test_no_table_is_wider_than_its_terminal_or_cuts_anything(name: str, width: int) -> None:
+    build, report = TABLES[name]
+    shown = render(build(report), width)
+    assert all(len(line) <= width for line in shown.splitlines()), shown
+    assert "…" not in shown
+    assert all(figure in shown for figure in ALWAYS[name]), shown
+    if width >= 80:
+        assert all(figure in shown for figure in AT_80.get(name, ())), shown
+
+
+def test_every_column_is_there_where_there_is_room() -> None:
+    assert all(word in render(forms_table(CURATION), 120) for word in ("rejected", "between", "pass@1", *LONG_FORMS))
+
+
+def test_what_is_left_out_is_named() -> None:
+    shown = render(forms_table(CURATION), 60)
+    assert "rejected" in shown.splitlines()[-1]
+    assert "between std" in shown.splitlines()[-1]
+    assert "learnability" not in shown.splitlines()[-1]
+    assert "too narrow" not in render(forms_table(CURATION), 120)
+
+
+def test_names_fold_rather_than_being_cut() -> None:
+    whole = "".join(line[:22].strip() for line in render(forms_table(CURATION), 60).splitlines())
+    assert all(name in whole for name in LONG_FORMS)
+
+
+def test_a_figure_without_a_value_is_a_dash() -> None:
+    [row] = [line for line in render(forms_table(CURATION), 120).splitlines() if "FizzBuzz" in line]
+    assert " - " in row
+
+
+def on_a_terminal(folder: Path, width: int, arguments: Sequence[str]) -> list[str]:
+    """Run a command on a terminal of `width` columns in `folder`, and return the lines that it shows."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}
+    typed = [sys.executable, "-m", "learnable", *arguments]
+    with subprocess.Popen(
+        typed, stdout=theirs, stderr=subprocess.DEVNULL, stdin=theirs, env=environment, cwd=folder
+    ) as process:
+        os.close(theirs)
+        said = b""
+        try:
+            while some := os.read(ours, 65536):
+                said += some
+        except OSError:  # how Linux says that a terminal was closed at its other end
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    return re.sub(r"\x1b\[\d*m", "", said.decode()).replace("\r\n", "\n").splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_find_learnable_reads_well_on_a_narrow_terminal(tmp_path: Path, width: int) -> None:
+    typed = "find --engine simulated --family simulated --limit 64 --no-prefect".split()
+    lines = on_a_terminal(tmp_path, width, typed)
+    table = lines[: lines.index("")]
+    assert all(len(line) <= width for line in table), lines
+    assert "…" not in "".join(lines)
+    [row] = [line.split() for line in lines if line.startswith("Simulated")]
+    assert all(re.fullmatch(r"\d+|\d?\.\d\d", figure) for figure in row[1:])
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_long_line_of_verse_keeps_its_marks_over_it(tmp_path: Path, width: int) -> None:
+    verse = [
+        "Shall I compare thee to a summer's day, or to a winter's night of frost and snow?",
+        "Thou art more lovely",
+    ]
+    (tmp_path / "poem.txt").write_text("\n".join(verse))
+    lines = on_a_terminal(tmp_path, width, ["explain", "--form", "couplet", "poem.txt"])
+    poem = lines[: lines.index("")]
+    assert all(len(line) <= width for line in lines)
+    assert "…" not in "".join(lines)
+    left = poem[0].index("Couplet")
+    over, under = [line[left:] for line in poem[1::2]], [line[left:] for line in poem[2::2]]
+    assert " ".join(text.strip() for text in under) == " ".join(verse)
+    stressed = [
+        (text[place], mark) for marks, text in zip(over, under, strict=True) for place, mark in enumerate(marks)
+    ]
+    assert all(letter.casefold() in "aeiouy" for letter, mark in stressed if mark in "/x")
