@@ -82,7 +82,7 @@ def test_a_folder_is_read_by_its_test_split(tmp_path: Path) -> None:
         ("e.jsonl", "", "", r"e\.jsonl' is empty"),
         ("e.jsonl", "{", "", r"e\.jsonl, line 1: not valid JSON"),
         ("e.jsonl.gz", "no gzip", "", r"e\.jsonl\.gz' is no whole gzip file"),
-        ("e.txt", "words", "", r"neither a \.jsonl, .* file nor a data set"),
+        ("e.txt", "words", "", r"'\.txt' is not one of those that are \(\.jsonl, .*\.parquet"),
     ],
 )
 def test_bad_sets_name_place_and_fix(tmp_path: Path, name: str, content: str, column: str, message: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt
+from learnable.data.sources.columns import Columns
 from learnable.data.sources.files import file_prompts
-from learnable.data.sources.rows import Columns
 
 ROWS = [
     {"prompt": "2 + 2 = ", "answer": 4, "verifier": "arithmetic"},
