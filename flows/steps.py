@@ -135,6 +135,8 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
         decided = trim_to_precision(decided, settings.effort.precision)
     chosen = choose(decided, settings.preset).drop(SCHEDULED)
     dropped = _frame(prompts_table(prompts.dropped_prompts)).join(prompts.dropped, on="prompt_id")
+    if dropped.is_empty():
+        dropped = dropped.drop("prompt")  # without a row it cannot say whether prompts are text or chats
     return (
         pl.concat([chosen, dropped.lazy().cast({"decision": pl.Enum(REASONS)})], how="diagonal")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))

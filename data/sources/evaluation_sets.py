@@ -65,7 +65,7 @@ def _rows(place: str) -> Iterator[tuple[str, Row]]:
     path = find_local(place, WHAT)
     if path is not None and not path.is_dir():
         return location_rows(place, SPLITS[0], what=WHAT)
-    splits = split_names(place if path is None else str(path), WHAT)
+    splits = split_names(place, path, WHAT)
     split = next((split for split in SPLITS if split in splits), splits[0])
     return location_rows(place, split, what=WHAT)
 

@@ -53,7 +53,7 @@ def location_rows(
     if path is not None and not path.is_dir():
         yield from file_rows(path, on_bad, columns, split)
     else:
-        yield from data_set_rows(location if path is None else str(path), split, on_bad, columns, what)
+        yield from data_set_rows(location, path, split, on_bad, columns, what)
 
 
 def _ignore(error: LearnableError) -> None:

@@ -14,7 +14,7 @@ OTHER_SUFFIXES = frozenset(
     ".arrow .avro .bz2 .db .doc .docx .feather .gz .html .md .npy .npz .odt .orc .pdf .pickle .pkl .py .sqlite .tar "
     ".text .toml .txt .xls .xlsx .xml .xz .yaml .yml .zip .zst".split()
 )
-HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
+HUB_ID = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
 MAX_NAME = 200  # bytes, of the 255 that a file system gives a name
 
 
@@ -25,9 +25,9 @@ def find_local(location: str, what: str = "prompts") -> Path | None:
     for what looks like a path and does not exist; `what` is the message's word for it.
     """
     path = local_path(location)
-    if path.is_dir():
-        return path
     if _exists(path):
+        if path.is_dir():
+            return path
         if file_suffix(path) not in SUFFIXES:
             raise LearnableError(
                 f"{what} {location!r}: a file is read by its suffix, and {file_suffix(path) or 'none'!r} is not one of "
