@@ -52,8 +52,8 @@ class AnyText(dict[str, list[str]]):
         return ["7", "yes"]
 
 
-class AskedEngine(ScriptedEngine):
-    """Remembers the prompts that it was asked for."""
+class RecordingEngine(ScriptedEngine):
+    """Remembers the prompts that it is to answer."""
 
     policy_id = ""
 
@@ -93,7 +93,7 @@ def find(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     policy.mkdir(parents=True)
     (policy / "config.json").write_text("{}")
     (policy / "model.safetensors").write_bytes(b"weights")
-    engine = AskedEngine(find_policy(str(policy)).policy_id)
+    engine = RecordingEngine(find_policy(str(policy)).policy_id)
     fixed = ["--no-prefect", "--json", "--sampling", "fixed", "--group-size", 2, "--workers", 0, "--policy", policy]
 
     runs = count()
@@ -105,8 +105,8 @@ def find(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         with use_engine(engine, CurateSettings(policy=str(policy))), pytest.raises(SystemExit) as ended:
             app([str(argument) for argument in command])
         out, err = capfd.readouterr()
-        asked = sorted(engine.prompts, key=lambda prompt: prompt.text)
-        return Found(int(ended.value.code or 0), " ".join(err.split()), asked, json.loads(out) if out else {})
+        sampled = sorted(engine.prompts, key=lambda prompt: prompt.text)
+        return Found(int(ended.value.code or 0), " ".join(err.split()), sampled, json.loads(out) if out else {})
 
     return find
 
@@ -311,6 +311,7 @@ def test_a_file_of_another_kind_names_those_that_are_read(find: Find, name: str)
         ("~/zzz.csv", "does not exist"),
         ("q" * 3000, "does not exist"),
         ("", "--prompts '' names nothing"),
+        ("https://host/q.jsonl", "a URL is not read"),
     ],
 )
 def test_what_is_no_id_is_not_looked_for_on_the_hub(find: Find, location: str, says: str) -> None:
@@ -355,7 +356,7 @@ def test_all_bad_rows_are_listed_at_once(find: Find) -> None:
     assert not list(Path().glob("store-*/curated"))
 
 
-def test_bad_rows_are_skipped_where_that_is_asked_for(find: Find) -> None:
+def test_bad_rows_may_be_skipped(find: Find) -> None:
     found = find(mixed_up("q.jsonl", 3, 24), "--verifier", "arithmetic", "--skip-bad-rows")
     assert found.status == 0, found.err
     assert len(found.prompts) == 3
@@ -367,6 +368,12 @@ def test_a_file_of_bad_rows_alone_is_an_error_all_the_same(find: Find) -> None:
     found = find(mixed_up("q.jsonl", 0, 6), "--verifier", "arithmetic", "--skip-bad-rows")
     assert found.status == 2
     assert "6 of 6 rows are bad: no row is a prompt" in found.err
+
+
+def test_reading_ends_where_all_of_very_many_rows_are_bad(find: Find) -> None:
+    found = find(write("q.jsonl", sums(3000)), "--verifier", "arithmetic", "--prompt-column", "text")
+    assert found.status == 2
+    assert "1,000 of 1,000 rows are bad: no row is a prompt" in found.err
 
 
 def test_bad_rows_before_a_limit_count(find: Find) -> None:

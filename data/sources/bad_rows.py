@@ -11,6 +11,7 @@ from learnable.data.sources.selection import PromptSet
 
 MAX_LISTED = 20
 MAX_TOLD = 3  # of those that were skipped
+MAX_IN_VAIN = 1000  # rows without a prompt among them: more would say the same, and a data set may be very large
 
 
 class BadRowError(LearnableError):
@@ -35,10 +36,12 @@ class BadRows:
         self.first: list[str] = []
 
     def add(self, error: LearnableError) -> None:
-        """Remember a bad row."""
+        """Remember a bad row. Raises as `check` does where all of very many rows were bad, unless they are to be skipped."""
         self.count += 1
         if len(self.first) < MAX_LISTED:
             self.first.append(str(error))
+        if self.count >= MAX_IN_VAIN and not (self.good or self.skip):
+            self.check()
 
     def sift(self, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
         """Count and yield the prompts. Raises as `check` does once there are no more."""

@@ -10,7 +10,7 @@ from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.sources.columns import Row
 from learnable.data.sources.data_sets import split_names
 from learnable.data.sources.files import location_rows
-from learnable.data.sources.locations import find_local, local_path, plain_name
+from learnable.data.sources.locations import find_local, local_path, path_exists, plain_name
 
 TEXT_COLUMNS = ("prompt", "question", "problem", "text", "input")
 ID_COLUMNS = ("task_id", "id")
@@ -51,14 +51,14 @@ def read_evaluation_set(location: str) -> EvaluationSet:
 
 def _split_column(location: str) -> tuple[str, str | None]:
     place, colon, column = location.rpartition(":")
-    if not colon or not place or "/" in column or local_path(location).exists():
+    if not colon or not place or "/" in column or path_exists(local_path(location)):
         return location, None
     return place, column or None
 
 
 def _name(place: str) -> str:
     path = local_path(place)
-    return plain_name(path) if path.exists() else place
+    return plain_name(path) if path_exists(path) else place
 
 
 def _rows(place: str) -> Iterator[tuple[str, Row]]:

@@ -25,7 +25,7 @@ def find_local(location: str, what: str = "prompts") -> Path | None:
     for what looks like a path and does not exist; `what` is the message's word for it.
     """
     path = local_path(location)
-    if _exists(path):
+    if path_exists(path):
         if path.is_dir():
             return path
         if file_suffix(path) not in SUFFIXES:
@@ -35,7 +35,8 @@ def find_local(location: str, what: str = "prompts") -> Path | None:
             )
         return path
     if looks_local(location):
-        raise LearnableError(f"{what} {location!r} does not exist{_nearest(path)}")
+        fix = ": a URL is not read, fetch what it names" if "://" in location else _nearest(path)
+        raise LearnableError(f"{what} {location!r} does not exist{fix}")
     return None
 
 
@@ -46,6 +47,14 @@ def local_path(location: str) -> Path:
         return path.expanduser()
     except RuntimeError:  # no such user
         return path
+
+
+def path_exists(path: Path) -> bool:
+    """Whether there is such a file or folder; False for what is too long to be a name."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def looks_local(location: str) -> bool:
@@ -88,15 +97,8 @@ def folder_name(text: str, otherwise: str = "prompts") -> str:
     return name if any(sign.isalnum() for sign in name) else otherwise
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name longer than any file's
-        return False
-
-
 def _nearest(path: Path) -> str:
-    if not _exists(path.parent):
+    if not path_exists(path.parent):
         return f", nor does its folder {str(path.parent)!r}: check the path"
     near = nearest_names(path.name, [entry.name for entry in path.parent.iterdir()]) if path.parent.is_dir() else []
     offer = f": did you mean {' or '.join(repr(str(path.parent / name)) for name in near)}?" if near else ""
