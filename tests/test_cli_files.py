@@ -288,6 +288,13 @@ def test_the_folder_one_stands_in_has_a_name_too(find: Find, tmp_path: Path, mon
     assert Path(found.report["curated"]).parent.name == "my_set"
 
 
+def test_a_folder_that_datasets_cannot_open_by_its_name_is_to_be_renamed(find: Find) -> None:
+    write("set [1]/train.jsonl", sums(3))
+    found = find("set [1]", "--verifier", "arithmetic")
+    assert found.status == 2
+    assert "without '*', '?' and '['" in found.err
+
+
 # 6. Paths that exist, and paths that do not.
 
 
@@ -307,6 +314,7 @@ def test_a_file_of_another_kind_names_those_that_are_read(find: Find, name: str)
         ("./questons", "'./questons' does not exist: did you mean 'questions.jsonl'"),
         ("question.jsonl", "does not exist: did you mean 'questions.jsonl'"),
         ("/none/such/q.parquet", "does not exist, nor does its folder '/none/such'"),
+        ("questoin", "did you mean 'questions.jsonl'"),
         ("a/b/c", "does not exist, nor does its folder 'a/b'"),
         ("~/zzz.csv", "does not exist"),
         ("q" * 3000, "does not exist"),

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.errors import LearnableError
 from learnable.data.sources.bad_rows import OnBad, refuse
-from learnable.data.sources.locations import READ, SUFFIXES, file_suffix
+from learnable.data.sources.locations import READ, SUFFIXES, file_suffix, nearest_paths
 from learnable.data.sources.readers import Rows, file_rows
 
 
@@ -82,9 +82,14 @@ def _split_files(location: str, folder: Path, split: str, what: str) -> list[Pat
     """Return the files that `datasets` takes for a split of a folder; none where it cannot say, or knows another way."""
     from datasets import load_dataset_builder
 
+    place = str(folder.resolve())
     try:
-        found = load_dataset_builder(str(folder.resolve())).config.data_files or {}
-    except Exception:  # an empty folder, or one that datasets does not know: opening it says why
+        found = load_dataset_builder(place).config.data_files or {}
+    except Exception as error:  # an empty folder, or one that datasets does not know: opening it says why
+        if any(sign in place for sign in "*?["):
+            raise LearnableError(
+                f"{what} {location!r}: datasets takes a folder's name for a pattern: rename {place!r} without '*', '?' and '['"
+            ) from error
         return []
     if found and split not in found:
         raise _no_split(location, split, found, what)
@@ -115,8 +120,8 @@ def _number_rows(location: str, dataset: Any, columns: Collection[str] | None) -
 
 
 def _cannot_open(location: str, what: str, error: Exception, how: str = "") -> LearnableError:
-    near = nearest_names(location, [entry.name for entry in Path().iterdir()])
-    offer = f"; did you mean {near[0]!r}?" if near and near[0] != location else ""
+    near = [] if Path(location).exists() else nearest_paths(Path(location))
+    offer = f"; did you mean {near[0]!r}?" if near else ""
     return LearnableError(
         f"{what} {location!r}: neither a file that is read ({READ}) nor a data set that datasets.load_dataset opens"
         f"{how}: {_reason(error)}{offer}"

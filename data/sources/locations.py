@@ -97,9 +97,18 @@ def folder_name(text: str, otherwise: str = "prompts") -> str:
     return name if any(sign.isalnum() for sign in name) else otherwise
 
 
+def nearest_paths(path: Path) -> list[str]:
+    """Return the paths beside a missing one that are named most like it, with a suffix or without."""
+    if not path.parent.is_dir():
+        return []
+    names: dict[str, str] = {}
+    for entry in path.parent.iterdir():
+        names |= {plain_name(entry): entry.name, entry.name: entry.name}
+    return [str(path.parent / name) for name in dict.fromkeys(names[near] for near in nearest_names(path.name, names))]
+
+
 def _nearest(path: Path) -> str:
     if not path_exists(path.parent):
         return f", nor does its folder {str(path.parent)!r}: check the path"
-    near = nearest_names(path.name, [entry.name for entry in path.parent.iterdir()]) if path.parent.is_dir() else []
-    offer = f": did you mean {' or '.join(repr(str(path.parent / name)) for name in near)}?" if near else ""
-    return offer or ": give a file, a folder or a hub id such as org/name"
+    offer = " or ".join(map(repr, nearest_paths(path)))
+    return f": did you mean {offer}?" if offer else ": give a file, a folder or a hub id such as org/name"
