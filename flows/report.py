@@ -51,6 +51,7 @@ def build_report(
         "totals": {
             **_count(decided, curated),
             "duplicates": prompts.duplicates,
+            "bad_rows": prompts.bad_rows,
             "generated": collected.generated,
             "errors": sum(form["errors"] or 0 for form in forms),
         },

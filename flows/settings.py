@@ -9,6 +9,7 @@ from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Sampling
+from learnable.data.sources.locations import folder_name, local_path, plain_name
 from learnable.filters.band import Band
 from learnable.filters.effort import Effort
 from learnable.filters.groups import Truncated
@@ -22,8 +23,9 @@ BUILTIN_LIMIT = 512  # the built-in generators never end
 class PromptSettings:
     """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
 
-    `forms_file` declares poem forms of one's own. `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the overlap from which on a
-    prompt repeats another one, None for exact repeats only.
+    `skip_bad_rows` leaves out the rows of `location` that are no prompt, which otherwise end the run. `forms_file` declares
+    poem forms of one's own. `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the
+    overlap from which on a prompt repeats another one, None for exact repeats only.
     """
 
     forms: tuple[str, ...] = ()
@@ -34,12 +36,15 @@ class PromptSettings:
     answer_column: str | None = None
     verifier: str | None = None
     dataset_split: str = "train"
+    skip_bad_rows: bool = False
     limit: int | None = None
     decontaminate: tuple[str, ...] = ()
     near_duplicates: float | None = None
     knobs: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.location is not None and not self.location.strip():
+            raise LearnableError("--prompts '' names nothing: give a file, a folder or a hub id, or leave it out")
         if self.location and (self.forms or self.families or self.forms_file):
             raise LearnableError("--prompts brings its own prompts: leave out --form, --forms and --family")
         if self.limit is not None and self.limit < 1:
@@ -49,9 +54,9 @@ class PromptSettings:
     def name(self) -> str:
         """A name for the curated set, from what was asked."""
         if self.location:
-            return self.location.rstrip("/").rsplit("/", 1)[-1].split(".")[0]
+            return folder_name(plain_name(local_path(self.location)))
         own = [Path(self.forms_file).stem] if self.forms_file and not self.forms else []
-        return "-".join([*self.forms, *own, *self.families]).lower().replace(" ", "_") or "builtin"
+        return folder_name("-".join([*self.forms, *own, *self.families]).lower(), otherwise="builtin")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from learnable.data.errors import LearnableError
 from learnable.data.forms import load_forms
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
+from learnable.data.sources.bad_rows import BadRows
 from learnable.data.sources.builtin import builtin_prompts
+from learnable.data.sources.columns import Columns
 from learnable.data.sources.files import file_prompts
-from learnable.data.sources.rows import Columns
 from learnable.data.sources.selection import PromptSet, select_prompts
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.band import REASONS, decide, decide_certified, trim_to_precision
@@ -38,21 +39,25 @@ SCHEDULED = ("asked", "stopped", "threshold")
 
 
 def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSet:
-    """Read, check and split the prompts; duplicates and contaminated ones are dropped before anything is paid for.
+    """Read, check and split the prompts; bad rows, duplicates and contaminated ones cost nothing.
 
     `limit` stands in for the settings' own where a goal needs more of a source without end.
     """
     wanted = settings.prompts
     limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.effort.want))
+    bad_rows = BadRows(skip=wanted.skip_bad_rows)
     candidates: Iterable[Prompt]
+    if wanted.verifier:
+        find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
     if wanted.location:
         columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier)
-        candidates = file_prompts(wanted.location, columns, wanted.dataset_split)
+        candidates = file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)
     else:
         own = load_forms(wanted.forms_file) if wanted.forms_file else {}
         count = limit or BUILTIN_LIMIT
         candidates = builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
-    chosen = select_prompts(_checked(candidates), limit, settings.test_share, settings.seed)
+    checked = bad_rows.sift(_checked(candidates, bad_rows))
+    chosen = bad_rows.settle(select_prompts(checked, limit, settings.test_share, settings.seed))
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
     for verifier in chosen.verifiers:
@@ -141,13 +146,17 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     )
 
 
-def _checked(prompts: Iterable[Prompt]) -> Iterable[Prompt]:
+def _checked(prompts: Iterable[Prompt], bad_rows: BadRows) -> Iterator[Prompt]:
     for prompt in prompts:
         try:
             find_verifier(prompt.verifier).check_spec(prompt.spec)
         except LearnableError as error:
-            raise LearnableError(f"{prompt.source}: {error}") from error
-        yield prompt
+            bad_rows.add(LearnableError(f"{prompt.source}: {error}"))
+        except Exception as error:  # a user's own judge may raise anything
+            why = f"{prompt.verifier} cannot check this spec: {type(error).__name__}: {error}"
+            bad_rows.add(LearnableError(f"{prompt.source}: {why}"))
+        else:
+            yield prompt
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.sources.files import SUFFIXES, dataset_rows, file_rows, file_suffix
-from learnable.data.sources.rows import Row
+from learnable.data.sources.columns import Row
+from learnable.data.sources.data_sets import split_names
+from learnable.data.sources.files import location_rows
+from learnable.data.sources.locations import find_local, local_path, path_exists, plain_name
 
 TEXT_COLUMNS = ("prompt", "question", "problem", "text", "input")
 ID_COLUMNS = ("task_id", "id")
 SPLITS = ("test", "validation", "train")
+WHAT = "evaluation set"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +31,9 @@ def read_evaluation_set(location: str) -> EvaluationSet:
     """Read the texts to be kept out of training; answers and solutions are not looked at.
 
     Args:
-        location: a .jsonl, .ndjson, .csv or .parquet file, each also with .gz, or whatever `datasets` opens, as a
-            folder or a hub id (of which the first of `SPLITS` that it has is read); `:column` behind it names the
-            column, which is otherwise the first of `TEXT_COLUMNS` that there is.
+        location: a file that `files.location_rows` reads, a folder or a hub id (of which the first of `SPLITS` that it
+            has is read); `:column` behind it names the column, which is otherwise the first of `TEXT_COLUMNS` that
+            there is.
 
     Items are named by the first of `ID_COLUMNS`, or else by their number from 1 on.
     Raises `LearnableError` naming the place and the fix.
@@ -49,38 +51,23 @@ def read_evaluation_set(location: str) -> EvaluationSet:
 
 def _split_column(location: str) -> tuple[str, str | None]:
     place, colon, column = location.rpartition(":")
-    if not colon or not place or "/" in column or Path(location).exists():
+    if not colon or not place or "/" in column or path_exists(local_path(location)):
         return location, None
     return place, column or None
 
 
 def _name(place: str) -> str:
-    path = Path(place)
-    if file_suffix(path) in SUFFIXES:
-        return path.name.removesuffix(".gz").removesuffix(file_suffix(path))
-    return path.name if path.is_dir() else place
+    path = local_path(place)
+    return plain_name(path) if path_exists(path) else place
 
 
 def _rows(place: str) -> Iterator[tuple[str, Row]]:
-    path = Path(place)
-    if file_suffix(path) not in SUFFIXES or path.is_dir():
-        return dataset_rows(place, _find_split(place))
-    if not path.is_file():
-        raise LearnableError(f"evaluation set {place!r} does not exist: give a file, a folder or a hub id")
-    return file_rows(path)
-
-
-def _find_split(place: str) -> str:
-    from datasets import get_dataset_split_names
-
-    try:
-        splits = get_dataset_split_names(place)
-    except Exception as error:  # datasets raises its own, hub, network and parser errors alike
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise LearnableError(
-            f"evaluation set {place!r}: neither a {', '.join(SUFFIXES)} file nor a data set that datasets opens: {reason}"
-        ) from error
-    return next((split for split in SPLITS if split in splits), splits[0])
+    path = find_local(place, WHAT)
+    if path is not None and not path.is_dir():
+        return location_rows(place, SPLITS[0], what=WHAT)
+    splits = split_names(place, path, WHAT)
+    split = next((split for split in SPLITS if split in splits), splits[0])
+    return location_rows(place, split, what=WHAT)
 
 
 def _find_column(row: Row, place: str) -> str:

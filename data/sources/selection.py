@@ -19,13 +19,14 @@ DROPPED = {"prompt_id": pl.String, "decision": pl.String, "collides_with": pl.St
 class PromptSet:
     """Distinct prompts with a split each, and what was dropped on the way.
 
-    `duplicates` counts rows that say the very same; `dropped` has a row for each other prompt that was dropped, with
+    `duplicates` counts rows that say the very same, `bad_rows` those of a file that are no prompt; `dropped` has a row for each other prompt that was dropped, with
     the reason (`decision`) and what it `collides_with`.
     """
 
     def __init__(self, prompts: list[Prompt], duplicates: int = 0) -> None:
         self.prompts = prompts
         self.duplicates = duplicates
+        self.bad_rows = 0
         self.dropped = pl.DataFrame(schema=DROPPED)
         self.dropped_prompts: list[Prompt] = []
 
@@ -33,6 +34,7 @@ class PromptSet:
         """Return this set without the prompts of these rows, which it remembers."""
         names = set(dropped["prompt_id"])
         rest = PromptSet([prompt for prompt in self.prompts if prompt.prompt_id not in names], self.duplicates)
+        rest.bad_rows = self.bad_rows
         rest.dropped = dropped
         rest.dropped_prompts = [prompt for prompt in self.prompts if prompt.prompt_id in names]
         return rest
@@ -46,7 +48,7 @@ class PromptSet:
 def select_prompts(candidates: Iterable[Prompt], limit: int | None, test_share: float, seed: int) -> PromptSet:
     """Take up to `limit` distinct prompts and assign splits.
 
-    Raises `LearnableError` when there is none at all.
+    Raises `LearnableError` when there is none at all, and where some are text and some chat messages.
     """
     seen: Counter[str] = Counter()
     distinct: list[Prompt] = []
@@ -58,6 +60,7 @@ def select_prompts(candidates: Iterable[Prompt], limit: int | None, test_share: 
             distinct.append(prompt)
     if not distinct:
         raise LearnableError("no prompts to look at: check --prompts, --form, --family, --limit and --knob difficulty")
+    _refuse_mixture(distinct)
     return PromptSet(assign_splits(distinct, test_share, seed), duplicates=seen.total() - len(seen))
 
 
@@ -72,3 +75,13 @@ def assign_splits(prompts: list[Prompt], test_share: float, seed: int) -> list[P
         random.Random(content_id(seed, "split")).shuffle(ranked)
         held_out.update(islice(ranked, round(test_share * len(ranked))))
     return [replace(p, split="test") if p.prompt_id in held_out else replace(p, split="train") for p in prompts]
+
+
+def _refuse_mixture(prompts: list[Prompt]) -> None:
+    """Raise `LearnableError` where the column of prompts could be neither text nor chat messages."""
+    firsts = {isinstance(prompt.prompt, str): prompt.source for prompt in reversed(prompts)}
+    if len(firsts) > 1:
+        raise LearnableError(
+            f"prompts of one run are all text or all chat messages, but {firsts[True]} is text and {firsts[False]} is a list "
+            'of messages: write the text as [{"role": "user", "content": ...}], or split the file in two'
+        )

@@ -16,6 +16,7 @@ from learnable.filters.presets import find_preset
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 
 EFFORT = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
+LOCATION = ("prompt_column", "answer_column", "verifier", "dataset_split", "skip_bad_rows", "limit")
 PRESET = ("band", "min_std", "by", "top", "quota", "floor")
 
 
@@ -29,7 +30,7 @@ def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
         knobs=_pairs(asked["knob"], "--knob"),
         decontaminate=tuple(asked["decontaminate"] or ()),
         near_duplicates=_near_duplicates(asked),
-        **{key: asked[key] for key in ("prompt_column", "answer_column", "verifier", "dataset_split", "limit")},
+        **{key: asked[key] for key in LOCATION},
     )
     return CurateSettings(
         prompts=wanted,

@@ -84,6 +84,7 @@ def find(
     prompt_column: options.PromptColumn = "prompt",
     answer_column: options.AnswerColumn = None,
     dataset_split: options.DatasetSplit = "train",
+    skip_bad_rows: options.SkipBadRows = False,
     verifier: options.Verifier = None,
     knob: options.Knob = None,
     limit: options.Limit = None,

@@ -62,10 +62,26 @@ Family = Annotated[
     list[str] | None,
     prompts(help="A family, such as poetry; repeatable, adds to --form.", autocompletion=complete_family),
 ]
-Prompts = Annotated[str | None, prompts(help="A .jsonl, .csv or .parquet file, a data set folder, or a hub id.")]
-PromptColumn = Annotated[str, prompts(help="Column of --prompts that holds the prompt.")]
-AnswerColumn = Annotated[str | None, prompts(help="Column of --prompts that holds the right answer.")]
-DatasetSplit = Annotated[str, prompts(help="Split to read of a data set.")]
+Prompts = Annotated[
+    str | None,
+    prompts(
+        help="A .jsonl, .json, .csv, .tsv or .parquet file, also with .gz; a folder of them, or one that Dataset.save_to_disk "
+        "wrote; or a hub id."
+    ),
+]
+PromptColumn = Annotated[
+    str,
+    prompts(
+        help="Column of --prompts that holds the prompt; a dot reaches into an object or its JSON: extra.question."
+    ),
+]
+AnswerColumn = Annotated[
+    str | None, prompts(help="Column of --prompts that holds the right answer, such as reward_model.ground_truth.")
+]
+DatasetSplit = Annotated[
+    str, prompts(help="Split to read of a data set, or list to read of a .json file with several.")
+]
+SkipBadRows = Annotated[bool, prompts("--skip-bad-rows", help="Leave out rows that are no prompt, and count them.")]
 Verifier = Annotated[str | None, prompts(help="Judge of rows that name none: a name, or module:object.")]
 Knob = Annotated[list[str] | None, prompts(help="A generator's knob, such as arithmetic.largest=50; repeatable.")]
 Limit = Annotated[int | None, prompts(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")]

@@ -28,14 +28,17 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
         path.write_bytes(gzip.compress(lines(rows).encode()))
     elif path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
-    elif path.suffix == ".csv":
-        path.write_text("\n".join(",".join(row) for row in [list(ROWS[0]), *(list(r.values()) for r in rows)]))
+    elif path.suffix in (".csv", ".tsv"):
+        mark = "," if path.suffix == ".csv" else "\t"
+        path.write_text("\n".join(mark.join(row) for row in [list(ROWS[0]), *(list(r.values()) for r in rows)]))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps({"test": rows, "train": []}))
     else:
         path.write_text(lines(rows))
     return str(path)
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".csv", ".parquet", ".jsonl.gz"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz"])
 def test_every_kind_of_file(tmp_path: Path, suffix: str) -> None:
     assert read_evaluation_set(write(tmp_path / f"eggs{suffix}", ROWS)) == READ
 
@@ -65,6 +68,15 @@ def test_a_folder_is_read_by_its_test_split(tmp_path: Path) -> None:
     assert read_evaluation_set(f"{folder}:question").texts == ("Training?",)
 
 
+def test_a_saved_data_set_is_read_by_its_test_split(tmp_path: Path) -> None:
+    from datasets import Dataset, DatasetDict
+
+    DatasetDict(train=Dataset.from_list(ROWS[1:]), test=Dataset.from_list(ROWS)).save_to_disk(tmp_path / "eggs")
+    assert read_evaluation_set(str(tmp_path / "eggs")) == READ
+    Dataset.from_list(ROWS).save_to_disk(tmp_path / "one")
+    assert read_evaluation_set(f"{tmp_path / 'one'}:question").texts == READ.texts
+
+
 @pytest.mark.parametrize(
     ("name", "content", "column", "message"),
     [
@@ -82,7 +94,7 @@ def test_a_folder_is_read_by_its_test_split(tmp_path: Path) -> None:
         ("e.jsonl", "", "", r"e\.jsonl' is empty"),
         ("e.jsonl", "{", "", r"e\.jsonl, line 1: not valid JSON"),
         ("e.jsonl.gz", "no gzip", "", r"e\.jsonl\.gz' is no whole gzip file"),
-        ("e.txt", "words", "", r"neither a \.jsonl, .* file nor a data set"),
+        ("e.txt", "words", "", r"'\.txt' is not one of those that are \(\.jsonl, .*\.parquet"),
     ],
 )
 def test_bad_sets_name_place_and_fix(tmp_path: Path, name: str, content: str, column: str, message: str) -> None:

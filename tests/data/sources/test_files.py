@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt
+from learnable.data.sources.bad_rows import BadRowError
+from learnable.data.sources.columns import Columns
 from learnable.data.sources.files import file_prompts
-from learnable.data.sources.rows import Columns
 
 ROWS = [
     {"prompt": "2 + 2 = ", "answer": 4, "verifier": "arithmetic"},
@@ -99,3 +101,34 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
 def test_a_missing_answer_column_is_named(tmp_path: Path) -> None:
     with pytest.raises(LearnableError, match=r"no column 'label' .*--answer-column"):
         read(write_lines(tmp_path / "q.jsonl", GOOD), answer="label")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".tsv", ".JSONL", ".json.gz"])
+def test_other_kinds_of_files(tmp_path: Path, suffix: str) -> None:
+    text = {".tsv": "prompt\tanswer\tverifier\n2 + 2 = \t4\tarithmetic\n", ".JSONL": GOOD}.get(suffix, f"[{GOOD}]")
+    (tmp_path / f"q{suffix}").write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    [prompt] = read(tmp_path / f"q{suffix}")
+    assert (prompt.prompt, prompt.spec, prompt.family) == ("2 + 2 = ", {"answer": 4}, "q")
+
+
+def test_bad_rows_go_to_whoever_wants_them(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "q.jsonl", GOOD, "[", GOOD, '{"verifier": "choice"}')
+    bad: list[LearnableError] = []
+    prompts = list(file_prompts(str(path), Columns(), on_bad=bad.append))
+    assert [prompt.source for prompt in prompts] == ["q.jsonl, line 1", "q.jsonl, line 3"]
+    assert [str(error).split(":")[0] for error in bad] == ["q.jsonl, line 2", "q.jsonl, line 4"]
+    assert all(isinstance(error, BadRowError) for error in bad)
+
+
+def test_a_folder_that_holds_something_else_is_left_to_datasets(tmp_path: Path) -> None:
+    write_lines(tmp_path / "train.txt", "one", "two")
+    assert [prompt.text for prompt in read(tmp_path, prompt="text", answer="text", verifier="choice")] == ["one", "two"]
+    (tmp_path / "train.txt").unlink()
+    with pytest.raises(LearnableError, match="nor a data set"):
+        read(tmp_path)
+
+
+def test_a_folder_without_the_split_names_those_it_has(tmp_path: Path) -> None:
+    write_lines(tmp_path / "test.jsonl", GOOD)
+    with pytest.raises(LearnableError, match="has no split 'train': name one of test with --dataset-split"):
+        read(tmp_path)

@@ -14,8 +14,8 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
+from learnable.data.sources.columns import Columns
 from learnable.data.sources.files import file_prompts
-from learnable.data.sources.rows import Columns
 
 PUBLIC = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "programs"
 STUB = "import math\n\ndef helper(n):\n    return n\n\ndef double(n):\n    '''Return n twice over.'''\n"
@@ -98,9 +98,8 @@ def test_what_a_program_reads_and_writes(tmp_path: Path) -> None:
 
 
 def test_rows_for_other_verifiers_and_rows_with_a_spec_are_left_alone(tmp_path: Path) -> None:
-    assert read(tmp_path / "a.jsonl", {"prompt": "x", "test": "y", "answer": 4}, verifier="choice").spec == {
-        "answer": 4
-    }
+    row = {"prompt": "x", "test": "y", "answer": 4}
+    assert read(tmp_path / "a.jsonl", row, verifier="arithmetic").spec == {"answer": 4}
     spec = {"entry": "f", "cases": [[[1], 1]]}
     assert read(tmp_path / "b.jsonl", {**HUMANEVAL, "spec": spec}, verifier="programs").spec == spec
 

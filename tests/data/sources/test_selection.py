@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt
+from learnable.data.records import Message, Prompt
 from learnable.data.sources.selection import select_prompts
 
 
@@ -37,3 +37,9 @@ def test_the_limit_counts_distinct_prompts() -> None:
 def test_no_prompts_is_an_error() -> None:
     with pytest.raises(LearnableError, match="no prompts"):
         select_prompts([], None, 0.2, seed=0)
+
+
+def test_text_and_chats_are_no_one_set() -> None:
+    chat = Prompt((Message("user", "5"),), "arithmetic", {"answer": 5}, family="f", form="A", source="q.jsonl, line 7")
+    with pytest.raises(LearnableError, match=r"builtin is text and q\.jsonl, line 7 is a list of messages"):
+        select_prompts([*prompts([1, 2]), chat], None, 0.2, seed=0)

@@ -16,8 +16,8 @@ from scipy.stats import kstest
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_family, find_forms
+from learnable.data.sources.columns import Columns
 from learnable.data.sources.files import file_prompts
-from learnable.data.sources.rows import Columns
 from learnable.data.sources.simulated import NOTICE, beta_shapes, draw_beta, find_fault
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier

@@ -1,0 +1,86 @@
+"""Rows that are no prompt: all of them are told at once, or skipped and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
+from learnable.data.records import Prompt
+from learnable.data.sources.selection import PromptSet
+
+MAX_LISTED = 20
+MAX_TOLD = 3  # of those that were skipped
+MAX_IN_VAIN = 1000  # rows without a prompt among them: more would say the same, and a data set may be very large
+
+
+class BadRowError(LearnableError):
+    """A row that is no prompt; the message starts with the place it was read from."""
+
+
+OnBad = Callable[[LearnableError], None]
+
+
+def refuse(error: LearnableError) -> None:
+    """Raise the error: what is done with a bad row where nobody collects them."""
+    raise error
+
+
+class BadRows:
+    """What is wrong with the rows of one source. `count` are bad, `good` are prompts; `first` are the first reasons."""
+
+    def __init__(self, *, skip: bool = False) -> None:
+        self.skip = skip
+        self.good = 0
+        self.count = 0
+        self.first: list[str] = []
+
+    def add(self, error: LearnableError) -> None:
+        """Remember a bad row. Raises as `check` does where all of very many rows were bad, unless they are to be skipped."""
+        self.count += 1
+        if len(self.first) < MAX_LISTED:
+            self.first.append(str(error))
+        if self.count >= MAX_IN_VAIN and not (self.good or self.skip):
+            self.check()
+
+    def sift(self, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
+        """Count and yield the prompts. Raises as `check` does once there are no more."""
+        for prompt in prompts:
+            self.good += 1
+            yield prompt
+        self.check()
+
+    def check(self) -> None:
+        """Raise `BadRowError` with the bad rows so far, unless they are to be skipped and others are good."""
+        if self.count and not (self.skip and self.good):
+            raise BadRowError(self._listing())
+
+    def settle(self, prompts: PromptSet) -> PromptSet:
+        """Return the prompts that were chosen, with how many rows were skipped, and warn of those.
+
+        Raises as `check` does: a limit may have ended the reading before its end.
+        """
+        self.check()
+        if self.count:
+            progress().warn(self._summary())
+        prompts.bad_rows = self.count
+        return prompts
+
+    def _summary(self) -> str:
+        more = f" and {self.count - MAX_TOLD:,} more" if self.count > MAX_TOLD else ""
+        shown = "; ".join(self.first[:MAX_TOLD])
+        return f"{self.count:,} bad {_rows(self.count)} of {self.count + self.good:,} skipped: {shown}{more}"
+
+    def _listing(self) -> str:
+        if self.count == 1 and self.good:
+            return f"{self.first[0]}\n(or leave this row out with --skip-bad-rows)"
+        if self.count == 1:
+            return self.first[0]
+        fix = "mend them, or leave them out with --skip-bad-rows" if self.good else "no row is a prompt"
+        more = [f"... and {self.count - len(self.first):,} more"] if self.count > len(self.first) else []
+        opening = f"{self.count:,} of {self.count + self.good:,} rows are bad: {fix}"
+        return "\n  ".join([opening, *self.first, *more])
+
+
+def _rows(count: int) -> str:
+    return "row" if count == 1 else "rows"

@@ -1,0 +1,589 @@
+"""Users' files through the command line, as far as the engine: which prompts come of them, and what is said of the rest."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from learnable.cli import app
+from learnable.data.policies import find_policy
+from learnable.data.records import Message, Prompt, Sampling, Score
+from learnable.flows.engines import use_engine
+from learnable.flows.settings import CurateSettings
+from learnable.rollouts.protocol import Answer, GroupRequest
+from learnable.rollouts.scripted import ScriptedEngine
+
+Rows = list[dict[str, Any]]
+
+
+class AnySpec:
+    """A user's own judge, which looks at nothing."""
+
+    name = "any"
+    version = "1"
+
+    def check_spec(self, spec: dict[str, Any]) -> None:
+        pass
+
+    def score(self, completion: str, *, prompt: str, spec: dict[str, Any]) -> Score:
+        return Score(1.0, True)
+
+
+class LevelJudge(AnySpec):
+    """A user's own judge, which fails on rows without a level."""
+
+    def check_spec(self, spec: dict[str, Any]) -> None:
+        spec["level"] + 1
+
+
+class AnyText(dict[str, list[str]]):
+    def __missing__(self, text: str) -> list[str]:
+        return ["7", "yes"]
+
+
+class RecordingEngine(ScriptedEngine):
+    """Remembers the prompts that it is to answer."""
+
+    policy_id = ""
+
+    def __init__(self, policy_id: str) -> None:
+        super().__init__(AnyText())
+        self.policy_id = policy_id
+        self.prompts: list[Prompt] = []
+
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
+        listed = list(requests)
+        self.prompts += [request.prompt for request in listed]
+        return super().generate(listed, sampling)
+
+
+@dataclass
+class Found:
+    status: int
+    err: str  # on one line
+    prompts: list[Prompt]
+    report: dict[str, Any]
+
+    @property
+    def specs(self) -> list[Any]:
+        return [prompt.spec for prompt in self.prompts]
+
+
+Find = Callable[..., Found]
+
+
+@pytest.fixture
+def find(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Find:
+    """Run `find-learnable --prompts ...` in a temporary folder, without a model; prompts come in the order of their text."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    policy = tmp_path / "home" / "policy"
+    policy.mkdir(parents=True)
+    (policy / "config.json").write_text("{}")
+    (policy / "model.safetensors").write_bytes(b"weights")
+    engine = RecordingEngine(find_policy(str(policy)).policy_id)
+    fixed = ["--no-prefect", "--json", "--sampling", "fixed", "--group-size", 2, "--workers", 0, "--policy", policy]
+
+    runs = count()
+
+    def find(prompts: str | Path, *arguments: object) -> Found:
+        engine.prompts.clear()
+        store = f"store-{next(runs)}"  # what one holds is not asked for again
+        command = ["find", "--prompts", prompts, *fixed, "--store", store, *arguments]
+        with use_engine(engine, CurateSettings(policy=str(policy))), pytest.raises(SystemExit) as ended:
+            app([str(argument) for argument in command])
+        out, err = capfd.readouterr()
+        sampled = sorted(engine.prompts, key=lambda prompt: prompt.text)
+        return Found(int(ended.value.code or 0), " ".join(err.split()), sampled, json.loads(out) if out else {})
+
+    return find
+
+
+def write(path: str, rows: Rows) -> str:
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    if path.endswith(".gz"):
+        Path(path).write_bytes(gzip.compress(text.encode()))
+    else:
+        Path(path).write_text(text)
+    return path
+
+
+def sums(count: int, **more: object) -> Rows:
+    return [{"prompt": f"{n} + 1 = ", "answer": n + 1, **more} for n in range(count)]
+
+
+# 1. Answers that are numbers, from files that have text alone.
+
+
+@pytest.mark.parametrize("name", ["q.csv", "q.tsv", "q.csv.gz"])
+@pytest.mark.parametrize("verifier", ["arithmetic", "counting"])
+def test_cells_are_numbers_where_the_verifier_wants_them(find: Find, name: str, verifier: str) -> None:
+    mark = "\t" if "tsv" in name else ","
+    text = "\n".join(["prompt" + mark + "answer", f"a{mark}7", f'b{mark}"1,024"', f"c{mark}-3", f"d{mark}007"])
+    Path(name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    found = find(name, "--verifier", verifier)
+    assert found.status == 0, found.err
+    assert found.specs == [{"answer": 7}, {"answer": 1024}, {"answer": -3}, {"answer": 7}]
+
+
+def test_numbers_as_text_or_as_floats_are_read_for_arithmetic(find: Find) -> None:
+    rows = [{"prompt": "a", "answer": "7"}, {"prompt": "b", "answer": "1,024.0"}, {"prompt": "c", "answer": 3.0}]
+    found = find(write("q.jsonl", [*rows, {"prompt": "d", "spec": {"answer": "9"}}]), "--verifier", "arithmetic")
+    assert found.specs == [{"answer": 7}, {"answer": 1024}, {"answer": 3}, {"answer": 9}]
+    table = pa.table({"prompt": ["a", "b"], "answer": [7.0, 8.0]})
+    pq.write_table(table, "q.parquet")
+    assert find("q.parquet", "--verifier", "arithmetic").specs == [{"answer": 7}, {"answer": 8}]
+
+
+def test_a_choice_stays_text_with_its_zeros(find: Find) -> None:
+    Path("q.csv").write_text("prompt,answer,code\na,007,01\nb,7,02\n")
+    found = find("q.csv", "--verifier", "choice")
+    assert [spec["answer"] for spec in found.specs] == ["007", "7"]
+    assert [prompt.columns["code"] for prompt in found.prompts] == ["01", "02"]
+
+
+# 2. JSON and TSV.
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        sums(3),
+        {"data": sums(3)},
+        {"version": "1", "tags": ["a"], "rows": sums(3)},
+        {"train": sums(3), "test": sums(9)},
+    ],
+)
+@pytest.mark.parametrize("name", ["q.json", "q.json.gz"])
+def test_json_files_hold_a_list_of_rows(find: Find, document: Any, name: str) -> None:
+    text = json.dumps(document, indent=1).encode()
+    Path(name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    found = find(name, "--verifier", "arithmetic")
+    assert found.status == 0, found.err
+    assert found.specs == [{"answer": 1}, {"answer": 2}, {"answer": 3}]
+    assert found.prompts[1].source == "q.json, row 2"
+
+
+def test_json_files_with_lines_and_with_several_lists(find: Find) -> None:
+    assert len(find(write("lines.json", sums(3)), "--verifier", "arithmetic").prompts) == 3
+    Path("two.json").write_text(json.dumps({"easy": sums(1), "hard": sums(2)}))
+    found = find("two.json", "--verifier", "arithmetic")
+    assert found.status == 2
+    assert "several lists of rows (easy, hard): name one with --dataset-split" in found.err
+    assert len(find("two.json", "--verifier", "arithmetic", "--dataset-split", "hard").prompts) == 2
+    Path("bad.json").write_text('[{"prompt": ')
+    assert "'bad.json' is not valid JSON" in find("bad.json").err
+
+
+# 3. What datasets saved, and folders of files.
+
+
+def test_saved_data_sets_are_read(find: Find) -> None:
+    from datasets import Dataset, DatasetDict
+
+    Dataset.from_list(sums(3)).with_format("numpy").save_to_disk("one")
+    DatasetDict(train=Dataset.from_list(sums(2)), dev=Dataset.from_list(sums(4))).save_to_disk("both")
+    for arguments, rows in ((["one"], 3), (["both"], 2), (["both/", "--dataset-split", "dev"], 4)):
+        found = find(*arguments, "--verifier", "arithmetic")
+        assert found.status == 0, found.err
+        assert [prompt.spec["answer"] for prompt in found.prompts] == list(range(1, rows + 1))
+    found = find("both", "--verifier", "arithmetic", "--dataset-split", "test")
+    assert found.status == 2
+    assert "no split 'test': name one of train, dev with --dataset-split" in found.err
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv", "tsv", "parquet", "jsonl.gz"])
+def test_folders_are_read_as_their_files_are(find: Find, suffix: str) -> None:
+    Path("q").mkdir()
+    rows: Rows = [{"prompt": "a", "answer": "007"}, {"prompt": "b", "answer": "8"}]
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), f"q/train.{suffix}")
+    elif suffix in ("csv", "tsv"):
+        mark = "," if suffix == "csv" else "\t"
+        Path(f"q/train.{suffix}").write_text(
+            "\n".join(mark.join(row) for row in [list(rows[0]), *map(dict.values, rows)])
+        )
+    else:
+        write(f"q/train.{suffix}", rows)
+    write(f"q/test.{'jsonl' if suffix == 'jsonl' else suffix + '.other'}", [{"prompt": "held out", "answer": "x"}])
+    found = find("q", "--verifier", "choice")
+    assert found.status == 0, found.err
+    assert [spec["answer"] for spec in found.specs] == ["007", "8"]
+
+
+def test_a_bad_line_of_a_folder_is_named(find: Find) -> None:
+    mixed_up("q/train.jsonl", 2, 1)
+    found = find("q", "--verifier", "arithmetic")
+    assert found.status == 2
+    assert "train.jsonl, line 3: not valid JSON" in found.err
+
+
+# 4. Columns inside others.
+
+
+def test_dotted_columns_reach_into_objects(find: Find) -> None:
+    rows = [
+        {"extra": {"question": f"{n}?"}, "reward_model": json.dumps({"ground_truth": n}), "a.b": str(n)} for n in (1, 2)
+    ]
+    columns = ["--prompt-column", "extra.question", "--answer-column", "reward_model.ground_truth"]
+    found = find(write("q.jsonl", rows), "--verifier", "arithmetic", *columns)
+    assert found.status == 0, found.err
+    assert [(prompt.text, prompt.spec) for prompt in found.prompts] == [("1?", {"answer": 1}), ("2?", {"answer": 2})]
+    pq.write_table(pa.Table.from_pylist(rows), "q.parquet")
+    assert find("q.parquet", "--verifier", "choice", *columns).specs[0] == {"answer": "1", "choices": ["1", "2"]}
+    assert [prompt.text for prompt in find("q.jsonl", "--verifier", "arithmetic", "--prompt-column", "a.b",
+                                           *columns[2:]).prompts] == ["1", "2"]  # fmt: skip
+
+
+def test_a_missing_inner_column_names_those_there_are(find: Find) -> None:
+    path = write("q.jsonl", [{"extra": {"question": "1?", "level": 2}, "answer": 1}])
+    found = find(path, "--verifier", "arithmetic", "--prompt-column", "extra.questoin")
+    assert found.status == 2
+    assert "column 'extra' has no 'questoin' (it has: question, level)" in found.err
+
+
+# 5. Names.
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("my questions (v1.5).jsonl", "my_questions_v1.5"),
+        ("a.b.jsonl", "a.b"),
+        ("questions.jsonl.gz", "questions"),
+        ("Q.JSONL", "Q"),
+        ("größe?.jsonl", "größe"),
+        ("?!.jsonl", "prompts"),
+        ("....jsonl", "prompts"),
+        (".hidden.jsonl", "hidden"),
+        ("sub folder/", "sub_folder"),
+        ("long" * 60 + ".jsonl", "long" * 50),
+    ],
+)
+def test_every_location_gives_a_set_a_name(find: Find, path: str, name: str) -> None:
+    write(path + "train.jsonl" if path.endswith("/") else path, sums(3))
+    found = find(path, "--verifier", "arithmetic")
+    assert found.status == 0, found.err
+    assert Path(found.report["curated"]).parent.name == name
+
+
+def test_the_folder_one_stands_in_has_a_name_too(find: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("my set/train.jsonl", sums(3))
+    monkeypatch.chdir(tmp_path / "my set")
+    found = find(".", "--verifier", "arithmetic")
+    assert found.status == 0, found.err
+    assert Path(found.report["curated"]).parent.name == "my_set"
+
+
+def test_a_folder_that_datasets_cannot_open_by_its_name_is_to_be_renamed(find: Find) -> None:
+    write("set [1]/train.jsonl", sums(3))
+    found = find("set [1]", "--verifier", "arithmetic")
+    assert found.status == 2
+    assert "without '*', '?' and '['" in found.err
+
+
+# 6. Paths that exist, and paths that do not.
+
+
+@pytest.mark.parametrize("name", ["q.txt", "q.xlsx", "q", "q.tar.gz"])
+def test_a_file_of_another_kind_names_those_that_are_read(find: Find, name: str) -> None:
+    write(name, sums(3))
+    found = find(name)
+    assert found.status == 2
+    assert (
+        "is not one of those that are (.jsonl, .ndjson, .json, .csv, .tsv, .parquet, each also with .gz)" in found.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("location", "says"),
+    [
+        ("./questons", "'./questons' does not exist: did you mean 'questions.jsonl'"),
+        ("question.jsonl", "does not exist: did you mean 'questions.jsonl'"),
+        ("/none/such/q.parquet", "does not exist, nor does its folder '/none/such'"),
+        ("questoin", "did you mean 'questions.jsonl'"),
+        ("a/b/c", "does not exist, nor does its folder 'a/b'"),
+        ("~/zzz.csv", "does not exist"),
+        ("q" * 3000, "does not exist"),
+        ("", "--prompts '' names nothing"),
+        ("https://host/q.jsonl", "a URL is not read"),
+    ],
+)
+def test_what_is_no_id_is_not_looked_for_on_the_hub(find: Find, location: str, says: str) -> None:
+    write("questions.jsonl", sums(3))
+    found = find(location)
+    assert found.status == 2
+    assert found.err.startswith("error: ")
+    assert says in found.err
+
+
+def test_the_home_folder_may_be_a_tilde(find: Find) -> None:
+    write("home/sub/q.jsonl", sums(3))
+    assert len(find("~/sub/q.jsonl", "--verifier", "arithmetic").prompts) == 3
+    assert len(find("~/sub", "--verifier", "arithmetic").prompts) == 3
+
+
+# 7. Bad rows.
+
+
+def mixed_up(path: str, good: int, bad: int) -> str:
+    """Write good rows, then bad ones: no JSON, no prompt, and an answer that the verifier refuses, in turns."""
+    kinds = ['{"prompt": ', '{"promt": "x"}', '{"prompt": "x", "answer": "seven"}']
+    with Path(write(path, sums(good))).open("a") as file:
+        file.writelines(f"{kinds[n % 3]}\n" for n in range(bad))
+    return path
+
+
+def test_all_bad_rows_are_listed_at_once(find: Find) -> None:
+    found = find(mixed_up("q.jsonl", 3, 24), "--verifier", "arithmetic")
+    assert found.status == 2
+    assert found.err.startswith("error: 24 of 27 rows are bad")
+    assert "--skip-bad-rows" in found.err
+    assert found.err.count("q.jsonl, line ") == 20
+    for reason in (
+        "line 4: not valid JSON",
+        "line 5: no column 'prompt' (there are: promt)",
+        "line 6: spec key 'answer' is 'seven'",
+        "line 23: ",
+        "... and 4 more",
+    ):
+        assert reason in found.err
+    assert not list(Path().glob("store-*/curated"))
+
+
+def test_bad_rows_may_be_skipped(find: Find) -> None:
+    found = find(mixed_up("q.jsonl", 3, 24), "--verifier", "arithmetic", "--skip-bad-rows")
+    assert found.status == 0, found.err
+    assert len(found.prompts) == 3
+    assert found.report["totals"]["bad_rows"] == 24
+    assert "24 bad rows of 27 skipped: q.jsonl, line 4: not valid JSON" in found.err
+
+
+def test_a_file_of_bad_rows_alone_is_an_error_all_the_same(find: Find) -> None:
+    found = find(mixed_up("q.jsonl", 0, 6), "--verifier", "arithmetic", "--skip-bad-rows")
+    assert found.status == 2
+    assert "6 of 6 rows are bad: no row is a prompt" in found.err
+
+
+def test_reading_ends_where_all_of_very_many_rows_are_bad(find: Find) -> None:
+    found = find(write("q.jsonl", sums(3000)), "--verifier", "arithmetic", "--prompt-column", "text")
+    assert found.status == 2
+    assert "1,000 of 1,000 rows are bad: no row is a prompt" in found.err
+
+
+def test_bad_rows_before_a_limit_count(find: Find) -> None:
+    Path("q.jsonl").write_text("{\n" + "".join(json.dumps(row) + "\n" for row in sums(5)))
+    assert find("q.jsonl", "--verifier", "arithmetic", "--limit", 2).status == 2
+    found = find("q.jsonl", "--verifier", "arithmetic", "--limit", 2, "--skip-bad-rows")
+    assert (len(found.prompts), found.report["totals"]["bad_rows"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("q.csv", b'prompt,answer\na,1\nb,2,3\nc,"4" 4\nd,5\n', "2 of 4 rows are bad"),
+        ("q.jsonl", b'{"prompt": "a", "answer": 1}\n{"prompt": "\xff", "answer": 1}\n', "line 2: not UTF-8"),
+        ("q.jsonl", b'{"prompt": "a", "answer": 1}\n{"prompt": "\\ud83d", "answer": 1}\n', "line 2: '\\ud83d' is half"),
+        ("q.json", b'[{"prompt": "a", "answer": 1}, 7]', "q.json, row 2: a JSON int"),
+        ("q.jsonl", b'{"prompt": "a", "answer": 1}\n' + b'{"a":' * 5000 + b"\n", "line 2: not valid JSON"),
+    ],
+)
+def test_rows_that_cannot_be_read_are_bad_rows(find: Find, name: str, content: bytes, reason: str) -> None:
+    Path(name).write_bytes(content)
+    found = find(name, "--verifier", "arithmetic")
+    assert found.status == 2
+    assert reason in found.err
+    assert find(name, "--verifier", "arithmetic", "--skip-bad-rows").status == 0
+
+
+def test_a_verifier_that_is_named_wrong_is_no_fault_of_the_rows(find: Find) -> None:
+    found = find(write("q.jsonl", sums(3)), "--verifier", "arithmetics")
+    assert found.err == "error: unknown verifier 'arithmetics': did you mean 'arithmetic'?"
+
+
+# 8. Text and chats.
+
+CHAT = [{"role": "user", "content": "2 + 2 = "}]
+
+
+def test_text_and_chats_in_one_file_are_refused(find: Find) -> None:
+    found = find(write("q.jsonl", [*sums(2), {"prompt": CHAT, "answer": 4}]), "--verifier", "arithmetic")
+    assert found.status == 2
+    assert "q.jsonl, line 1 is text and q.jsonl, line 3 is a list of messages" in found.err
+    assert "split the file" in found.err
+    assert found.prompts == []
+
+
+def test_messages_may_be_the_prompt_and_are_named_where_there_is_none(find: Find) -> None:
+    path = write("q.jsonl", [{"messages": CHAT, "answer": 4}])
+    found = find(path, "--verifier", "arithmetic")
+    assert found.status == 2
+    assert "--prompt-column messages" in found.err
+    found = find(path, "--verifier", "arithmetic", "--prompt-column", "messages")
+    assert found.prompts[0].prompt == (Message("user", "2 + 2 = "),)
+
+
+def test_messages_that_end_with_the_answer_are_refused(find: Find) -> None:
+    chat = [*CHAT, {"role": "assistant", "content": "4"}]
+    found = find(write("q.jsonl", [{"prompt": chat, "answer": 4}]), "--verifier", "arithmetic")
+    assert found.status == 2
+    assert "ends with a turn of the assistant's, '4': drop that turn" in found.err
+
+
+# B. The other columns, and judges of one's own.
+
+OWN = f"{__name__}:AnySpec"
+
+
+def test_the_other_columns_go_along(find: Find) -> None:
+    row = {
+        "prompt": "2 + 2 = ",
+        "answer": 4,
+        "verifier": "arithmetic",
+        "family": "sums",
+        "form": "Addition",
+        "difficulty": 2,
+        "id": 17,
+        "day": date(2024, 2, 29),
+        "picture": b"\x00\xff",
+        "rate": float("nan"),
+        "meta": {"tags": ["a", None]},
+    }
+    pq.write_table(pa.Table.from_pylist([row]), "q.parquet")
+    [prompt] = find("q.parquet").prompts
+    assert (prompt.family, prompt.form, prompt.difficulty) == ("sums", "Addition", 2)
+    assert prompt.columns == {
+        "answer": 4,
+        "id": 17,
+        "day": "2024-02-29",
+        "picture": base64.b64encode(b"\x00\xff").decode(),
+        "rate": None,
+        "meta": {"tags": ["a", None]},
+    }
+
+
+def test_a_judge_of_ones_own_sees_the_row(find: Find) -> None:
+    rows = [
+        {"prompt": "a", "level": 3, "day": "2024-02-29"},
+        {"prompt": "b", "spec": {"only": "this"}, "level": 3},
+    ]
+    found = find(write("q.jsonl", rows), "--verifier", OWN)
+    assert found.status == 0, found.err
+    assert found.specs == [{"level": 3, "day": "2024-02-29"}, {"only": "this"}]
+    found = find(
+        write("q.jsonl", [{"prompt": "a", "gold": {"value": 3}}]), "--verifier", OWN, "--answer-column", "gold.value"
+    )
+    assert found.specs == [{"gold": {"value": 3}, "answer": 3}]
+
+
+def test_a_judge_of_ones_own_that_fails_on_a_row_names_it(find: Find) -> None:
+    path = write("q.jsonl", [{"prompt": "a", "level": 3}, {"prompt": "b"}])
+    found = find(path, "--verifier", f"{__name__}:LevelJudge")
+    assert found.status == 2
+    assert "q.jsonl, line 2: " in found.err
+    assert "LevelJudge cannot check this spec: KeyError: 'level'" in found.err
+
+
+def test_tests_that_became_the_spec_do_not_go_along(find: Find) -> None:
+    row = {
+        "task_id": "H/0",
+        "prompt": "def double(n):\n    '''Return n twice over.'''\n",
+        "entry_point": "double",
+        "canonical_solution": "    return 2 * n\n",
+        "test": "def check(candidate):\n    assert candidate(1) == 2\n",
+    }
+    [prompt] = find(write("q.jsonl", [row])).prompts
+    assert prompt.columns == {name: row[name] for name in ("task_id", "entry_point", "canonical_solution")}
+
+
+# C. Choices.
+
+COLOURS = ["red", "blue"]
+
+
+@pytest.mark.parametrize(
+    ("row", "spec"),
+    [
+        ({"answer": "Blue", "choices": COLOURS}, {"answer": "Blue", "choices": COLOURS}),
+        ({"answer": 1, "choices": COLOURS}, {"answer": "blue", "choices": COLOURS}),
+        ({"answer": 1, "choices": ["0", "1"]}, {"answer": "1", "choices": ["0", "1"]}),
+        ({"answer": "b", "choices": COLOURS}, {"answer": "B", "choices": ["A", "B"]}),
+        (
+            {"answer": "B", "choices": [{"label": "A", "text": "red"}, {"label": "B", "text": "blue"}]},
+            {"answer": "B", "choices": ["A", "B"]},
+        ),
+        (
+            {"answer": "2", "choices": {"label": ["1", "2"], "text": COLOURS}},
+            {"answer": "2", "choices": ["1", "2"]},
+        ),
+        ({"answer": "blue", "choices": {"label": [], "text": COLOURS}}, {"answer": "blue", "choices": COLOURS}),
+        ({"answer": "blue", "choices": "['red', 'blue']"}, {"answer": "blue", "choices": COLOURS}),
+        ({"answer": 0}, {"answer": "0"}),
+        ({"answer": True, "choices": None}, {"answer": "true"}),
+        ({"spec": {"answer": "red", "choices": COLOURS}}, {"answer": "red", "choices": COLOURS}),
+    ],
+)
+def test_choices_are_read(find: Find, row: dict[str, Any], spec: dict[str, Any]) -> None:
+    found = find(write("q.jsonl", [{"prompt": "Which?", **row}]), "--verifier", "choice")
+    assert found.status == 0, found.err
+    assert found.specs == [spec]
+
+
+def test_choices_in_a_table_of_text(find: Find) -> None:
+    Path("q.csv").write_text('prompt,answer,choices\nWhich?,1,"[""red"", ""blue""]"\n')
+    assert find("q.csv", "--verifier", "choice").specs == [{"answer": "blue", "choices": COLOURS}]
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"answer": "green", "choices": COLOURS}, "'answer' is 'green': give one of the choices ['red', 'blue']"),
+        ({"answer": 2, "choices": COLOURS}, "'answer' is '2': give one of the choices"),
+        ({"answer": "red", "choices": "red"}, "column 'choices' is 'red': give a list of texts"),
+        ({"answer": "red", "choices": [["red"]]}, "column 'choices' is"),
+    ],
+)
+def test_choices_that_cannot_be_are_named(find: Find, row: dict[str, Any], says: str) -> None:
+    found = find(write("q.jsonl", [{"prompt": "Which?", **row}]), "--verifier", "choice")
+    assert found.status == 2
+    assert says in found.err
+
+
+def test_places_as_answers_are_said_once(find: Find) -> None:
+    rows = [{"prompt": f"Which {n}?", "answer": n % 2, "choices": COLOURS} for n in range(4)]
+    found = find(write("q.jsonl", rows), "--verifier", "choice")
+    assert found.err.count("whole numbers as answers are read as places in 'choices', from 0 on") == 1
+
+
+@pytest.mark.parametrize("name", ["q.jsonl", "q.parquet", "q"])
+def test_the_answers_of_the_whole_file_are_the_choices(find: Find, name: str) -> None:
+    moods = ["neutral", "positive", "negative"]
+    rows = [{"prompt": f"Mood {n:02}?", "label": moods[n // 20]} for n in range(60)]
+    if name == "q.parquet":
+        pq.write_table(pa.Table.from_pylist(rows), name)
+    else:
+        write(name if name == "q.jsonl" else "q/train.jsonl", rows)
+    found = find(name, "--verifier", "choice", "--answer-column", "label", "--limit", 5)
+    assert found.specs == [{"answer": "neutral", "choices": ["negative", "neutral", "positive"]}] * 5
+    assert found.err.count("choices taken from the file's answers: negative, neutral, positive") == 1
+
+
+@pytest.mark.parametrize("answer", ["answer {n}", "a" * 41 + "{n}"])
+def test_answers_of_all_kinds_are_no_choices(find: Find, answer: str) -> None:
+    rows = [{"prompt": f"What {n:02}?", "answer": answer.format(n=n)} for n in range(30)]
+    found = find(write("q.jsonl", rows), "--verifier", "choice")
+    assert found.specs[3] == {"answer": answer.format(n=3)}
+    assert found.err.count("the answers are no closed set") == 1
