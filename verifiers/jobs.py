@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import get_args
 
 from learnable.data.records import FinishReason, Score, Verdict
@@ -54,6 +55,9 @@ def _checked(score: Score) -> Score:
         if score.verdict == "scored":
             return Score.unscored(score.reason or "the verifier gave no reward")
         return Score(None, passed, components, score.verdict, str(score.reason))
+    reward: object = score.reward
+    if not isinstance(reward, Real):
+        raise TypeError(f"reward {reward!r:.60} is no number: give one from 0 to 1, or None")
     if not 0.0 <= score.reward <= 1.0:
         return Score.unscored(f"reward {score.reward} is outside [0, 1]")
     return Score(float(score.reward), passed, components, score.verdict, str(score.reason))
