@@ -68,7 +68,9 @@ def find_own_judge(name: str) -> OwnJudge:
     except LearnableError:
         raise
     except Exception as error:
-        raise JudgeError(f"verifier {name!r} cannot be used: {describe_fault(error)}. Mend it and start again") from error
+        raise JudgeError(
+            f"verifier {name!r} cannot be used: {describe_fault(error)}. Mend it and start again"
+        ) from error
     whole = OwnJudge(str(own_name or name), str(version or source_hash), judge, call, keywords)
     verifier_time_limit(whole)  # a wrong one is found here, before any completion waits for it
     return whole
@@ -125,7 +127,9 @@ def _keywords(name: str, call: Callable[..., object]) -> frozenset[str]:
     except ValueError as error:  # no parameters, or a built-in function that does not tell
         raise JudgeError(f"verifier {name!r} takes no completion: write {SIGNATURE}") from error
     if first.name == "completions":
-        raise JudgeError(f"verifier {name!r} takes a list of completions, but is given one at a time: write {SIGNATURE}")
+        raise JudgeError(
+            f"verifier {name!r} takes a list of completions, but is given one at a time: write {SIGNATURE}"
+        )
     if first.name in OFFERED or first.kind in (first.KEYWORD_ONLY, first.VAR_KEYWORD):
         raise JudgeError(f"verifier {name!r}: its first parameter is not the completion: write {SIGNATURE}")
     if needed := [other for other in _needed(rest) if other not in OFFERED]:

@@ -24,7 +24,7 @@ Prompts = Annotated[str | None, prompts(help="A .jsonl, .csv or .parquet file, a
 PromptColumn = Annotated[str, prompts(help="Column of --prompts that holds the prompt.")]
 AnswerColumn = Annotated[str | None, prompts(help="Column of --prompts that holds the right answer.")]
 DatasetSplit = Annotated[str, prompts(help="Split to read of a data set.")]
-Verifier = Annotated[str | None, prompts(help="Judge of rows that name none: a name, or module:object.")]
+Verifier = Annotated[str | None, prompts(help="Judge of rows that name none: a name, or yours as FILE.py:OBJECT.")]
 Knob = Annotated[list[str] | None, prompts(help="A generator's knob, such as arithmetic.largest=50; repeatable.")]
 Limit = Annotated[int | None, prompts(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")]
 
