@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+import learnable
 from learnable.cli import app
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
@@ -19,6 +22,7 @@ from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Answer, GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine
+from learnable.verifiers.scoring import ScoringPool
 from tests.faults.stores_for_tests import rollouts, scores
 
 PROMPTS, GROUP_SIZE = 40, 8
@@ -350,3 +354,33 @@ def test_limits_that_are_none_are_named(
     assert status == 2
     assert err.startswith("error: ")
     assert message in err
+
+
+def test_training_finds_the_judge_that_the_shards_name(
+    run: Run, engine: CountingEngine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "my_judge.py").write_text(EXAMPLE)
+    status, out, err = find(run, "--verifier", "my_judge.py:judge", "--test-share", 0)
+    assert status == 0, err
+    curated = folder / json.loads(out)["curated"]
+    [shard] = curated.glob("train-*.parquet")
+    rows = pl.read_parquet(shard).head(2)
+    from learnable.train import rewards
+
+    with ScoringPool(1) as pool:
+        monkeypatch.setattr(rewards, "scoring_pool", lambda: pool)
+        columns = [rows[name].to_list() for name in ("prompt", "verifier", "spec")]
+        assert rewards.verifier_reward(columns[0], ["yes", "no"], columns[1], columns[2]) == [1.0, 0.0]
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    status, _, err = run("train", "--curated", curated, "--policy", folder / "policy", "--batch-size", 16)
+    assert status == 2
+    assert f"there is no file '{folder / 'elsewhere' / 'my_judge.py'}'" in err
+
+
+def test_the_package_offers_what_judges_need() -> None:
+    code = "import sys, learnable; print(learnable.Score.__name__, learnable.Verifier.__name__, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["Score", "Verifier", "False"]
+    with pytest.raises(AttributeError, match="no attribute 'Scores'"):
+        learnable.Scores  # noqa: B018
