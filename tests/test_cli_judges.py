@@ -373,7 +373,7 @@ def test_training_finds_the_judge_that_the_shards_name(
         assert rewards.verifier_reward(columns[0], ["yes", "no"], columns[1], columns[2]) == [1.0, 0.0]
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    status, _, err = run("train", "--curated", curated, "--policy", folder / "policy", "--batch-size", 16)
+    status, _, err = run("train", "--curated", curated, "--policy", folder / "policy", "--no-evaluate")
     assert status == 2
     assert f"there is no file '{folder / 'elsewhere' / 'my_judge.py'}'" in err
 
