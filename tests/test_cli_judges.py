@@ -195,7 +195,9 @@ def test_a_raising_judge_stops_the_run_at_once(run: Run, engine: CountingEngine,
     (folder / "my_judge.py").write_text(RAISING)
     status, _, err = find(run, "--verifier", "my_judge.py:judge", group_size=4)
     assert status == 2
-    assert "fails: none of its first 8 completions got a score (8 x RuntimeError: out of ink)" in err
+    assert (
+        "fails: none of its first 8 completions got a score (8 x RuntimeError: out of ink (my_judge.py, line 3))" in err
+    )
     assert engine.drawn == 2
     assert rollouts(folder / "learnable-store").height == 8
 
@@ -290,7 +292,7 @@ def test_a_judge_that_cannot_be_used_is_one_message(
         ("1.5", {"reward": None, "reason": "reward 1.5 is outside [0, 1]"}),
         ("'yes'", {"reward": None, "reason": "TypeError: the judge returned 'yes' (str): return a number"}),
         ("Score('0.5', True)", {"reward": None, "reason": "TypeError: reward '0.5' is no number"}),
-        ("spec['answr']", {"reward": None, "reason": "KeyError: 'answr'"}),
+        ("spec['answr']", {"reward": None, "reason": "KeyError: 'answr' (my_judge.py, line 4)"}),
     ],
 )
 def test_what_a_judge_returns(run: Run, folder: Path, answer: str, row: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import get_args
 from learnable.data.records import FinishReason, Score, Verdict
 from learnable.verifiers.registry import find_verifier
 
+REASON_LENGTH = 300
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
@@ -34,7 +35,8 @@ def score_one(job: ScoreJob) -> Score:
         score = verifier.score(job.completion, prompt=job.prompt, spec=json.loads(job.spec_json))
         score = _checked(score)
     except Exception as error:  # whatever a verifier raises is its own fault, not the policy's
-        return Score.unscored(f"{type(error).__name__}: {error}"[:300])
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        return Score.unscored(f"{type(error).__name__}: {error}"[:REASON_LENGTH] + notes[:REASON_LENGTH])
     if job.finish_reason == "length" and score.verdict == "scored":
         return replace(score, verdict="truncated")
     return score

@@ -22,8 +22,8 @@ class JudgeError(LearnableError):
     """A judge that cannot be used; the message names it, the place and the fix."""
 
 
-def load_judge(name: str) -> tuple[Any, str]:
-    """Import what `name` names, and return it with a hash of the source files it comes from.
+def load_judge(name: str) -> tuple[Any, str, str]:
+    """Import what `name` names, and return it, its module's file, and a hash of the source files it comes from.
 
     A relative file is looked for in the working directory, and modules there can be imported too. A process reads a
     file once, as Python does with any import. Raises `JudgeError`.
@@ -38,7 +38,7 @@ def load_judge(name: str) -> tuple[Any, str]:
         fix = f"did you mean {' or '.join(near)}?" if near else "define it there"
         raise JudgeError(f"verifier {name!r}: {_file_of(module)} has no {attribute!r}: {fix}")
     found = getattr(module, attribute)
-    return found, _source_hash(module, found)
+    return found, _file_of(module), _source_hash(module, found)
 
 
 def describe_fault(error: BaseException, file: str = "") -> str:
@@ -53,6 +53,12 @@ def describe_fault(error: BaseException, file: str = "") -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == file] or frames
     return f"{own[-1].filename}, line {own[-1].lineno}: {what}" if own else what
+
+
+def find_place(error: BaseException, file: str) -> str:
+    """Return where in `file` an error was raised last, as in `my_judge.py, line 7`, or nothing if it was elsewhere."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{Path(file).name}, line {lines[-1]}" if lines else ""
 
 
 class _UncachedLoader(SourceFileLoader):

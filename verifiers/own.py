@@ -10,7 +10,7 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
-from learnable.verifiers.loading import JudgeError, describe_fault, load_judge
+from learnable.verifiers.loading import JudgeError, describe_fault, find_place, load_judge
 from learnable.verifiers.protocol import SpecError, verifier_time_limit
 
 OFFERED = ("prompt", "spec")
@@ -29,6 +29,7 @@ class OwnJudge:
 
     name: str
     version: str
+    file: str
     judge: Any
     call: Callable[..., object]
     keywords: frozenset[str]
@@ -51,14 +52,22 @@ class OwnJudge:
             raise SpecError(f"verifier {self.name!r} refuses the spec: {describe_fault(error)}") from error
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion. Raises what the judge raises, and `TypeError` for an answer that is no score."""
+        """Judge one completion. Raises `TypeError` for an answer that is no score, and what the judge raises, with a note.
+
+        The note says where in the judge's file it was.
+        """
         offered = {"prompt": prompt, "spec": spec}
-        return as_score(self.call(completion, **{key: offered[key] for key in self.keywords}))
+        try:
+            return as_score(self.call(completion, **{key: offered[key] for key in self.keywords}))
+        except Exception as error:
+            if place := find_place(error, self.file):
+                error.add_note(place)
+            raise
 
 
 def find_own_judge(name: str) -> OwnJudge:
     """Import the judge that `name` names, and fill in what it lacks. Raises `JudgeError`."""
-    found, source_hash = load_judge(name)
+    found, file, source_hash = load_judge(name)
     try:
         judge = _made(name, found)
         version = getattr(judge, "version", None)
@@ -71,7 +80,7 @@ def find_own_judge(name: str) -> OwnJudge:
         raise JudgeError(
             f"verifier {name!r} cannot be used: {describe_fault(error)}. Mend it and start again"
         ) from error
-    whole = OwnJudge(str(own_name or name), str(version or source_hash), judge, call, keywords)
+    whole = OwnJudge(str(own_name or name), str(version or source_hash), file, judge, call, keywords)
     verifier_time_limit(whole)  # a wrong one is found here, before any completion waits for it
     return whole
 
