@@ -22,6 +22,7 @@ from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Answer, GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine
+from learnable.verifiers import registry
 from learnable.verifiers.scoring import ScoringPool
 from tests.faults.stores_for_tests import rollouts, scores
 
@@ -165,17 +166,22 @@ def test_a_judge_of_ones_own_finds_prompts_and_scores_files(
     assert [row["passed"] for row in read_rows(folder / "out.jsonl")] == [True, False]
 
 
-def test_an_edited_judge_scores_anew_and_pays_nothing(run: Run, engine: CountingEngine, folder: Path) -> None:
-    (folder / "one.py").write_text("def judge(completion):\n    return completion == 'yes'\n")
-    (folder / "two.py").write_text("def judge(completion):\n    return completion == 'no!'\n")
-    from learnable.verifiers.registry import find_verifier
-
-    assert find_verifier("one.py:judge").version != find_verifier("two.py:judge").version
-    (folder / "same.py").write_bytes((folder / "one.py").read_bytes())
-    assert find_verifier("same.py:judge").version == find_verifier("one.py:judge").version
-    find(run, "--verifier", "one.py:judge", "--limit", 2)
-    versions = scores(folder / "learnable-store")["verifier_version"].unique().to_list()
-    assert versions == [find_verifier("one.py:judge").version]
+def test_an_edited_judge_scores_anew_and_pays_nothing(
+    run: Run, engine: CountingEngine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = []
+    for right in ("yes", "no!"):
+        (folder / "my_judge.py").write_text(f"def judge(completion):\n    return completion == {right!r}\n")
+        monkeypatch.setattr(registry, "_own_judges", {})  # as in a new process
+        for name in [name for name in sys.modules if name.startswith("learnable_judge_")]:
+            monkeypatch.delitem(sys.modules, name)
+        status, _, err = find(run, "--verifier", "my_judge.py:judge", "--limit", 4)
+        assert status == 0, err
+        versions.append(registry.find_verifier("my_judge.py:judge").version)
+    assert engine.drawn == 4
+    judged = scores(folder / "learnable-store").group_by("verifier_version").agg(pl.len(), pl.col("reward").sum())
+    assert dict(zip(judged["verifier_version"], judged["len"], strict=True)) == dict.fromkeys(versions, 4 * GROUP_SIZE)
+    assert judged["reward"].min() == 0 < judged["reward"].max()
 
 
 def test_a_hanging_judge_stops_the_run_at_once(run: Run, engine: CountingEngine, folder: Path) -> None:
