@@ -149,6 +149,11 @@ class Score:
         return cls(reward=None, passed=None, verdict=verdict, reason=reason)
 
 
+def is_own_verifier(name: str) -> bool:
+    """Whether a verifier is a user's own, named as `FILE.py:OBJECT` or `MODULE:OBJECT`, and not one of ours."""
+    return ":" in name
+
+
 def weights_id(policy_id: str) -> str:
     """Return the part of a policy's id that follows from its weights, whatever it is called.
 

@@ -41,7 +41,9 @@ SCORED: dict[str, pl.DataType | type[pl.DataType]] = {
 class Collection:
     """One run's rollouts and scores on their way into the ledger."""
 
-    def __init__(self, draw: Draw, prompts: Sequence[Prompt], store: Store, pool: ScoringPool) -> None:
+    def __init__(
+        self, draw: Draw, prompts: Sequence[Prompt], store: Store, pool: ScoringPool, watch: ErrorWatch
+    ) -> None:
         self.draw = draw
         self.prompts = {prompt.prompt_id: prompt for prompt in prompts}
         self._asking: dict[str, list[Prompt]] = {}  # prompts by question: several may share one
@@ -53,7 +55,7 @@ class Collection:
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
         self._settled: list[pl.DataFrame] = []
         self._frames: list[pl.DataFrame] = []
-        self._watch = ErrorWatch()
+        self._watch = watch
         self._unscored: list[Answered] = []
         self._scoring: deque[tuple[list[Answered], Future[list[Score]]]] = deque()
 
@@ -65,13 +67,18 @@ class Collection:
         self.writer.close()
 
     def take(self, answer: Answer) -> int:
-        """Take what an engine yielded; return how many rollouts it was."""
+        """Take what an engine yielded; return how many rollouts it was.
+
+        Waits for the first score of each verifier: it may be broken, or hang, and the engine would go on drawing.
+        """
         if isinstance(answer, Refusal):
             self._note_refusal(answer)
             return 0
         self.writer.add(answer)
         self._unscored.extend((prompt, rollout) for rollout in answer for prompt in self._asking[rollout.question_id])
         self._submit_batches()
+        for prompt in self._asking[answer[0].question_id]:
+            self._await_first_score(prompt.verifier)
         self._gather(lambda: self._scoring[0][1].done())
         return len(answer)
 
@@ -123,6 +130,11 @@ class Collection:
         rows = [(prompt.prompt_id, "", index, 0, score) for prompt in prompts for index in indices]
         self._frames.append(_frame(rows))
         self._watch.add([score] * request.group_size)
+
+    def _await_first_score(self, verifier: str) -> None:
+        if not self._watch.has_scored(verifier):
+            self._submit(self._unscored)
+            self._watch.await_score(verifier, [future for _, future in self._scoring])
 
     def _submit_batches(self) -> None:
         while len(self._unscored) >= BATCH_ROLLOUTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,7 +96,7 @@ class EngineSettings:
             if value < 1:
                 raise LearnableError(f"{flag} {value} leaves nothing running: give 1 or more")
         for flag, seconds in (("--request-timeout", self.request_timeout), ("--engine-patience", self.patience)):
-            if seconds <= 0:
+            if not seconds > 0:
                 raise LearnableError(f"{flag} {seconds:g} leaves no time: give seconds, more than 0")
 
 
@@ -132,19 +133,28 @@ class CurateSettings:
             )
         if not 0 <= self.test_share < 1:
             raise LearnableError(f"--test-share {self.test_share:g} is out of range: give 0 or more and less than 1")
-        if self.sampling.temperature <= 0:
-            raise LearnableError("--temperature must be over 0: greedy completions of one prompt are all alike")
-        if self.sampling.max_tokens < 1:
-            raise LearnableError(f"--max-tokens {self.sampling.max_tokens} leaves no room: give 1 or more")
-        if self.verifier_timeout is not None and self.verifier_timeout <= 0:
-            raise LearnableError(
-                f"--verifier-timeout {self.verifier_timeout:g} leaves no time: give seconds, more than 0"
-            )
+        if self.verifier_timeout is not None and not 0 < self.verifier_timeout < math.inf:
+            raise LearnableError(f"--verifier-timeout {self.verifier_timeout:g} is no time: give seconds, more than 0")
+        self._check_sampling()
         self._check_simulation()
         if not self.set_name.replace("-", "").replace("_", "").replace(".", "").isalnum() or self.set_name.startswith(
             "."
         ):
             raise LearnableError(f"--name {self.set_name!r} is no folder name: use letters, digits, '-', '_' and '.'")
+
+    def _check_sampling(self) -> None:
+        temperature, top_p = self.sampling.temperature, self.sampling.top_p
+        if not 0 < temperature < math.inf:
+            raise LearnableError(
+                f"--temperature {temperature:g} is out of range: give more than 0, such as 1 (greedy completions of "
+                "one prompt are all alike)"
+            )
+        if not 0 < top_p <= 1:
+            raise LearnableError(
+                f"--top-p {top_p:g} is out of range: give more than 0 and at most 1, which cuts nothing"
+            )
+        if self.sampling.max_tokens < 1:
+            raise LearnableError(f"--max-tokens {self.sampling.max_tokens} leaves no room: give 1 or more")
 
     def _check_simulation(self) -> None:
         """Raise `LearnableError` where a simulation would answer real prompts, or a model simulated ones."""

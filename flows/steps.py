@@ -27,6 +27,7 @@ from learnable.flows.adaptive import AdaptiveSampling
 from learnable.flows.afterwards import sample_afterwards
 from learnable.flows.collect import Collection
 from learnable.flows.collected import Collected
+from learnable.flows.error_watch import ErrorWatch
 from learnable.flows.goal import first_limit
 from learnable.flows.run import Run
 from learnable.flows.screening import screen
@@ -100,9 +101,10 @@ def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
     )
     held, redrawn = run.store.ledger.find_rollouts(run.draw, pool)
     held = held.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
+    watch = ErrorWatch()
     with (
-        ScoringPool(settings.workers, time_limit=settings.verifier_timeout) as pool_of_judges,
-        Collection(run.draw, pool, run.store, pool_of_judges) as collection,
+        ScoringPool(settings.workers, settings.verifier_timeout, watch.see) as pool_of_judges,
+        Collection(run.draw, pool, run.store, pool_of_judges, watch) as collection,
     ):
         pool_of_judges.warm_up(prompts.verifiers)
         collection.score_held(held)

@@ -16,6 +16,7 @@ from learnable.data.policies import Policy, find_policy
 from learnable.data.records import FinishReason, Prompt, Sampling
 from learnable.rollouts.policy_tokens import encode_prompt
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
+from learnable.rollouts.vllm_options import check_option_names, describe_refusal
 
 QUIET = {
     # In this process the engine starts six times faster than in a process of its own.
@@ -36,7 +37,7 @@ class VLLMEngine:
     """An `Engine` over `vllm.LLM`. It asks for no log-probabilities: on a small policy they halve the speed.
 
     Options (`tensor_parallel_size`, `data_parallel_size`, `max_model_len`, `gpu_memory_utilization`, ...)
-    go to `vllm.LLM` as they are. Environment variables that are already set win over our quiet defaults.
+    go to `vllm.LLM` as they are. Raises `LearnableError` for one it does not know, or where it cannot load the policy. Environment variables that are already set win over our quiet defaults.
     """
 
     def __init__(self, policy: Policy | str | None = None, **options: Any) -> None:
@@ -86,13 +87,16 @@ class VLLMEngine:
     def _load(self, options: dict[str, Any]) -> Any:
         from vllm import LLM
 
+        check_option_names(options)
         settings = (
             {"disable_log_stats": True, "use_tqdm_on_load": False} | ({} if _has_gpu() else CPU_OPTIONS) | options
         )
         try:
             return LLM(model=self.policy.path, **settings)
-        except (ValueError, TypeError, OSError) as error:
-            raise LearnableError(f"vLLM cannot load policy {self.policy.path!r}: {error}") from error
+        except Exception as error:  # memory, a driver, a file, a value: vLLM has an error of its own for each
+            raise LearnableError(
+                f"vLLM cannot load policy {self.policy.path!r}: {describe_refusal(error, options)}"
+            ) from error
 
     def _step(self) -> Any:
         try:

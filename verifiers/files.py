@@ -1,8 +1,16 @@
-"""Scoring a JSON Lines file of completions with any verifier: all of it is checked before any of it is scored."""
+"""Scoring a JSON Lines file of completions with any verifier: all of it is checked before any of it is scored.
+
+A path of `-` is standard input.
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
+import math
+import os
+import shutil
+import sys
 import tempfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,10 +24,13 @@ from typing import IO, Any
 from learnable.data.errors import LearnableError
 from learnable.data.forms import Form
 from learnable.data.records import Score
-from learnable.verifiers.registry import find_verifier
-from learnable.verifiers.rows import check_rows, read_rows, row_job
+from learnable.verifiers.rows import RowReader, check_rows, read_rows
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
+from learnable.verifiers.time_outs import TimeOutWarning
 
+STANDARD = Path("-")
+REASONS_SHOWN, MAX_REASONS = 3, 1000
+REASON_LENGTH = 120
 CHUNK_ROWS = 512
 CHUNKS_IN_FLIGHT = 4
 
@@ -32,31 +43,35 @@ class VerifySummary:
     verdicts: dict[str, int]
     mean_reward: float | None
     pass_rate: float | None
+    reasons: dict[str, int]  # the most common ones of rows without a reward
 
 
 def verify_file(
     verifier: str,
     input_path: Path,
-    output_path: Path,
+    output: Path | IO[str],
     workers: int,
     on_progress: Callable[[int, int], None],
     own: Mapping[str, Form] | None = None,
+    time_limit: float | None = None,
 ) -> VerifySummary:
-    """Score every row of `input_path` into the same row of `output_path`, which appears when all are done.
+    """Score every row of `input_path` into the same row of `output`: a file that appears when all are done, or a stream.
 
-    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec.
-    Forms of `own`, a user's, are judged by their declaration. `on_progress` gets the rows done and the rows in all. Raises `LearnableError` for a row that cannot be
-    scored, before anything is written.
+    Rows are those of `RowReader`; `own` are a user's forms. `on_progress` gets the rows done and the rows in all.
+    `time_limit` is in seconds for each completion, instead of the verifier's own; whoever watches is told of a
+    completion that reaches it. Raises `LearnableError` for a row that cannot be scored, before anything is written.
     """
-    total = check_rows(input_path, find_verifier(verifier), own)
-    tally = _Tally()
-    with _published(output_path) as out, ScoringPool(workers) as pool:
-        pool.warm_up([verifier])
-        jobs = (row_job(verifier, row, own) for _, row in read_rows(input_path))
-        for scores in _scored_chunks(pool, jobs):
-            out.writelines(json.dumps(_score_row(score)) + "\n" for score in scores)
-            tally.add(scores)
-            on_progress(tally.rows, total)
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise LearnableError(f"--verifier-timeout {time_limit:g} is no time: give seconds, more than 0")
+    reader, tally = RowReader(verifier, own), _Tally()
+    with _seekable(input_path) as (path, name):
+        total = check_rows(path, reader, name)
+        with _published(output) as out, ScoringPool(workers, time_limit, TimeOutWarning().see) as pool:
+            pool.warm_up([verifier])
+            for scores in _scored_chunks(pool, (reader.job(row) for _, row in read_rows(path, name))):
+                out.writelines(json.dumps(_score_row(score)) + "\n" for score in scores)
+                tally.add(scores)
+                on_progress(tally.rows, total)
     return tally.summary()
 
 
@@ -83,15 +98,44 @@ def _score_row(score: Score) -> dict[str, Any]:
 
 
 @contextmanager
-def _published(path: Path) -> Iterator[IO[str]]:
-    """Open a text file that appears under its name when the block ends well, and not at all otherwise."""
+def _seekable(path: Path) -> Iterator[tuple[Path, str]]:
+    """Give a file that can be read twice, and its name: standard input is kept in a temporary one."""
+    if path != STANDARD:
+        yield path, str(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="learnable-") as folder:
+        kept = Path(folder) / "input"
+        with kept.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield kept, "standard input"
+
+
+@contextmanager
+def _published(output: Path | IO[str]) -> Iterator[IO[str]]:
+    """Open a text file that appears under its name when the block ends well, and not at all otherwise; or use a stream."""
+    if isinstance(output, Path):
+        with _published_file(output) as file:
+            yield file
+        return
+    try:
+        yield output
+        output.flush()
+    except BrokenPipeError as error:
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123 (what is still buffered has nobody to go to)
+            os.dup2(nowhere.fileno(), output.fileno())
+        raise LearnableError("standard output was closed before all scores were written") from error
+
+
+@contextmanager
+def _published_file(path: Path) -> Iterator[IO[str]]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise IsADirectoryError(0, "is a folder")
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".scores-") as folder:
             partial = Path(folder) / "part"
-            with partial.open("w", encoding="utf-8") as file:
+            pack = gzip.open if path.suffix == ".gz" else open
+            with pack(partial, "wt", encoding="utf-8") as file:
                 yield file
             partial.replace(path)
     except OSError as error:
@@ -104,6 +148,7 @@ class _Tally:
     def __init__(self) -> None:
         self.rows = 0
         self._verdicts: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
         self._rewards, self._rewarded, self._passed = 0.0, 0, 0
 
     def add(self, scores: list[Score]) -> None:
@@ -115,10 +160,17 @@ class _Tally:
                 self._rewarded += 1
                 self._rewards += score.reward
                 self._passed += bool(score.passed)
+            else:
+                self._count(score.reason[:REASON_LENGTH])
 
     def summary(self) -> VerifySummary:
         """Return the counts and means so far."""
+        reasons = dict(self._reasons.most_common(REASONS_SHOWN))
         if not self._rewarded:
-            return VerifySummary(self.rows, dict(self._verdicts), None, None)
+            return VerifySummary(self.rows, dict(self._verdicts), None, None, reasons)
         mean, rate = self._rewards / self._rewarded, self._passed / self._rewarded
-        return VerifySummary(self.rows, dict(self._verdicts), mean, rate)
+        return VerifySummary(self.rows, dict(self._verdicts), mean, rate, reasons)
+
+    def _count(self, reason: str) -> None:
+        if reason in self._reasons or len(self._reasons) < MAX_REASONS:
+            self._reasons[reason] += 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import get_args
 
 from learnable.data.records import FinishReason, Score, Verdict
 from learnable.verifiers.registry import find_verifier
 
+REASON_LENGTH = 300
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
@@ -33,7 +35,8 @@ def score_one(job: ScoreJob) -> Score:
         score = verifier.score(job.completion, prompt=job.prompt, spec=json.loads(job.spec_json))
         score = _checked(score)
     except Exception as error:  # whatever a verifier raises is its own fault, not the policy's
-        return Score.unscored(f"{type(error).__name__}: {error}"[:300])
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        return Score.unscored(f"{type(error).__name__}: {error}"[:REASON_LENGTH] + notes[:REASON_LENGTH])
     if job.finish_reason == "length" and score.verdict == "scored":
         return replace(score, verdict="truncated")
     return score
@@ -54,6 +57,9 @@ def _checked(score: Score) -> Score:
         if score.verdict == "scored":
             return Score.unscored(score.reason or "the verifier gave no reward")
         return Score(None, passed, components, score.verdict, str(score.reason))
+    reward: object = score.reward
+    if not isinstance(reward, Real):
+        raise TypeError(f"reward {reward!r:.60} is no number: give one from 0 to 1, or None")
     if not 0.0 <= score.reward <= 1.0:
         return Score.unscored(f"reward {score.reward} is outside [0, 1]")
     return Score(float(score.reward), passed, components, score.verdict, str(score.reason))

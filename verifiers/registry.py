@@ -1,12 +1,17 @@
-"""Verifiers by name: ours, or yours as `package.module:object`."""
+"""Verifiers by name: ours, or yours as `FILE.py:OBJECT` or `MODULE:OBJECT`."""
 
 from __future__ import annotations
 
 import importlib
+import threading
 from functools import cache
+from pathlib import Path
 
-from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.verifiers.protocol import Verifier, verifier_time_limit
+from learnable.data.errors import UnknownNameError
+from learnable.data.records import is_own_verifier
+from learnable.verifiers.loading import SHAPE, JudgeError
+from learnable.verifiers.own import OwnJudge, find_own_judge
+from learnable.verifiers.protocol import Verifier
 
 # Imported on first use, so that asking for one verifier never loads another's dictionaries.
 VERIFIERS = {
@@ -19,25 +24,39 @@ VERIFIERS = {
 # No judge of what a model writes: it only reads what the simulated engine drew.
 SIMULATED = {"simulated": "learnable.verifiers.simulated:SimulatedVerifier"}
 
+_own_judges: dict[tuple[str, str], OwnJudge] = {}  # by name and the working directory it was read in
+_loading = threading.Lock()
+
+
+def find_verifier(name: str) -> Verifier:
+    """Return the verifier called `name`: a built-in one, or yours by `FILE.py:OBJECT` or `MODULE:OBJECT`.
+
+    Yours may be a function, a class that is made without arguments, or an object: see `OwnJudge`. Raises
+    `UnknownNameError` with the nearest names, or `JudgeError` when it cannot be imported or cannot judge.
+    """
+    if not is_own_verifier(name):
+        return _find_ours(name)
+    key = (name, str(Path.cwd()))
+    if key not in _own_judges:
+        with _loading:
+            if key not in _own_judges:
+                _own_judges[key] = find_own_judge(name)
+    return _own_judges[key]
+
+
+def known_version(name: str) -> str | None:
+    """Return the version of a user's judge as this process has read it, or None where it has not."""
+    known = _own_judges.get((name, str(Path.cwd())))
+    return known.version if known else None
+
 
 @cache
-def find_verifier(name: str) -> Verifier:
-    """Return the verifier called `name`: a built-in one, or `package.module:object` to import yours.
-
-    The object may be a verifier or a class that makes one without arguments. Raises `UnknownNameError`
-    with the nearest names, or `LearnableError` when the import fails or yields something else.
-    """
+def _find_ours(name: str) -> Verifier:
     known = VERIFIERS | SIMULATED
-    path = known.get(name, name)
-    if ":" not in path:
+    if name.endswith(".py"):
+        raise JudgeError(f"verifier {name!r} is only half a name: {SHAPE}")
+    if name not in known:
         raise UnknownNameError("verifier", name, known)
-    module_name, _, attribute = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
-        raise LearnableError(f"verifier {name!r} cannot be imported: {error}") from error
-    verifier = found() if isinstance(found, type) else found
-    if not isinstance(verifier, Verifier):
-        raise LearnableError(f"verifier {name!r} is no verifier: it needs name, version, check_spec and score")
-    verifier_time_limit(verifier)  # a wrong one is found here, before any completion waits for it
+    module_name, _, attribute = known[name].partition(":")
+    verifier: Verifier = getattr(importlib.import_module(module_name), attribute)()
     return verifier

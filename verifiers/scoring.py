@@ -22,9 +22,9 @@ from typing import Self
 from learnable.data.records import Score
 from learnable.verifiers.jobs import ScoreJob, score_one
 from learnable.verifiers.serving import load_verifier
-from learnable.verifiers.supervisor import Supervisor
+from learnable.verifiers.supervisor import OnScore, Supervisor
 
-__all__ = ["ScoreJob", "ScoringPool", "score_one"]
+__all__ = ["OnScore", "ScoreJob", "ScoringPool", "score_one"]
 
 MAX_SHARD = 32  # jobs a worker takes at once: small enough that all workers finish together
 
@@ -37,10 +37,13 @@ class ScoringPool:
     loading a verifier has a longer one of its own. In the caller's thread there is no limit and no second try: a
     verifier that hangs there hangs the caller.
 
+    `on_score` sees each score as it comes, one at a time, in a thread of the pool's. What it raises ends the scoring:
+    every batch that is not done raises it too, at once.
+
     Leaving the `with` block waits for what was submitted; leaving it by an exception cancels it.
     """
 
-    def __init__(self, workers: int, time_limit: float | None = None) -> None:
+    def __init__(self, workers: int, time_limit: float | None = None, on_score: OnScore | None = None) -> None:
         if workers < 0:
             raise ValueError(f"workers is {workers}: give 0 for the caller's own thread, or more")
         if time_limit is not None and not 0 < time_limit < math.inf:
@@ -48,6 +51,10 @@ class ScoringPool:
         self._shards: queue.SimpleQueue[_Shard | None] = queue.SimpleQueue()
         self._supervisors = [Supervisor(time_limit) for _ in range(workers)]
         self._threads: list[threading.Thread] = []
+        self._on_score = on_score
+        self._seeing = threading.Lock()
+        self._failure: Exception | None = None
+        self._open: set[_Batch] = set()
         self._closing = False
         self._closed = False
 
@@ -83,11 +90,13 @@ class ScoringPool:
             raise RuntimeError("this scoring pool is closed: submit inside its with block")
         future: Future[list[Score]] = Future()
         if not self._supervisors or not jobs:
-            future.set_result([score_one(job) for job in jobs])
+            self._score_here(_Batch(future, len(jobs)), jobs)
             return future
         self._start([])
         size = min(MAX_SHARD, -(-len(jobs) // len(self._supervisors)))
         batch = _Batch(future, len(jobs))
+        self._open.add(batch)
+        future.add_done_callback(lambda _: self._open.discard(batch))
         for first in range(0, len(jobs), size):
             self._shards.put(_Shard(batch, first, jobs[first : first + size]))
         return future
@@ -106,15 +115,48 @@ class ScoringPool:
         if names:
             supervisor.load(names)
         while (shard := self._shards.get()) is not None:
-            if self._closing:
+            if self._failure is not None:
+                shard.batch.fail(self._failure)
+            elif self._closing:
                 shard.batch.future.cancel()
             else:
                 self._score(supervisor, shard)
         supervisor.close()
 
+    def _score_here(self, batch: _Batch, jobs: Sequence[ScoreJob]) -> None:
+        scores: list[Score] = []
+        for job in jobs:
+            if self._failure is not None:
+                batch.fail(self._failure)
+                return
+            scores.append(score_one(job))
+            self._see(job, scores[-1])
+        if self._failure is not None:
+            batch.fail(self._failure)
+        batch.fill(0, scores)  # nothing, where it has failed
+
+    def _see(self, job: ScoreJob, score: Score) -> None:
+        if self._on_score is None:
+            return
+        with self._seeing:
+            if self._failure is not None:
+                return
+            try:
+                self._on_score(job, score)
+            except Exception as error:  # the caller's own: it ends the scoring and reaches the caller by its futures
+                self._failure = error
+        if self._failure is not None:
+            self._fail(self._failure)
+
+    def _fail(self, error: Exception) -> None:
+        for batch in list(self._open):
+            batch.fail(error)
+        for supervisor in self._supervisors:
+            supervisor.kill()
+
     def _score(self, supervisor: Supervisor, shard: _Shard) -> None:
         try:
-            shard.batch.fill(shard.first, supervisor.score(shard.jobs))
+            shard.batch.fill(shard.first, supervisor.score(shard.jobs, self._see))
         except CancelledError:
             shard.batch.future.cancel()
         except Exception as error:  # no fault of a verifier: the caller must hear of it
@@ -143,9 +185,9 @@ class _Batch:
         with self._lock:
             self._scores[first : first + len(scores)] = scores
             self._missing -= len(scores)
-            done = self._missing == 0
-        if done and self.future.set_running_or_notify_cancel():
-            self.future.set_result([score for score in self._scores if score is not None])
+            done = self._missing == 0 and not self.future.done()
+            if done and self.future.set_running_or_notify_cancel():
+                self.future.set_result([score for score in self._scores if score is not None])
 
     def fail(self, error: Exception) -> None:
         with self._lock:

@@ -23,7 +23,7 @@ def serve(caller: int) -> None:
     """Answer questions until input ends. Runs in the scoring process; `caller` is the process that started it.
 
     A question is a list of the names of verifiers to load, or of the fields of jobs. For the first item that needs
-    a verifier, the answer is its time limit, when it is loaded; then for a job its score. One message each, never
+    a verifier, the answer is its time limit and version, when it is loaded; then for a job its score. One message each, never
     held back: the caller takes the first job without an answer for the one that hangs or kills.
     """
     _end_with(caller)
@@ -43,19 +43,19 @@ def serve(caller: int) -> None:
                 _answer(answers, item, loaded)
 
 
-def load_verifier(name: str) -> float:
-    """Import a verifier, call its `warm_up` if it has one, and return its time limit in seconds.
+def load_verifier(name: str) -> tuple[float, str]:
+    """Import a verifier, call its `warm_up` if it has one, and return its time limit in seconds and its version.
 
     Raises nothing: scoring meets the same fault, and reports it for each completion it costs.
     """
-    limit = DEFAULT_TIME_LIMIT
+    limit, version = DEFAULT_TIME_LIMIT, ""
     with suppress(Exception):
         verifier = find_verifier(name)
-        limit = verifier_time_limit(verifier)
+        limit, version = verifier_time_limit(verifier), verifier.version
         warm_up = getattr(verifier, "warm_up", None)
         if warm_up is not None:
             warm_up()
-    return limit
+    return limit, version
 
 
 def _answer(answers: int, item: str | tuple[Any, ...], loaded: set[str]) -> None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 
 from learnable.data.records import Score
 from learnable.verifiers.jobs import ScoreJob
+from learnable.verifiers.time_outs import timed_out
 from learnable.verifiers.worker import LoadingFailed, TimeLimitReached, Worker, WorkerDied, WorkerFailed
 
 RELOAD_SECONDS = 600.0  # before a verifier that could not be loaded is loaded again
+
+OnScore = Callable[[ScoreJob, Score], None]
 
 
 class Supervisor:
@@ -39,11 +42,16 @@ class Supervisor:
         with suppress(WorkerFailed, CancelledError), self._running() as worker:
             worker.load(verifier_names)
 
-    def score(self, jobs: Sequence[ScoreJob]) -> list[Score]:
-        """Return one score for each job. Raises `CancelledError` once killed."""
+    def score(self, jobs: Sequence[ScoreJob], on_score: OnScore) -> list[Score]:
+        """Return one score for each job; `on_score` sees each as it comes. Raises `CancelledError` once killed."""
         scores: list[Score] = []
+
+        def take(score: Score) -> None:
+            scores.append(score)
+            on_score(jobs[len(scores) - 1], score)
+
         while len(scores) < len(jobs):
-            self._score_next(jobs[len(scores) :], scores)
+            self._score_next(jobs[len(scores) :], take)
         return scores
 
     def close(self) -> None:
@@ -59,24 +67,25 @@ class Supervisor:
             if self._worker is not None:
                 self._worker.kill()
 
-    def _score_next(self, jobs: Sequence[ScoreJob], scores: list[Score]) -> None:
-        """Append the scores of the first of these jobs: as many as one process gives, and what becomes of the next."""
+    def _score_next(self, jobs: Sequence[ScoreJob], take: Callable[[Score], None]) -> None:
+        """Hand over the scores of the first of these jobs: as many as one process gives, and what becomes of the next."""
         if reason := self._why_not(jobs[0].verifier):
-            scores.append(Score.unscored(reason))
+            take(Score.unscored(reason))
             return
         loadable = list(takewhile(lambda job: not self._why_not(job.verifier), jobs))
-        done = len(scores)
+        done = 0
         try:
             with self._running() as worker:
                 for score in worker.score(loadable, self._time_limit):
-                    scores.append(score)
+                    done += 1
+                    take(score)
         except LoadingFailed as failure:
             if reason := self._load_again(failure):
-                scores.append(Score.unscored(reason))
+                take(Score.unscored(reason))
         except TimeLimitReached as late:
-            scores.append(_too_slow(late))
+            take(timed_out(late.seconds))
         except WorkerDied as death:
-            scores.append(self._score_again(loadable[len(scores) - done], death))
+            take(self._score_again(loadable[done], death))
 
     def _score_again(self, job: ScoreJob, first: WorkerDied) -> Score:
         try:
@@ -84,7 +93,7 @@ class Supervisor:
                 (score,) = worker.score([job], self._time_limit)
                 return score
         except TimeLimitReached as late:
-            return _too_slow(late)
+            return timed_out(late.seconds)
         except WorkerFailed as second:
             return Score.unscored(f"the scoring process {_both(first, second)} on this completion{_guess(second)}")
 
@@ -126,10 +135,6 @@ class Supervisor:
             if self._worker is None:
                 self._worker = Worker()
             return self._worker
-
-
-def _too_slow(late: TimeLimitReached) -> Score:
-    return Score.unscored(f"time limit: no score within {late.seconds:g} s")
 
 
 def _both(first: WorkerFailed, second: WorkerFailed) -> str:

@@ -20,6 +20,7 @@ from operator import attrgetter
 from learnable.data.records import Score
 from learnable.verifiers.channel import Channel, Disconnected, TooLate
 from learnable.verifiers.jobs import ScoreJob
+from learnable.verifiers.registry import known_version
 
 LOAD_SECONDS = 120.0  # to start, import a verifier and load its dictionaries: no part of a completion's time
 END_SECONDS = 10.0  # to end by itself, and then to be gone once killed
@@ -140,11 +141,14 @@ class Worker:
     def _await_loading(self, verifier: str) -> float:
         if verifier not in self._limits:
             try:
-                self._limits[verifier] = self._channel.receive(LOAD_SECONDS)
+                limit, version = self._channel.receive(LOAD_SECONDS)
             except TooLate as late:
                 raise LoadingFailed(verifier, f"did not load it within {LOAD_SECONDS:g} s") from late
             except Disconnected as end:
                 raise LoadingFailed(verifier, self._death().how) from end
+            if version and (known := known_version(verifier)) not in (None, version):
+                raise LoadingFailed(verifier, f"found it edited since the run began (version {version}, not {known})")
+            self._limits[verifier] = limit
         return self._limits[verifier]
 
     def _death(self) -> WorkerDied:

@@ -21,11 +21,6 @@ MAX_CHOICE_LENGTH = 40  # characters; longer answers are no closed set
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", re.ASCII)
 
 
-def is_own(verifier: str) -> bool:
-    """Whether a verifier is a user's own: named as `module:object`, or by the path of its file."""
-    return ":" in verifier or verifier.endswith(".py")
-
-
 def fit_number(answer: Any) -> Any:
     """Return a number that is written as text as a number, and a whole one as an `int`; anything else as it is.
 

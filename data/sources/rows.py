@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from learnable.data.records import Message, Prompt, PromptText
-from learnable.data.sources.answers import CHOICE, NUMERIC, ChoiceSpecs, fit_number, is_own
+from learnable.data.records import Message, Prompt, PromptText, is_own_verifier
+from learnable.data.sources.answers import CHOICE, NUMERIC, ChoiceSpecs, fit_number
 from learnable.data.sources.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.columns import Columns, NoColumnError, Row, carried, column_value, json_ready, read_column
 from learnable.data.sources.program_rows import MORE_TESTS, TEST_COLUMNS, BadTestsError, read_program_row
@@ -54,7 +54,7 @@ def _read_row(given: Row, columns: Columns, place: str, source: str, choices: Ch
             prompt=_prompt_text(row, columns.prompt, place),
             verifier=verifier,
             spec=json_ready(
-                _own_spec(given, columns, place) if is_own(verifier) else _spec(row, columns, place, choices)
+                _own_spec(given, columns, place) if is_own_verifier(verifier) else _spec(row, columns, place, choices)
             ),
             family=json_ready(str(row.get("family") or source)),
             form=json_ready(str(row.get("form") or source)),

@@ -14,6 +14,7 @@ from learnable.filters.duplicates import NEAR
 from learnable.filters.effort import Effort
 from learnable.filters.presets import find_preset
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.verifiers.registry import find_verifier
 
 EFFORT = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
 LOCATION = ("prompt_column", "answer_column", "verifier", "dataset_split", "skip_bad_rows", "limit")
@@ -22,6 +23,8 @@ PRESET = ("band", "min_std", "by", "top", "quota", "floor")
 
 def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
     """Return the settings of a curation. Raises `LearnableError` for what cannot work."""
+    if asked["verifier"]:
+        find_verifier(asked["verifier"])
     wanted = PromptSettings(
         forms=tuple(asked["form"] or ()),
         families=tuple(asked["family"] or ()),
@@ -85,7 +88,9 @@ def run_folder(curated: str, resume: bool = False) -> str:
 
 
 def worker_count(asked: int | None) -> int:
-    """Return how many processes score: one for four cores unless told otherwise."""
+    """Return how many processes score: one for four cores unless told otherwise. Raises `LearnableError`."""
+    if asked is not None and asked < 0:
+        raise LearnableError(f"--workers {asked} is no number of processes: give 1 or more, or 0 to score in this one")
     return max(1, (os.cpu_count() or 1) // 4) if asked is None else asked
 
 

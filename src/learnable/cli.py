@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from learnable import options
-from learnable.console import STOPPED_RUN, open_shell
+from learnable.console import STOPPED_RUN, UNSCORED, open_shell
 from learnable.doctor_cli import DOCTOR_HELP, doctor
 from learnable.explain_cli import EXPLAIN_HELP, explain
 from learnable.forms_cli import FORMS_HELP, forms
@@ -40,12 +40,12 @@ VERIFY_HELP = """
 Score a file of completions with any verifier.
 
 Reads one JSON object a line, {"completion", "prompt"?, "form"?, "spec"?}, and writes one a line in the \
-same order, {"reward", "passed", "verdict", "components", "reason"}.
+same order, {"reward", "passed", "verdict", "components", "reason"}. Exits with status 1 where no row got a reward.
 
 \b
 Examples:
   learnable verify --verifier poetry --input poems.jsonl --output out.jsonl
-  learnable verify --verifier my.module:Judge --input a.jsonl --output b.jsonl
+  learnable verify --verifier my_judge.py:judge --input a.jsonl.gz --output -
 """
 
 TRAIN_HELP = """
@@ -201,11 +201,12 @@ def train(
 
 @app.command(help=VERIFY_HELP)
 def verify(
-    verifier: Annotated[str, typer.Option(help="A verifier's name, or module:object.")],
-    input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL.")],
-    output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL.")],
+    verifier: Annotated[str, typer.Option(help="A verifier's name, or FILE.py:OBJECT or MODULE:OBJECT.")],
+    input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL or .gz; - is standard input.")],
+    output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL; - is standard output.")],
     forms_file: options.FormsFile = None,
     workers: options.Workers = None,
+    verifier_timeout: options.VerifierTimeout = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -220,8 +221,13 @@ def verify(
         if notice := verifier_notice(find_verifier(verifier)):
             shell.progress.warn(notice)
         own = load_forms(forms_file) if forms_file else {}
-        summary = verify_file(verifier, input_path, output_path, worker_count(workers), shell.progress.completions, own)
+        output = shell.claim_output() if str(output_path) == "-" else output_path
+        told = shell.progress.completions
+        summary = verify_file(verifier, input_path, output, worker_count(workers), told, own, verifier_timeout)
         shell.show_verified(asdict(summary) | {"output": str(output_path)})
+        if summary.mean_reward is None:
+            shell.say_unscored(verifier, summary.reasons)
+            raise typer.Exit(UNSCORED)
 
 
 app.command(help=REFRESH_HELP)(refresh)

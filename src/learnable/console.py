@@ -23,7 +23,7 @@ from learnable.data.progress import watched_by
 from learnable.progress_bar import ConsoleProgress
 from learnable.report_tables import forms_table, held_out_table, holdings_table, plan_table
 
-BAD_INPUT, INTERRUPTED = 2, 130
+UNSCORED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 STOPPED_RUN = "stopped: finished groups are in the store, the same command goes on from there"
 FILE_WIDTH = 100  # columns, where the output is no terminal
 IN_WORDS = {"too_easy": " (saturated)", "too_hard": " (beyond the policy)"}
@@ -116,6 +116,20 @@ class Shell:
         passed = "-" if summary["pass_rate"] is None else f"{summary['pass_rate']:.3f}"
         self.line(f"{verdicts}; mean reward {mean}, pass rate {passed}")
         self.line(f"scores       {summary['output']}", whole=True)
+
+    def claim_output(self) -> IO[str]:
+        """Return standard output, for rows alone: what is shown from now on goes to standard error."""
+        rows, self.out = self.out.file, self.err
+        return rows
+
+    def say_unscored(self, verifier: str, reasons: Mapping[str, int]) -> None:
+        """Say that a verifier gave no reward at all, and why."""
+        why = "; ".join(f"{count:,} x {reason}" for reason, count in reasons.items())
+        self.err.print(
+            f"[red]error:[/red] {escape(f'verifier {verifier!r} gave no row a reward: {why}')}",
+            highlight=False,
+            soft_wrap=True,
+        )
 
     def show_ledger(self, holdings: Mapping[str, Any]) -> None:
         """Show what a ledger holds."""

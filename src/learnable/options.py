@@ -82,7 +82,7 @@ DatasetSplit = Annotated[
     str, prompts(help="Split to read of a data set, or list to read of a .json file with several.")
 ]
 SkipBadRows = Annotated[bool, prompts("--skip-bad-rows", help="Leave out rows that are no prompt, and count them.")]
-Verifier = Annotated[str | None, prompts(help="Judge of rows that name none: a name, or module:object.")]
+Verifier = Annotated[str | None, prompts(help="Judge of rows that name none: a name, or yours as FILE.py:OBJECT.")]
 Knob = Annotated[list[str] | None, prompts(help="A generator's knob, such as arithmetic.largest=50; repeatable.")]
 Limit = Annotated[int | None, prompts(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")]
 

@@ -12,7 +12,7 @@ import pytest
 from tests.faults.runs_for_tests import Run, Shell
 from tests.faults.stores_for_tests import check_rollouts, files, group_files, leftovers, scores
 
-PROMPTS, GROUP_SIZE = 32, 8
+PROMPTS, GROUP_SIZE = 25, 8
 ROLLOUTS = PROMPTS * GROUP_SIZE  # one spike's worth: judged when all of it is generated
 FIND = (
     "find", "--sampling", "fixed", "--engine", "simulated", "--prompts", "questions.jsonl", "--group-size", str(GROUP_SIZE),
@@ -64,9 +64,9 @@ def honest(shell: Shell) -> pl.DataFrame:
 @pytest.mark.usefixtures("questions")
 @pytest.mark.parametrize("mended_as", ["1", "2"], ids=["the same version", "a new version"])
 def test_a_spike_of_errors_stops_the_run(shell: Shell, mended_as: str) -> None:
-    stopped = find(shell, per_mille=100, status=2)
+    stopped = find(shell, per_mille=200, status=2)
     [[errors, named]] = re.findall(
-        r"error: (\d+) of 256 scores in a row are errors \(.*?, over 2%\): (.*?)\. The run stops", stopped.err
+        r"error: (\d+) of 200 scores in a row are errors \(.*?, over 2%\): (.*?)\. The run stops", stopped.err
     )
     counts = [int(count) for count in re.findall(r"(\d+) x verifier_error: RuntimeError: ", named)]
     assert 10 < int(errors) < 60
@@ -88,9 +88,9 @@ def test_a_spike_of_errors_stops_the_run(shell: Shell, mended_as: str) -> None:
 
 @pytest.mark.usefixtures("questions")
 def test_a_few_errors_are_left_out_and_said(shell: Shell) -> None:
-    run = find(shell, per_mille=12)
+    run = find(shell, per_mille=20)
     errors = run.report["totals"]["errors"]
-    assert 0 < errors <= 5
+    assert 0 < errors <= 4
     assert f"warning: {errors} rollouts have no honest score and were left out, not counted as zero" in run.err
     check_rollouts(shell.store, ROLLOUTS)
     assert honest(shell).height == ROLLOUTS - errors

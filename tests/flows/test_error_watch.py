@@ -1,4 +1,4 @@
-"""A spike of errors stops a run; a few errors, or a small run, do not."""
+"""A verifier that fails from the start, or hangs, stops a run; so does a spike of errors. A few errors do not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
-from learnable.flows.error_watch import ErrorWatch
+from learnable.flows.error_watch import ErrorWatch, FailingVerifierError
+from learnable.verifiers.jobs import ScoreJob
+from learnable.verifiers.time_outs import timed_out
 
 GOOD = Score(1.0, True)
+BAD = Score.unscored("RuntimeError: out of ink")
+LATE = timed_out(3)
+CUT = Score(0.0, False, verdict="truncated")
 
 
 def errors(count: int, reason: str = "RuntimeError: out of ink") -> list[Score]:
@@ -49,3 +54,44 @@ def test_wrong_answers_and_cut_ones_are_no_errors() -> None:
     watch = ErrorWatch()
     watch.add([Score(0.0, False)] * 400)
     watch.add([Score(0.0, False, verdict="truncated")] * 400)
+
+
+def show(watch: ErrorWatch, scores: list[Score], verifier: str = "judge") -> None:
+    for score in scores:
+        watch.see(ScoreJob(verifier, "", "", "{}"), score)
+
+
+@pytest.mark.parametrize(
+    ("fine", "last", "message"),
+    [
+        (
+            [BAD] * 7,
+            BAD,
+            r"'judge' fails: none of its first 8 completions got a score \(8 x RuntimeError: out of ink\)",
+        ),
+        ([LATE] * 2, LATE, "'judge' hangs: no score for 3 completions"),
+        ([BAD, LATE, BAD, LATE], LATE, "'judge' hangs: no score for 5 completions"),
+        ([GOOD, *[LATE] * 4], LATE, "'judge' hangs: no score for 5 completions"),
+        ([GOOD, *[LATE] * 4, CUT, *[LATE] * 4, GOOD, *[LATE] * 4], LATE, r"5 completions .*\(5 x time limit"),
+    ],
+)
+def test_a_verifier_that_gives_no_score_stops_the_run(fine: list[Score], last: Score, message: str) -> None:
+    watch = ErrorWatch()
+    show(watch, fine)
+    with pytest.raises(FailingVerifierError, match=message):
+        show(watch, [last])
+
+
+def test_each_verifier_is_tried_by_itself() -> None:
+    watch = ErrorWatch()
+    for _ in range(7):
+        show(watch, [GOOD], "fine")
+        show(watch, [BAD], "broken")
+    assert (watch.has_scored("fine"), watch.has_scored("broken")) == (True, False)
+    with pytest.raises(FailingVerifierError, match="'broken' fails"):
+        show(watch, [BAD], "broken")
+
+
+def test_errors_after_the_first_score_are_left_to_the_spike_rule() -> None:
+    watch = ErrorWatch()
+    show(watch, [*[BAD] * 7, GOOD, *[BAD] * 100])

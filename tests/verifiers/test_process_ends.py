@@ -21,7 +21,9 @@ from tests.verifiers.waits_for_tests import BOUND, has_ended, wait_for
 HERE = str(Path(__file__).parent)
 SIGNAL_9 = "the scoring process was killed by signal 9 twice on this completion (out of memory?)"
 STATUS_3 = "the scoring process exited with status 3 twice on this completion"
-NO_INPUT = "EOFError: EOF when reading a line"
+JUDGES = Path(HERE, "judges_for_tests.py").read_text(encoding="utf-8").splitlines()
+[ASKS] = [number for number, line in enumerate(JUDGES, start=1) if "lambda prompt: input()" in line]
+NO_INPUT = f"EOFError: EOF when reading a line (judges_for_tests.py, line {ASKS})"
 MEMORY_LIMIT = 96 << 20
 
 

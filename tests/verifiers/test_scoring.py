@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learnable.data.records import FinishReason, Score
+from learnable.verifiers.registry import find_verifier
 from learnable.verifiers.scoring import MAX_SHARD, ScoreJob, ScoringPool, score_one
+from tests.verifiers.waits_for_tests import BOUND
 
 JUDGE = "judges_for_tests:Misbehaving"
 
@@ -41,8 +43,8 @@ def sums(answers: list[int]) -> list[ScoreJob]:
         ("inf", "reward inf is outside"),
         ("1.01", "reward 1.01 is outside"),
         ("-0.1", "reward -0.1 is outside"),
-        ("None", "TypeError: score() returned NoneType"),
-        ("text", "TypeError: '<='"),
+        ("None", "the judge returned None"),
+        ("text", "TypeError: reward '0.5' is no number"),
         ("object", "TypeError: float()"),
         ("verdict", "the verdict 'great', which is none of scored,"),
         ("blank", "gave no reward"),
@@ -173,6 +175,57 @@ def test_leaving_by_an_exception_cancels_what_waits() -> None:
         interrupted()
     with pytest.raises(CancelledError):
         futures[-1].result(timeout=0)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_each_score_is_seen_as_it_comes(workers: int) -> None:
+    seen: list[tuple[str, float | None]] = []
+    with ScoringPool(workers, on_score=lambda job, score: seen.append((job.completion, score.reward))) as pool:
+        pool.submit([judge("0.5"), judge("raise"), judge("exit" if workers else "nan"), judge("0.25")]).result()
+    assert sorted(reward for _, reward in seen if reward is not None) == [0.25, 0.5]
+    assert len(seen) == 4
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_what_the_watcher_of_scores_raises_ends_the_scoring(workers: int) -> None:
+    seen: list[str] = []
+
+    def refuse(job: ScoreJob, score: Score) -> None:
+        seen.append(job.completion)
+        if len(seen) == 3:
+            raise InterruptedError("enough")
+
+    def score_on() -> None:
+        with ScoringPool(workers, on_score=refuse) as pool:
+            futures = [pool.submit([judge("0.5")] * 40) for _ in range(5)]
+            for future in futures:
+                with pytest.raises(InterruptedError, match="enough"):
+                    future.result(BOUND)
+            with pytest.raises(InterruptedError, match="enough"):
+                pool.submit([judge("0.5")]).result(BOUND)
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        score_on()
+    assert len(seen) == 3
+
+
+def test_a_judge_that_was_edited_while_a_run_goes_on_scores_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "edited.py"
+    source.write_text("def judge(completion):\n    return completion == 'a'\n")
+    known = find_verifier("edited.py:judge").version
+    job = ScoreJob("edited.py:judge", "a", "", "{}")
+    with ScoringPool(1) as pool:
+        assert pool.submit([job]).result(BOUND)[0].reward == 1.0
+    source.write_text("def judge(completion):\n    return completion == 'b'\n")
+    with ScoringPool(1) as pool:
+        (score,) = pool.submit([job]).result(BOUND)
+    assert score.verdict == "verifier_error"
+    assert "edited since the run began" in score.reason
+    assert known in score.reason
 
 
 SCRIPT = """
