@@ -494,7 +494,8 @@ def test_a_judge_of_ones_own_that_fails_on_a_row_names_it(find: Find) -> None:
     found = find(path, "--verifier", f"{__name__}:LevelJudge")
     assert found.status == 2
     assert "q.jsonl, line 2: " in found.err
-    assert "LevelJudge cannot check this spec: KeyError: 'level'" in found.err
+    assert "verifier 'any' refuses the spec" in found.err
+    assert "KeyError: 'level'" in found.err
 
 
 def test_tests_that_became_the_spec_do_not_go_along(find: Find) -> None:
