@@ -16,8 +16,10 @@ from typing import IO, Any
 from learnable.data.errors import LearnableError
 from learnable.data.forms import Form
 from learnable.data.records import Score
+from learnable.data.sources.problems import row_ids
+from learnable.verifiers.problems import Problems
 from learnable.verifiers.registry import find_verifier
-from learnable.verifiers.rows import check_rows, read_rows, row_job
+from learnable.verifiers.rows import NO_PROBLEMS, Row, check_rows, read_rows, row_job
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
 
 CHUNK_ROWS = 512
@@ -41,20 +43,23 @@ def verify_file(
     workers: int,
     on_progress: Callable[[int, int], None],
     own: Mapping[str, Form] | None = None,
+    problems: Problems = NO_PROBLEMS,
 ) -> VerifySummary:
     """Score every row of `input_path` into the same row of `output_path`, which appears when all are done.
 
-    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec.
+    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec. Rows without a
+    spec may name one of `problems` by its id, or carry the tests of HumanEval or MBPP. Ids are written to the scores.
     Forms of `own`, a user's, are judged by their declaration. `on_progress` gets the rows done and the rows in all. Raises `LearnableError` for a row that cannot be
     scored, before anything is written.
     """
-    total = check_rows(input_path, find_verifier(verifier), own)
+    total = check_rows(input_path, find_verifier(verifier), own, problems)
+    ids: deque[Mapping[str, Any]] = deque()  # of the rows under way
     tally = _Tally()
     with _published(output_path) as out, ScoringPool(workers) as pool:
         pool.warm_up([verifier])
-        jobs = (row_job(verifier, row, own) for _, row in read_rows(input_path))
+        jobs = (row_job(verifier, row, own, problems) for row in _noting_ids(read_rows(input_path), ids))
         for scores in _scored_chunks(pool, jobs):
-            out.writelines(json.dumps(_score_row(score)) + "\n" for score in scores)
+            out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
             tally.add(scores)
             on_progress(tally.rows, total)
     return tally.summary()
@@ -70,6 +75,12 @@ def _scored_chunks(pool: ScoringPool, jobs: Iterable[ScoreJob]) -> Iterator[list
             yield pending.popleft().result()
     while pending:
         yield pending.popleft().result()
+
+
+def _noting_ids(rows: Iterable[tuple[str, Row]], ids: deque[Mapping[str, Any]]) -> Iterator[Row]:
+    for _, row in rows:
+        ids.append({key: row[key] for key in row_ids(row)})
+        yield row
 
 
 def _score_row(score: Score) -> dict[str, Any]:

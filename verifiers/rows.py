@@ -11,16 +11,21 @@ from learnable.data.errors import LearnableError
 from learnable.data.forms import Form, fold_name
 from learnable.data.records import canonical_json
 from learnable.verifiers.jobs import ScoreJob
+from learnable.verifiers.problems import Problems, with_problem
 from learnable.verifiers.protocol import Verifier
 
 MAX_REMEMBERED_SPECS = 1000
+
+NO_PROBLEMS = Problems()
 
 Row = dict[str, Any]
 
 _OPTIONAL = {"prompt": (str, "a string"), "form": (str, "the name of a form"), "spec": (dict, "an object")}
 
 
-def check_rows(path: Path, verifier: Verifier, own: Mapping[str, Form] | None = None) -> int:
+def check_rows(
+    path: Path, verifier: Verifier, own: Mapping[str, Form] | None = None, problems: Problems = NO_PROBLEMS
+) -> int:
     """Return the number of rows in the file, all of which `verifier` can score.
 
     Raises `LearnableError` naming file, line, key, value and fix.
@@ -30,7 +35,7 @@ def check_rows(path: Path, verifier: Verifier, own: Mapping[str, Form] | None = 
     for where, row in read_rows(path):
         count += 1
         _check_types(where, row)
-        spec = row_spec(row, own)
+        spec = row_spec(with_problem(where, row, verifier.name, problems), own)
         if (spec_json := canonical_json(spec)) in checked:
             continue
         try:
@@ -67,8 +72,11 @@ def row_spec(row: Row, own: Mapping[str, Form] | None = None) -> Row:
     return spec
 
 
-def row_job(verifier: str, row: Row, own: Mapping[str, Form] | None = None) -> ScoreJob:
+def row_job(
+    verifier: str, row: Row, own: Mapping[str, Form] | None = None, problems: Problems = NO_PROBLEMS
+) -> ScoreJob:
     """Return what a pool needs to score the row."""
+    row = with_problem("", row, verifier, problems)
     return ScoreJob(verifier, row["completion"], row.get("prompt", ""), canonical_json(row_spec(row, own)))
 
 

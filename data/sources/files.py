@@ -15,6 +15,7 @@ from pyarrow.lib import ArrowInvalid
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
+from learnable.data.sources.problems import problems_by_id
 from learnable.data.sources.rows import BadRowError, Columns, Row, prompts_from_rows
 
 SUFFIXES = (".jsonl", ".ndjson", ".csv", ".parquet")
@@ -26,13 +27,27 @@ def file_prompts(location: str, columns: Columns, split: str = "train") -> Itera
     Raises `BadRowError` naming file and line, or `LearnableError` for a missing or empty file.
     """
     path = Path(location)
-    if file_suffix(path) in SUFFIXES and not path.is_dir():
-        if not path.is_file():
-            raise LearnableError(f"prompt file {location!r} does not exist")
-        rows, source = file_rows(path), path.name.removesuffix(".gz").removesuffix(file_suffix(path))
-    else:
-        rows, source = dataset_rows(location, split), path.name
-    yield from _not_empty(prompts_from_rows(rows, columns, source), location)
+    is_file = file_suffix(path) in SUFFIXES and not path.is_dir()
+    source = path.name.removesuffix(".gz").removesuffix(file_suffix(path)) if is_file else path.name
+    yield from _not_empty(prompts_from_rows(location_rows(location, split), columns, source), location)
+
+
+def read_problems(location: str, verifier: str, split: str = "test") -> dict[str, Prompt]:
+    """Read a table of problems as `file_prompts` does, and return them under the ids of their rows (`problems_by_id`)."""
+    problems = problems_by_id(location_rows(location, split), verifier, location)
+    if not problems:
+        raise LearnableError(f"problems {location!r} is empty: it needs at least one row with an id and a prompt")
+    return problems
+
+
+def location_rows(location: str, split: str) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a file, or of a folder or hub id through `datasets`. Raises `LearnableError` for a missing file."""
+    path = Path(location)
+    if file_suffix(path) not in SUFFIXES or path.is_dir():
+        return dataset_rows(location, split)
+    if not path.is_file():
+        raise LearnableError(f"prompt file {location!r} does not exist")
+    return file_rows(path)
 
 
 def file_suffix(path: Path) -> str:

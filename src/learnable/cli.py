@@ -38,11 +38,13 @@ VERIFY_HELP = """
 Score a file of completions with any verifier.
 
 Reads one JSON object a line, {"completion", "prompt"?, "form"?, "spec"?}, and writes one a line in the \
-same order, {"reward", "passed", "verdict", "components", "reason"}.
+same order, {"reward", "passed", "verdict", "components", "reason"}. For programs, a row may have the \
+columns of HumanEval or MBPP, or a task_id alone, of a problem in --prompts. Ids are written too.
 
 \b
 Examples:
   learnable verify --verifier poetry --input poems.jsonl --output out.jsonl
+  learnable verify --verifier programs --prompts HumanEval.jsonl.gz --input samples.jsonl --output out.jsonl
   learnable verify --verifier my.module:Judge --input a.jsonl --output b.jsonl
 """
 
@@ -195,6 +197,7 @@ def verify(
     verifier: Annotated[str, typer.Option(help="A verifier's name, or module:object.")],
     input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL.")],
     output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL.")],
+    prompts: options.Problems = None,
     forms_file: options.FormsFile = None,
     workers: options.Workers = None,
     as_json: options.AsJson = False,
@@ -204,14 +207,19 @@ def verify(
     with open_shell(as_json=as_json, quiet=quiet) as shell:
         from learnable.asked import worker_count
         from learnable.data.forms import load_forms
+        from learnable.data.sources.files import read_problems
         from learnable.verifiers.files import verify_file
+        from learnable.verifiers.problems import Problems
         from learnable.verifiers.protocol import verifier_notice
         from learnable.verifiers.registry import find_verifier
 
         if notice := verifier_notice(find_verifier(verifier)):
             shell.progress.warn(notice)
         own = load_forms(forms_file) if forms_file else {}
-        summary = verify_file(verifier, input_path, output_path, worker_count(workers), shell.progress.completions, own)
+        problems = Problems(prompts, read_problems(prompts, verifier)) if prompts else Problems()
+        summary = verify_file(
+            verifier, input_path, output_path, worker_count(workers), shell.progress.completions, own, problems
+        )
         shell.show_verified(asdict(summary) | {"output": str(output_path)})
 
 

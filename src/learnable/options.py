@@ -21,6 +21,10 @@ Form = Annotated[list[str] | None, prompts(help="A form, such as sonnet or Addit
 FormsFile = Annotated[str | None, prompts("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")]
 Family = Annotated[list[str] | None, prompts(help="A family, such as poetry; repeatable, adds to --form.")]
 Prompts = Annotated[str | None, prompts(help="A .jsonl, .csv or .parquet file, a data set folder, or a hub id.")]
+Problems = Annotated[
+    str | None,
+    typer.Option("--prompts", help="Problems by id, such as HumanEval.jsonl.gz, for rows with a task_id and no tests."),
+]
 PromptColumn = Annotated[str, prompts(help="Column of --prompts that holds the prompt.")]
 AnswerColumn = Annotated[str | None, prompts(help="Column of --prompts that holds the right answer.")]
 DatasetSplit = Annotated[str, prompts(help="Split to read of a data set.")]

@@ -30,13 +30,17 @@ def quiet(done: int, total: int) -> None:
 
 def test_scores_keep_order_and_count(tmp_path: Path) -> None:
     answers = [index % 7 for index in range(2 * CHUNK_ROWS + 5)]
-    rows = [{"completion": str(answer), "prompt": "1 + 2 = ", "spec": {"answer": 3}, "id": 1} for answer in answers]
+    rows = [
+        {"completion": str(answer), "prompt": "1 + 2 = ", "spec": {"answer": 3}, "id": index}
+        for index, answer in enumerate(answers)
+    ]
     steps: list[tuple[int, int]] = []
     source = write_rows(tmp_path / "in.jsonl", rows)
     summary = verify_file("arithmetic", source, tmp_path / "new" / "out.jsonl", 2, lambda *step: steps.append(step))
     scores = read_rows(tmp_path / "new" / "out.jsonl")
     assert [score["reward"] for score in scores] == [float(answer == 3) for answer in answers]
-    assert set(scores[0]) == {"reward", "passed", "verdict", "components", "reason"}
+    assert [score["id"] for score in scores] == list(range(len(rows)))
+    assert set(scores[0]) == {"id", "reward", "passed", "verdict", "components", "reason"}
     assert steps == [(512, 1029), (1024, 1029), (1029, 1029)]
     assert summary.verdicts == {"scored": 1029}
     assert summary.mean_reward == summary.pass_rate == answers.count(3) / 1029
