@@ -136,3 +136,36 @@ def test_the_public_reference_solutions_pass(verify: Verify) -> None:
     _, _, scores = verify("programs", [{**row, "completion": row["code"]} for row in rows])
     # Three solutions define the classes that their tests use, and one needs all of its two seconds.
     assert {row["task_id"] for row in scores if not row["passed"]} <= {123, 367, 601, 927}
+
+
+@pytest.mark.parametrize(
+    ("verifier", "spec", "right", "wrong"),
+    [
+        (
+            "arithmetic",
+            {"answer": 42},
+            ["The answer is 42.", "#### 42", "\\boxed{42}", "Answer: 42", "40 + 2 = 42", "42\nWork out 3 + 4 = 7"],
+            ["7 or 42", "40 + 2", "41\nWork out 3 + 39 = 42"],
+        ),
+        (
+            "counting",
+            {"answer": 3},
+            ["r (1), e, r (2), r (3). There are 3.", "At 3, 8 and 9. The answer is three.", "\\boxed{3}"],
+            ["2 or 3", "There are 2, at 1 and 3."],
+        ),
+        (
+            "choice",
+            {"answer": "B", "choices": ["A", "B", "C", "D"]},
+            ["Let me compare A and B. The answer is B.", "A good question. It is B", "\\boxed{B}", "#### B"],
+            ["A B C D", "It is not B but A", "A or B", "B\nA\nC\nD", "A, B, C and D"],
+        ),
+        ("choice", {"answer": "B"}, ["B", "The answer is B."], ["A B C D", "It is not B but A", "A or B"]),
+        ("choice", {"answer": 7}, ["7", "Answer: 7"], ["8"]),
+    ],
+)
+def test_the_answer_that_is_settled_on_is_judged(
+    verify: Verify, verifier: str, spec: dict[str, Any], right: list[str], wrong: list[str]
+) -> None:
+    status, err, scores = verify(verifier, [{"completion": text, "spec": spec} for text in [*right, *wrong]])
+    assert (status, err) == (0, "")
+    assert [row["reward"] for row in scores] == [1.0] * len(right) + [0.0] * len(wrong)
