@@ -156,7 +156,7 @@ def test_a_stub_must_be_one(stub: Any) -> None:
         ProgramVerifier().check_spec({"stdin": [["", ""]], "stub": STUB})
 
 
-def test_long_hostile_text_is_read_in_no_time() -> None:
+def test_long_hostile_text_is_read() -> None:
     for text in (
         "    x = 1\n" * 20_000,
         "    '''\n" * 20_000,
@@ -167,8 +167,8 @@ def test_long_hostile_text_is_read_in_no_time() -> None:
         "[" + "]:" * 100_000,
         "def roots(" * 20_000,
     ):
-        program_text(text, "roots", STUB)
-        program_text(f"```\n{text}```", "roots", STUB)
+        for completion in (text, f"```\n{text}```"):
+            assert len(program_text(completion, "roots", STUB)) <= len(STUB) + 5 * len(completion)
 
 
 def lone_function(row: dict[str, Any]) -> str:
