@@ -58,7 +58,8 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
         count = limit or BUILTIN_LIMIT
         candidates = builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
     checked = bad_rows.sift(_checked(candidates, bad_rows))
-    chosen = bad_rows.settle(select_prompts(checked, limit, settings.test_share, settings.seed))
+    chosen = select_prompts(checked, limit, settings.test_share, settings.seed)
+    chosen.bad_rows = bad_rows.settle()
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
     for verifier in chosen.verifiers:

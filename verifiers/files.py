@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import Form
 from learnable.data.records import Score
-from learnable.verifiers.rows import RowReader, check_rows, read_rows
+from learnable.data.sources.problems import row_ids
+from learnable.verifiers.rows import Row, RowReader, check_rows, read_rows
 from learnable.verifiers.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.time_outs import TimeOutWarning
 
@@ -47,29 +47,30 @@ class VerifySummary:
 
 
 def verify_file(
-    verifier: str,
+    reader: RowReader,
     input_path: Path,
     output: Path | IO[str],
     workers: int,
     on_progress: Callable[[int, int], None],
-    own: Mapping[str, Form] | None = None,
     time_limit: float | None = None,
 ) -> VerifySummary:
     """Score every row of `input_path` into the same row of `output`: a file that appears when all are done, or a stream.
 
-    Rows are those of `RowReader`; `own` are a user's forms. `on_progress` gets the rows done and the rows in all.
+    `reader` says what a row is and who judges it; ids of rows are written to their scores. `on_progress` gets the rows done and the rows in all.
     `time_limit` is in seconds for each completion, instead of the verifier's own; whoever watches is told of a
     completion that reaches it. Raises `LearnableError` for a row that cannot be scored, before anything is written.
     """
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise LearnableError(f"--verifier-timeout {time_limit:g} is no time: give seconds, more than 0")
-    reader, tally = RowReader(verifier, own), _Tally()
+    ids: deque[Mapping[str, Any]] = deque()  # of the rows under way
+    tally = _Tally()
     with _seekable(input_path) as (path, name):
         total = check_rows(path, reader, name)
         with _published(output) as out, ScoringPool(workers, time_limit, TimeOutWarning().see) as pool:
-            pool.warm_up([verifier])
-            for scores in _scored_chunks(pool, (reader.job(row) for _, row in read_rows(path, name))):
-                out.writelines(json.dumps(_score_row(score)) + "\n" for score in scores)
+            pool.warm_up([reader.verifier])
+            jobs = (reader.job(row) for row in _noting_ids(read_rows(path, name), ids))
+            for scores in _scored_chunks(pool, jobs):
+                out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
                 tally.add(scores)
                 on_progress(tally.rows, total)
     return tally.summary()
@@ -85,6 +86,12 @@ def _scored_chunks(pool: ScoringPool, jobs: Iterable[ScoreJob]) -> Iterator[list
             yield pending.popleft().result()
     while pending:
         yield pending.popleft().result()
+
+
+def _noting_ids(rows: Iterable[tuple[str, Row]], ids: deque[Mapping[str, Any]]) -> Iterator[Row]:
+    for _, row in rows:
+        ids.append({key: row[key] for key in row_ids(row)})
+        yield row
 
 
 def _score_row(score: Score) -> dict[str, Any]:

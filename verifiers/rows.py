@@ -15,10 +15,13 @@ from learnable.data.errors import LearnableError
 from learnable.data.forms import Form, fold_name
 from learnable.data.records import canonical_json, is_own_verifier
 from learnable.verifiers.jobs import ScoreJob
+from learnable.verifiers.problems import Problems, with_problem
 from learnable.verifiers.registry import find_verifier
 
 MAX_REMEMBERED_SPECS = 1000
 GZIP = b"\x1f\x8b"  # how such a file begins
+
+NO_PROBLEMS = Problems()
 
 Row = dict[str, Any]
 
@@ -30,14 +33,20 @@ class RowReader:
     """How rows of a completions file become jobs of `verifier`. Forms of `own`, a user's, are judged by declaration.
 
     A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec. A judge of the
-    user's own gets all of a row that has no `spec` as the spec, but for the completion.
+    user's own gets all of a row that has no `spec` as the spec, but for the completion; for others such a row may name
+    one of `problems` by its id, or carry the tests of HumanEval or MBPP.
     """
 
     verifier: str
     own: Mapping[str, Form] | None = None
+    problems: Problems = NO_PROBLEMS
+
+    def whole(self, row: Row, where: str = "") -> Row:
+        """Return the row with what its problem adds to it. Raises `LearnableError` for a problem that is not known."""
+        return with_problem(where, row, self.verifier, self.problems)
 
     def spec(self, row: Row) -> Row:
-        """Return the spec of a row: its `spec`, with its `form` in it, and the declaration of a user's form."""
+        """Return the spec of a whole row: its `spec`, with its `form` in it, and the declaration of a user's form."""
         if "spec" not in row and is_own_verifier(self.verifier):
             return {key: value for key, value in row.items() if key != "completion"}
         form = {"form": row["form"]} if "form" in row else {}
@@ -45,6 +54,7 @@ class RowReader:
 
     def job(self, row: Row) -> ScoreJob:
         """Return what a pool needs to score the row."""
+        row = self.whole(row)
         return ScoreJob(self.verifier, row["completion"], row.get("prompt", ""), canonical_json(self.spec(row)))
 
 
@@ -59,7 +69,7 @@ def check_rows(path: Path, reader: RowReader, name: str) -> int:
     for where, row in read_rows(path, name):
         count += 1
         _check_types(where, row)
-        spec = reader.spec(row)
+        spec = reader.spec(reader.whole(row, where))
         if (spec_json := canonical_json(spec)) in checked:
             continue
         try:

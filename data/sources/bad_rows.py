@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
-from learnable.data.sources.selection import PromptSet
 
 MAX_LISTED = 20
 MAX_TOLD = 3  # of those that were skipped
@@ -55,16 +54,15 @@ class BadRows:
         if self.count and not (self.skip and self.good):
             raise BadRowError(self._listing())
 
-    def settle(self, prompts: PromptSet) -> PromptSet:
-        """Return the prompts that were chosen, with how many rows were skipped, and warn of those.
+    def settle(self) -> int:
+        """Return how many rows were skipped, and warn of them.
 
         Raises as `check` does: a limit may have ended the reading before its end.
         """
         self.check()
         if self.count:
             progress().warn(self._summary())
-        prompts.bad_rows = self.count
-        return prompts
+        return self.count
 
     def _summary(self) -> str:
         more = f" and {self.count - MAX_TOLD:,} more" if self.count > MAX_TOLD else ""

@@ -11,6 +11,7 @@ from learnable.data.sources.bad_rows import OnBad, refuse
 from learnable.data.sources.columns import Columns
 from learnable.data.sources.data_sets import data_set_rows
 from learnable.data.sources.locations import find_local, local_path, plain_name
+from learnable.data.sources.problems import problems_by_id
 from learnable.data.sources.readers import Rows, file_rows
 from learnable.data.sources.rows import prompts_from_rows
 
@@ -35,6 +36,14 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
         yield prompt
     if not found:
         raise LearnableError(f"prompts {location!r} is empty: it needs at least one row with a prompt")
+
+
+def read_problems(location: str, verifier: str, split: str = "test") -> dict[str, Prompt]:
+    """Read a table of problems as `file_prompts` does, and return them under the ids of their rows (`problems_by_id`)."""
+    problems = problems_by_id(location_rows(location, split, what="problems"), verifier, location)
+    if not problems:
+        raise LearnableError(f"problems {location!r} is empty: it needs at least one row with an id and a prompt")
+    return problems
 
 
 def location_rows(

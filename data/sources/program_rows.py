@@ -1,7 +1,8 @@
 """Rows of programming data sets to prompts: HumanEval, MBPP, and any table with a prompt and tests.
 
 A row's tests become `cases` where `tests_to_cases` can read them and JSON holds them, and `test_code` otherwise: a
-script that raises unless the function `entry`, bound by its name, is right.
+script that raises unless the function `entry`, bound by its name, is right. Where the prompt gives a stub of that function,
+in a fence or not, the spec has it as `stub`: completions may continue it, and tests may use its helpers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.sources.stubs import BODY, find_stub
 from learnable.data.sources.tests_to_cases import CHECK, bound_names, find_entry, json_cases, parse
 
 VERIFIER = "programs"
@@ -107,18 +109,27 @@ def _find_entry(row: Row, column: str, test_code: str) -> str:
 
 
 def _make_spec(test_code: str, entry: str, prompt: Any) -> dict[str, Any]:
+    stub = find_stub(_words(prompt), entry)
+    given = {} if stub is None else {"stub": stub}
     if (cases := json_cases(test_code, entry)) is not None:
-        return {"entry": entry, "cases": cases, "equality": "plain"}
+        return {"entry": entry, "cases": cases, "equality": "plain"} | given
     call = f"\n{CHECK}({entry})\n" if CHECK in bound_names(parse(test_code)) else "\n"
-    return {"entry": entry, "test_code": _helpers(prompt, entry) + test_code + call}
+    return {"entry": entry, "test_code": _helpers(stub or _words(prompt), entry) + test_code + call} | given
 
 
-def _helpers(prompt: Any, entry: str) -> str:
-    """Return the imports and functions that a stub in the prompt gives beside the one it asks for: tests may use them."""
-    body = parse(prompt) if isinstance(prompt, str) else []
+def _words(prompt: Any) -> str:
+    """Return the text of a prompt, or of all its messages."""
+    if isinstance(prompt, str):
+        return prompt
+    turns = [turn for turn in prompt if isinstance(turn, Mapping)] if isinstance(prompt, list) else []
+    return "\n\n".join(str(turn.get("content") or "") for turn in turns)
+
+
+def _helpers(stub: str, entry: str) -> str:
+    """Return the imports and functions that a stub gives beside the one it asks for: tests may use them."""
     kept = [
         statement
-        for statement in body
+        for statement in parse(stub) or parse(stub + BODY)
         if isinstance(statement, ast.Import | ast.ImportFrom)
         or (isinstance(statement, ast.FunctionDef) and statement.name != entry)
     ]

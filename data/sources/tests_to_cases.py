@@ -54,8 +54,8 @@ def read_cases(test_code: str, entry: str) -> list[Case] | None:
 def json_cases(test_code: str, entry: str) -> list[list[Any]] | None:
     """Return the cases as `[[arguments, expected], ...]` where JSON holds every value as it is, else None.
 
-    Tuples, sets, bytes, complex numbers, NaN and infinities, and dictionaries with keys other than text come out of
-    JSON as something else or not at all.
+    Tuples, sets, bytes, complex numbers, NaN and infinities, and dictionaries with keys other than text, or out of order,
+    come out of canonical JSON as something else or not at all.
 
     >>> json_cases("assert pair([1]) == [1, 1]", "pair")
     [[[[1]], [1, 1]]]
@@ -69,10 +69,12 @@ def json_cases(test_code: str, entry: str) -> list[list[Any]] | None:
 
 
 def survives_json(value: Any) -> bool:
-    """Whether JSON gives `value` back with the same types all through.
+    """Whether canonical JSON gives `value` back, with the same types and the same order all through.
 
-    >>> [survives_json(value) for value in ([1, None, {"a": 2.5}], (1, 2), {1: "a"}, float("nan"))]
-    [True, False, False, False]
+    It sorts the keys of a dictionary, and a program may depend on their order.
+
+    >>> [survives_json(value) for value in ([1, None, {"a": 2.5}], (1, 2), {1: "a"}, float("nan"), {"b": 1, "a": 2})]
+    [True, False, False, False, False]
     """
     match value:
         case None | bool() | int():
@@ -84,7 +86,9 @@ def survives_json(value: Any) -> bool:
         case list():
             return all(map(survives_json, value))
         case dict():
-            return all(isinstance(key, str) and survives_json([key, item]) for key, item in value.items())
+            return list(value) == sorted(value, key=str) and all(
+                isinstance(key, str) and survives_json([key, item]) for key, item in value.items()
+            )
     return False
 
 

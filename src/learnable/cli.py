@@ -40,11 +40,14 @@ VERIFY_HELP = """
 Score a file of completions with any verifier.
 
 Reads one JSON object a line, {"completion", "prompt"?, "form"?, "spec"?}, and writes one a line in the \
-same order, {"reward", "passed", "verdict", "components", "reason"}. Exits with status 1 where no row got a reward.
+same order, {"reward", "passed", "verdict", "components", "reason"}. For programs, a row may have the \
+columns of HumanEval or MBPP, or a task_id alone, of a problem in --prompts. Ids are written too. Exits with \
+status 1 where no row got a reward.
 
 \b
 Examples:
   learnable verify --verifier poetry --input poems.jsonl --output out.jsonl
+  learnable verify --verifier programs --prompts HumanEval.jsonl.gz --input samples.jsonl --output out.jsonl
   learnable verify --verifier my_judge.py:judge --input a.jsonl.gz --output -
 """
 
@@ -204,6 +207,7 @@ def verify(
     verifier: Annotated[str, typer.Option(help="A verifier's name, or FILE.py:OBJECT or MODULE:OBJECT.")],
     input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL or .gz; - is standard input.")],
     output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL; - is standard output.")],
+    prompts: options.Problems = None,
     forms_file: options.FormsFile = None,
     workers: options.Workers = None,
     verifier_timeout: options.VerifierTimeout = None,
@@ -214,16 +218,20 @@ def verify(
     with open_shell(as_json=as_json, quiet=quiet) as shell:
         from learnable.asked import worker_count
         from learnable.data.forms import load_forms
+        from learnable.data.sources.files import read_problems
         from learnable.verifiers.files import verify_file
+        from learnable.verifiers.problems import Problems
         from learnable.verifiers.protocol import verifier_notice
         from learnable.verifiers.registry import find_verifier
+        from learnable.verifiers.rows import RowReader
 
         if notice := verifier_notice(find_verifier(verifier)):
             shell.progress.warn(notice)
-        own = load_forms(forms_file) if forms_file else {}
+        problems = Problems(prompts, read_problems(prompts, verifier)) if prompts else Problems()
+        reader = RowReader(verifier, load_forms(forms_file) if forms_file else {}, problems)
         output = shell.claim_output() if str(output_path) == "-" else output_path
         told = shell.progress.completions
-        summary = verify_file(verifier, input_path, output, worker_count(workers), told, own, verifier_timeout)
+        summary = verify_file(reader, input_path, output, worker_count(workers), told, verifier_timeout)
         shell.show_verified(asdict(summary) | {"output": str(output_path)})
         if summary.mean_reward is None:
             shell.say_unscored(verifier, summary.reasons)

@@ -69,6 +69,10 @@ Prompts = Annotated[
         "wrote; or a hub id."
     ),
 ]
+Problems = Annotated[
+    str | None,
+    typer.Option("--prompts", help="Problems by id, such as HumanEval.jsonl.gz, for rows with a task_id and no tests."),
+]
 PromptColumn = Annotated[
     str,
     prompts(

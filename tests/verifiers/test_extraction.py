@@ -27,7 +27,8 @@ WORDS = st.lists(
     [
         ("arithmetic", "**+1,024.50** of them", "1024.5"),
         ("arithmetic", "<think>7</think> -0012", "-12"),
-        ("arithmetic", "I think it is 7", None),
+        ("arithmetic", "I think it is 7", "7"),
+        ("arithmetic", "I think of 7", None),
         ("counting", "There are Twenty-One, or 22.", "21"),
         ("counting", "There are 022 of them", "22"),
         ("counting", "none at all", None),

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from learnable.data.records import Spec
+from learnable.data.sources.stubs import read_stub
 from learnable.verifiers.programs.equality import EQUALITIES
 from learnable.verifiers.specs import check_keys, check_text, fault
 
@@ -19,11 +20,15 @@ def check(spec: Spec) -> None:
     if len(kinds) > 1:
         raise fault(kinds[1], spec[kinds[1]], f"a spec with {kinds[0]!r} has its tests already: leave one out")
     kind = kinds[0] if kinds else "cases"
-    check_keys(spec, [kind] if kind == "stdin" else ["entry", kind], OPTIONAL)
+    check_keys(
+        spec, [kind] if kind == "stdin" else ["entry", kind], OPTIONAL if kind == "stdin" else (*OPTIONAL, "stub")
+    )
     if kind != "stdin":
         check_text(spec, "entry")
         if not spec["entry"].isidentifier():
             raise fault("entry", spec["entry"], "give the name of the function to call")
+    if "stub" in spec and not (isinstance(spec["stub"], str) and read_stub(spec["stub"], spec["entry"])):
+        raise fault("stub", spec["stub"], f"give code that ends in the head of {spec['entry']}, without its body")
     CHECKS[kind](spec[kind])
     if (equality := spec.get("equality", "plain")) not in EQUALITIES:
         raise fault("equality", equality, f"use one of {', '.join(EQUALITIES)}")

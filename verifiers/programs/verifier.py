@@ -10,6 +10,7 @@ from functools import cache
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
+from learnable.data.sources.stubs import find_stub
 from learnable.verifiers.programs.cache import ScoreCache, score_key
 from learnable.verifiers.programs.extraction import program_text
 from learnable.verifiers.programs.judge import failed, judge
@@ -46,6 +47,8 @@ class ProgramVerifier:
       MBPP and HumanEval. What can be said as calls and answers is; other test code runs in a second sandbox, which calls
       the program by message, and sees only plain values of it.
 
+    With an `entry`, optionally `stub`: the code of the prompt that a policy may continue (see `extraction`). Without it, the
+    stub is looked for in the prompt.
     Each with, optionally, `equality`: `plain` (Python's), `strict` (types too), `close` (floats within 1e-6) or `unordered`;
     `cpu_seconds` for all tests together; `partial_credit`, .5 unless given.
     Reward: 1 if every test passes, else `partial_credit` times the share that does. See `docs/sandbox.md`.
@@ -56,7 +59,7 @@ class ProgramVerifier:
     """
 
     name: str = "programs"
-    version: str = "2"
+    version: str = "3"
     time_limit: float = TIME_LIMIT
 
     @property
@@ -83,7 +86,9 @@ class ProgramVerifier:
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Run one program. Where it cannot be run for no fault of its own, the verdict is `verifier_error`."""
-        source = program_text(completion, spec.get("entry"))
+        entry = spec.get("entry")
+        stub = entry and (spec.get("stub") or find_stub(prompt, entry))
+        source = program_text(completion, entry, stub)
         if not source.strip():
             return failed("extraction_failed: no program in the completion")
         key = score_key(source, json.dumps(dict(spec), sort_keys=True))

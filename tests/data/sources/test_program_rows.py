@@ -51,7 +51,23 @@ def read(path: Path, row: dict[str, Any], **columns: str) -> Prompt:
 def test_humaneval_is_known_by_its_columns(tmp_path: Path) -> None:
     prompt = read(tmp_path / "Human.jsonl.gz", HUMANEVAL)
     assert (prompt.text, prompt.verifier, prompt.family, prompt.form) == (STUB, "programs", "Human", "Human")
-    assert prompt.spec == {"entry": "double", "cases": CASES, "equality": "plain"}
+    assert prompt.spec == {"entry": "double", "cases": CASES, "equality": "plain", "stub": STUB}
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"Complete this function. Answer with code alone.\n\n```python\n{STUB}```\n",
+        [{"role": "system", "content": "You write Python."}, {"role": "user", "content": f"Go on:\n\n{STUB}\nThanks!"}],
+    ],
+    ids=["a fence", "a chat"],
+)
+def test_a_stub_in_other_words_is_found(prompt: Any, tmp_path: Path) -> None:
+    test = "def check(candidate):\n    for n in range(3):\n        assert candidate(helper(n)) == 2 * n\n"
+    read_as = read(tmp_path / "h.jsonl", {**HUMANEVAL, "prompt": prompt, "test": test}).spec
+    assert read_as["stub"].strip() == STUB.strip()
+    scope: dict[str, Any] = {"double": lambda n: 2 * n}
+    exec(read_as["test_code"], scope)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
@@ -74,7 +90,7 @@ def test_a_single_test_is_not_shown(tmp_path: Path) -> None:
 def test_tests_that_are_no_cases_stay_code_and_get_the_helpers_of_the_stub(tmp_path: Path) -> None:
     test = "def check(candidate):\n    for n in range(3):\n        assert candidate(helper(n)) == 2 * n\n"
     prompt = read(tmp_path / "h.jsonl", {**HUMANEVAL, "test": test})
-    assert set(prompt.spec) == {"entry", "test_code"}
+    assert set(prompt.spec) == {"entry", "test_code", "stub"}
     scope: dict[str, Any] = {"double": lambda n: 2 * n}
     exec(prompt.spec["test_code"], scope)
     with pytest.raises(AssertionError):
