@@ -26,7 +26,6 @@ PREFECT_DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the console says what went wrong, once
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",  # it shares two cores with the engine's start
 }
 
 _temporary: list[OwnServer] = []  # at most one, which all runs of this process share
@@ -39,7 +38,7 @@ def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *
     """
     with held_store(settings) as store:
         owed = _is_anything_owed(settings, store)
-        if not use_prefect or not (owed or _has_server()):  # nothing to generate: a server would take longer to start
+        if not use_prefect or not (owed or has_server()):  # nothing to generate: a server would take longer to start
             return _curate_plainly(settings, train)
         progress().stage("Starting the Prefect server and the engine" if owed else "Starting the Prefect server")
         with prefect_server():  # another process: its start and the engine's go side by side
@@ -54,7 +53,7 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Repor
     """Train on a curated set, and return the report."""
     if not use_prefect:
         return train_curated(settings, progress()).as_json()
-    prepare_run(settings)
+    settings = prepare_run(settings).settings
     progress().stage("Starting the Prefect server")
     with prefect_server():
         from learnable.flows.finetune import finetune
@@ -70,7 +69,7 @@ def prefect_server() -> Iterator[None]:
     """
     for name, value in PREFECT_DEFAULTS.items():
         os.environ.setdefault(name, value)
-    if _has_server() or _temporary:
+    if has_server() or _temporary:
         yield
         return
     server = start_own_server(TEMPORARY)
@@ -98,7 +97,7 @@ def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Re
     return report
 
 
-def _has_server() -> bool:
+def has_server() -> bool:
     """Whether a Prefect server is configured, rather than to be started for this run."""
     from prefect.settings import PREFECT_API_URL
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
 from learnable.progress_bar import ConsoleProgress
-from learnable.report_tables import forms_table, held_out_table, holdings_table, plan_table
+from learnable.report_tables import forms_table, held_out_table, holdings_table, parts_table, plan_table
 
 BAD_INPUT, INTERRUPTED = 2, 130
 FILE_WIDTH = 100  # columns, where the output is no terminal
@@ -91,9 +91,20 @@ class Shell:
         self._line(f"\n{report['verdict']}\n")
         if report["foresight"]:
             self._line(f"{report['foresight']['sentence']}\n")
+        self._show_parts(report)
         for name, key in (("policy", "trained_policy"), ("curve", "curve"), ("metrics", "metrics")):
             self._line(f"{name:<12} {report[key]}")
         self._line(f"next         find-learnable --policy {report['trained_policy']}")
+
+    def _show_parts(self, report: Mapping[str, Any]) -> None:
+        """Show what training on other parts of the set came to."""
+        for comparison in report["comparisons"]:
+            self.out.print(parts_table(comparison))
+            self._line(f"\n{comparison['verdict']}\n")
+        for objection in report["not_compared"]:
+            self._line(f"{objection}\n")
+        if report["held_out"] and report["settings"]["part"] == "train" and not report["comparisons"]:
+            self._line("control      the same command with --part control shows what the curation is worth")
 
     def show_verified(self, summary: Mapping[str, Any]) -> None:
         """Show what a scored file came to."""

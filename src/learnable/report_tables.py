@@ -109,6 +109,17 @@ def held_out_table(held_out: Mapping[str, Any]) -> Table:
     return table
 
 
+def parts_table(comparison: Mapping[str, Any]) -> Table:
+    """Return the table of two runs on parts of one set, side by side."""
+    title = f"held-out mean reward, the same {comparison['prompts']} prompts, 95% intervals"
+    table = _titled(title, ("before", "after", "change", "run"))
+    for run in (comparison["first"], comparison["second"]):
+        measure = run["mean_reward"]
+        cells = (_interval(measure[when], when == "change") for when in ("before", "after", "change"))
+        table.add_row(run["part"], *cells, run["folder"])
+    return table
+
+
 def _titled(title: str, headings: Sequence[str]) -> Table:
     """Return an empty table of figures: a column of labels, then one for each heading."""
     table = Table(title=title, title_justify="left", title_style="dim", box=SIMPLE_HEAD, show_edge=False)
