@@ -97,7 +97,10 @@ def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, Any], w
     with scheduling_server() as url:
         from prefect.runner import Runner
 
+        from learnable.flows.scheduled import SERVED
+
         runner = Runner(name=name, limit=1)
+        os.environ[SERVED] = "1"  # its runs inherit it
         schedule: dict[str, Any] = {"cron": when.cron} if when.every is None else {"interval": when.every}
         runner.add_flow(flow, name=name, parameters=dict(parameters), **schedule)
         progress().note(f"{flow.name}/{name} runs {when}, on the Prefect server at {url}; Ctrl-C ends it")

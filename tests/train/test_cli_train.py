@@ -84,6 +84,20 @@ def test_a_shard_that_is_gone_is_named(
     assert "train-00001-of-00002.parquet' is gone: restore it" in err
 
 
+def test_a_refresh_checks_its_shards_too(
+    capfd: pytest.CaptureFixture[str], make_curated: MakeCurated, with_digests: Any, tiny_policy: Path
+) -> None:
+    curated = make_curated(tiny_policy)
+    with_digests(curated)
+    shutil.copy(curated / "test-00000-of-00001.parquet", curated / "train-00000-of-00001.parquet")
+
+    with pytest.raises(SystemExit) as ended:
+        app(["refresh", "--curated", str(curated), "--policy", str(tiny_policy)])
+
+    assert ended.value.code == 2
+    assert "is not as its manifest says" in " ".join(capfd.readouterr().err.split())
+
+
 def test_a_set_as_it_was_written_passes(
     prepared: Any, make_curated: MakeCurated, with_digests: Any, tiny_policy: Path
 ) -> None:
