@@ -10,6 +10,7 @@ curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -34,6 +35,7 @@ from learnable.data.tables import hash_file
 MANIFEST = "manifest.json"
 PARTS = ("train", "test", "rejects", "reserve", "control", "demonstrations")
 ROWS_A_SHARD = 100_000
+RESTORE = "restore it from a copy, or curate the set again with find-learnable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,25 @@ class CuratedSet:
         Raises `LearnableError` for a shard that is not readable Parquet.
         """
         filters = [("family", "in", set(families))] if families else None
-        return pa.concat_tables([_read_shard(shard, columns, filters) for shard in self.shards(part)])
+        digests = self._digests(part)
+        return pa.concat_tables(
+            [_read_shard(shard, digests.get(shard.name), columns, filters) for shard in self.shards(part)]
+        )
+
+    def check_shards(self, parts: Collection[str]) -> None:
+        """Raise `LearnableError` for a shard that is gone, or is not the one that the manifest was written with."""
+        for part in parts:
+            digests = self._digests(part)
+            for shard in self.shards(part):
+                _check_digest(shard, shard.read_bytes(), digests.get(shard.name))
+
+    def _digests(self, part: str) -> dict[str, str]:
+        """Return what the manifest says of each shard; nothing for a set that was made by hand."""
+        digests: dict[str, str] = self.manifest.get("parts", {}).get(part, {}).get("sha256", {})
+        for name in digests:
+            if not (self.path / name).is_file():
+                raise LearnableError(f"shard {str(self.path / name)!r} is gone: {RESTORE}")
+        return digests
 
 
 def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
@@ -126,11 +146,18 @@ def _numbered(folder: UPath) -> list[UPath]:
     )
 
 
-def _read_shard(shard: UPath, columns: Sequence[str] | None, filters: Any) -> pa.Table:
+def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, filters: Any) -> pa.Table:
     try:
-        return pq.read_table(io.BytesIO(shard.read_bytes()), columns=columns, filters=filters)
+        data = shard.read_bytes()
+        _check_digest(shard, data, digest)
+        return pq.read_table(io.BytesIO(data), columns=columns, filters=filters)
     except (OSError, pa.ArrowInvalid) as error:
         raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
+
+
+def _check_digest(shard: UPath, data: bytes, written: str | None) -> None:
+    if written is not None and hashlib.sha256(data).hexdigest() != written:
+        raise LearnableError(f"shard {str(shard)!r} is not as its manifest says (its SHA-256 differs): {RESTORE}")
 
 
 def _write_shards(folder: Path, part: str, table: pa.Table) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from learnable.flows.finetune import finetune
 from learnable.flows.pipeline import run_pipeline
 from learnable.flows.report import Report, render_markdown
 from learnable.flows.run_log import logged_unless_watched
+from learnable.flows.scheduled import scheduled_run
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings
 
@@ -28,13 +29,14 @@ def curate(settings: CurateSettings, train: TrainSettings | None = None) -> Repo
 
     `train.curated` is filled in with the set that was made. Deploy it as `learnable.flows.curate.curate`.
     """
-    with logged_unless_watched():
-        report = run_pipeline(settings, step=as_task)
-    create_markdown_artifact(render_markdown(report), key="curated", description=report["curated"])
-    if train is not None:
-        stop_engines()  # an engine and a trainer never share a machine's memory
-        report["training"] = finetune(replace(train, curated=report["curated"]))
-    return report
+    with scheduled_run():
+        with logged_unless_watched():
+            report = run_pipeline(settings, step=as_task)
+        create_markdown_artifact(render_markdown(report), key="curated", description=report["curated"])
+        if train is not None:
+            stop_engines()  # an engine and a trainer never share a machine's memory
+            report["training"] = finetune(replace(train, curated=report["curated"]))
+        return report
 
 
 def as_task(function: Callable[P, R]) -> Callable[P, R]:

@@ -9,6 +9,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from learnable.data.progress import progress
 from learnable.flows.run_log import logged_unless_watched
+from learnable.flows.scheduled import scheduled_run
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 
@@ -16,7 +17,7 @@ from learnable.train.stage import train_curated
 @flow(name="finetune", persist_result=False)
 def finetune(settings: TrainSettings) -> dict[str, Any]:
     """Train on a curated set. Deploy it as `learnable.flows.finetune.finetune`."""
-    with logged_unless_watched():
+    with scheduled_run(), logged_unless_watched():
         report = train_curated(settings, progress())
     create_markdown_artifact(report.verdict, key="trained", description=report.trained_policy)
     return report.as_json()

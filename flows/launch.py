@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-import signal
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.store import Store
 from learnable.flows.engines import engine_for, policy_for, stop_engines
 from learnable.flows.pipeline import run_pipeline
+from learnable.flows.prefect_server import TEMPORARY, OwnServer, start_own_server
 from learnable.flows.report import Report
 from learnable.flows.run import Run, new_run_id
 from learnable.flows.settings import CurateSettings
@@ -26,8 +26,9 @@ PREFECT_DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the console says what went wrong, once
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",  # it shares two cores with the engine's start
 }
+
+_temporary: list[OwnServer] = []  # at most one, which all runs of this process share
 
 
 def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = True) -> Report:
@@ -37,7 +38,7 @@ def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *
     """
     with held_store(settings) as store:
         owed = _is_anything_owed(settings, store)
-        if not use_prefect or not (owed or _has_server()):  # nothing to generate: a server would take longer to start
+        if not use_prefect or not (owed or has_server()):  # nothing to generate: a server would take longer to start
             return _curate_plainly(settings, train)
         progress().stage("Starting the Prefect server and the engine" if owed else "Starting the Prefect server")
         with prefect_server():  # another process: its start and the engine's go side by side
@@ -52,7 +53,7 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Repor
     """Train on a curated set, and return the report."""
     if not use_prefect:
         return train_curated(settings, progress()).as_json()
-    prepare_run(settings)
+    settings = prepare_run(settings).settings
     progress().stage("Starting the Prefect server")
     with prefect_server():
         from learnable.flows.finetune import finetune
@@ -62,13 +63,23 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Repor
 
 @contextmanager
 def prefect_server() -> Iterator[None]:
-    """Start a temporary Prefect server, unless one is configured, while the block runs; wait for it at the end."""
+    """Start a temporary Prefect server, unless one is configured, while the block runs; wait for it at the end.
+
+    It ends when this process does.
+    """
     for name, value in PREFECT_DEFAULTS.items():
         os.environ.setdefault(name, value)
-    with ThreadPoolExecutor(1, thread_name_prefix="prefect-server") as background:
-        started = background.submit(_start_server)
+    if has_server() or _temporary:
         yield
-        started.result()
+        return
+    server = start_own_server(TEMPORARY)
+    try:
+        yield
+        server.wait_until_ready()
+    except BaseException:
+        server.stop()
+        raise
+    _let_clients_use(server)
 
 
 def _is_anything_owed(settings: CurateSettings, store: Store) -> bool:
@@ -86,17 +97,18 @@ def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Re
     return report
 
 
-def _has_server() -> bool:
+def has_server() -> bool:
     """Whether a Prefect server is configured, rather than to be started for this run."""
     from prefect.settings import PREFECT_API_URL
 
     return bool(PREFECT_API_URL.value())
 
 
-def _start_server() -> None:
-    if not _has_server():
-        from prefect.server.api.server import SubprocessASGIServer
+def _let_clients_use(server: OwnServer) -> None:
+    """Give the server to Prefect as the one that its clients start where none is configured: they find it running."""
+    from prefect.server.api.server import SubprocessASGIServer
 
-        # The server inherits this thread's mask: Ctrl-C stops the run, not the server that the run reports to.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        SubprocessASGIServer().start()
+    shared = SubprocessASGIServer()
+    shared.port, shared.server_process, shared.running = server.port, server.process, True
+    _temporary.append(server)
+    atexit.register(server.stop)

@@ -11,12 +11,13 @@ from learnable.flows.next_version import render_changes
 from learnable.flows.refreshing import run_refresh
 from learnable.flows.report import Report
 from learnable.flows.run_log import logged_unless_watched
+from learnable.flows.scheduled import scheduled_run
 
 
 @flow(name="refresh", persist_result=False)
 def refresh(settings: RefreshSettings) -> Report:
     """Bring a curated set up to date with a policy that has moved. Deploy it as `learnable.flows.refresh.refresh`."""
-    with logged_unless_watched():
+    with scheduled_run(), logged_unless_watched():
         report = run_refresh(settings, step=as_task)
     create_markdown_artifact(render_changes(report), key="refreshed", description=report["curated"])
     return report

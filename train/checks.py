@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -10,9 +11,10 @@ from pathlib import Path
 from learnable.data.curated import CuratedSet, download_curated, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
+from learnable.train.folders import run_folder
 from learnable.train.lengths import check_lengths
-from learnable.train.settings import LOSS_TYPES, METHODS, SIGNALS, TrainSettings, read_settings
-from learnable.train.shards import check_families, check_rows, check_verifiers, count_rows
+from learnable.train.settings import LOSS_TYPES, METHODS, PARTS, SIGNALS, USUAL_BATCH, TrainSettings, read_settings
+from learnable.train.shards import check_families, check_rows, check_verifiers, count_rows, has_chats
 
 # What a resumed run may do otherwise than it began.
 MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
@@ -29,6 +31,7 @@ class PreparedRun:
     curated: CuratedSet
     policy: Policy
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def prepare_run(settings: TrainSettings) -> PreparedRun:
@@ -36,20 +39,24 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
 
     Raises `LearnableError` naming the setting or file, its value and the fix.
     """
+    if not settings.output:
+        settings = replace(settings, output=run_folder(settings.curated, settings.part, resume=settings.resume))
     if settings.resume:
         settings = resumed_settings(settings)
     check_numbers(settings)
     curated = download_curated(open_curated(settings.curated))
     check_engine(curated)
-    settings = settings.filled_from(curated.manifest)
+    curated.check_shards((settings.rows_part, "test"))
     check_families(settings, curated)
-    rows = {part: count_rows(curated, part, settings.families) for part in (settings.part, "test")}
+    rows = {part: count_rows(curated, part, settings.families) for part in (settings.rows_part, "test")}
+    asked, settings = settings, settings.filled_from(curated.manifest).fitted_to(rows[settings.rows_part])
     check_rows(settings, curated, rows)
-    check_verifiers(curated)
+    check_verifiers(curated, settings.rows_part)
     policy = find_policy(settings.policy)
+    check_chat(settings, curated, policy)
     check_output(settings)
     warnings = [*weak_settings(settings, curated, policy, rows), *check_lengths(settings, curated, policy)]
-    return PreparedRun(settings, curated, policy, tuple(warnings))
+    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(fitted_batch(asked, settings, rows)))
 
 
 def check_engine(curated: CuratedSet) -> None:
@@ -63,7 +70,7 @@ def check_engine(curated: CuratedSet) -> None:
 def check_numbers(settings: TrainSettings) -> None:
     """Raise `LearnableError` for settings that training cannot work with, whatever the data."""
     check_positive(settings)
-    choices = (("method", METHODS), ("loss_type", LOSS_TYPES), ("signal", SIGNALS))
+    choices = (("method", METHODS), ("part", PARTS), ("loss_type", LOSS_TYPES), ("signal", SIGNALS))
     for name, known in choices:
         if (value := getattr(settings, name)) not in known:
             flag = name.replace("_", "-")
@@ -71,17 +78,29 @@ def check_numbers(settings: TrainSettings) -> None:
     if settings.method == "grpo":
         check_groups(settings)
         check_kl(settings)
+    elif settings.part != "train":
+        raise LearnableError(
+            f"--method sft trains on the demonstrations of train, and {settings.part} has none: leave out --part, or give "
+            "--method grpo"
+        )
+    check_passes(settings)
+    if settings.evaluate and settings.eval_k > settings.eval_group_size:
+        raise LearnableError(
+            f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
+            f"{settings.eval_group_size}: raise that, or lower --eval-k"
+        )
+
+
+def check_passes(settings: TrainSettings) -> None:
+    """Raise `LearnableError` unless a step is whole passes over all processes."""
     batch = settings.batch_size
+    if batch is None:
+        return
     passes = (settings.micro_batch_size or batch // settings.num_processes) * settings.num_processes
     if batch % passes:
         raise LearnableError(
             f"--batch-size {batch} does not divide by {passes}, the completions in one pass over "
             f"{settings.num_processes} processes: choose another --micro-batch-size"
-        )
-    if settings.evaluate and settings.eval_k > settings.eval_group_size:
-        raise LearnableError(
-            f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
-            f"{settings.eval_group_size}: raise that, or lower --eval-k"
         )
 
 
@@ -93,7 +112,7 @@ def check_groups(settings: TrainSettings) -> None:
             f"--num-generations {generations} leaves no advantage: it compares completions of one prompt, so give 2 "
             "or more, 16 is usual"
         )
-    if batch % generations:
+    if batch is not None and batch % generations:
         lower, upper = batch // generations * generations, -(-batch // generations) * generations
         offer = f"{lower} or {upper}" if lower else str(upper)
         raise LearnableError(
@@ -119,6 +138,32 @@ def check_kl(settings: TrainSettings) -> None:
             "started: rewards rise, then every completion becomes the same text, groups lose their spread, and "
             "training cannot recover. Give --beta 0.04, or say --no-kl if that is what you want"
         )
+
+
+def fitted_batch(asked: TrainSettings, settings: TrainSettings, rows: Mapping[str, int]) -> list[str]:
+    """Say of a batch size that was chosen here, where it is not the usual one, what it was chosen for."""
+    if asked.batch_size is not None or settings.batch_size == USUAL_BATCH:
+        return []
+    rest = "" if settings.method == "sft" else f" x {settings.num_generations} completions"
+    named = "demonstrations" if settings.method == "sft" else f"{settings.part} prompts"
+    return [
+        f"--batch-size {settings.batch_size}, not the usual {USUAL_BATCH}: {settings.prompts_per_step} of the set's "
+        f"{rows[settings.rows_part]} {named} a step{rest}"
+    ]
+
+
+def check_chat(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> None:
+    """Raise `LearnableError` for chat prompts and a policy on this machine that has no chat template."""
+    folder = Path(policy.path)
+    config = folder / "tokenizer_config.json"
+    if not config.is_file() or not has_chats(curated, settings.rows_part):
+        return
+    if any(folder.glob("chat_template*")) or json.loads(config.read_text(encoding="utf-8")).get("chat_template"):
+        return
+    raise LearnableError(
+        f"curated set {str(curated.path)!r} holds chats, but the tokenizer of policy {policy.path!r} has no chat template: "
+        "add a chat_template.jinja to its folder, or curate prompts of plain text"
+    )
 
 
 def check_output(settings: TrainSettings) -> None:
@@ -191,9 +236,8 @@ def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, 
         )
     if settings.evaluate and rows["test"] < FEW_HELD_OUT:
         warnings.append(f"only {rows['test']} held-out prompts: too few to tell a change from chance")
-    epochs = settings.steps * settings.prompts_per_step / rows[settings.part]
+    count = rows[settings.rows_part]
+    epochs = settings.steps * settings.prompts_per_step / count
     if epochs > 20:
-        warnings.append(
-            f"{settings.steps} steps visit each of {rows[settings.part]} prompts {epochs:.0f} times: expect over-fitting"
-        )
+        warnings.append(f"{settings.steps} steps visit each of {count} prompts {epochs:.0f} times: expect over-fitting")
     return warnings

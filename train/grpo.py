@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
-COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
+# What TRL itself passes to a reward function, or reads of a row: a user's column of that name would break the call.
+TAKEN = ("prompts", "completion", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric")
 EVAL_PROMPTS = 32  # held-out prompts that a look during training takes
 
 
@@ -46,7 +47,7 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         model=model,
         reward_funcs=[verifier_reward if settings.signal == "reward" else pass_reward],
         args=config,
-        train_dataset=load_part(run, "train"),
+        train_dataset=load_part(run, settings.part),
         eval_dataset=load_part(run, "test", EVAL_PROMPTS) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=lora_config(settings.lora_rank) if settings.lora_rank else None,
@@ -82,7 +83,7 @@ def evaluation_options(settings: TrainSettings) -> dict[str, Any]:
     if not settings.eval_steps:
         return {"eval_strategy": "no"}
     generations = settings.num_generations
-    size = generations * max(1, settings.batch_size // (generations * world_size()))
+    size = generations * max(1, settings.step_size // (generations * world_size()))
     return {"eval_strategy": "steps", "eval_steps": settings.eval_steps, "per_device_eval_batch_size": size}
 
 
@@ -104,11 +105,11 @@ def lora_config(rank: int) -> Any:
 
 
 def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:
-    """Return a part's rows as TRL reads them: the prompt and what the reward functions need."""
+    """Return a part's rows as TRL reads them: every column reaches the reward functions, a user's own ones too."""
     from datasets import Dataset
 
     table = run.curated.read(part, run.settings.families)
-    table = table.select([column for column in COLUMNS if column in table.column_names])
+    table = table.drop_columns([column for column in TAKEN if column in table.column_names])
     return Dataset(table.slice(0, limit).combine_chunks())
 
 

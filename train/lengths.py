@@ -22,7 +22,7 @@ def check_lengths(settings: TrainSettings, curated: CuratedSet, policy: Policy) 
     Raises `LearnableError` when the longest prompt and a full completion pass the context. A policy on the hub
     is not looked at: its files may not be here yet.
     """
-    context, longest = read_context_length(policy), longest_prompt(curated, policy)
+    context, longest = read_context_length(policy), longest_prompt(curated, settings.rows_part, policy)
     most = settings.sampling.max_tokens
     if context and longest and longest + most > context:
         room = context - longest
@@ -40,7 +40,7 @@ def check_lengths(settings: TrainSettings, curated: CuratedSet, policy: Policy) 
     return []
 
 
-def longest_prompt(curated: CuratedSet, policy: Policy) -> int | None:
+def longest_prompt(curated: CuratedSet, part: str, policy: Policy) -> int | None:
     """Return the tokens of the longest prompt, without a chat template's own; None without a local tokenizer."""
     path = Path(policy.path) / "tokenizer.json"
     if not path.is_file():
@@ -50,15 +50,15 @@ def longest_prompt(curated: CuratedSet, policy: Policy) -> int | None:
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    texts = sorted(prompt_texts(curated), key=len)[-CANDIDATES:]
+    texts = sorted(prompt_texts(curated, part), key=len)[-CANDIDATES:]
     return max(len(encoding.ids) for encoding in tokenizer.encode_batch(texts))
 
 
-def prompt_texts(curated: CuratedSet) -> Iterator[str]:
+def prompt_texts(curated: CuratedSet, part: str) -> Iterator[str]:
     """Yield each prompt's words; the turns of a chat are joined."""
-    for shard in [*curated.shards("train"), *curated.shards("test")]:
+    for shard in [*curated.shards(part), *curated.shards("test")]:
         yield from map(_joined, pq.read_table(shard, columns=["prompt"]).column("prompt").to_pylist())
 
 
 def _joined(prompt: Any) -> str:
-    return prompt if isinstance(prompt, str) else "\n".join(turn["content"] for turn in prompt)
+    return prompt if isinstance(prompt, str) else "\n".join(turn["content"] or "" for turn in prompt)

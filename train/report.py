@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from learnable.data.places import write_whole
 from learnable.train.evaluation import Evaluation, PromptResult
 from learnable.train.foresight import Foresight
 from learnable.train.statistics import Interval, mean_interval, paired_difference, pass_at_k
+
+if TYPE_CHECKING:
+    from learnable.train.comparison import PartsComparison
 
 Direction = Literal["rose", "fell", "no clear change", "too few prompts to tell"]
 CONFIDENCE = 0.95
@@ -62,7 +65,10 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class TrainReport:
-    """All of a training run, as `report.json` holds it. `held_out` is None without evaluation."""
+    """All of a training run, as `report.json` holds it. `held_out` is None without evaluation.
+
+    `comparisons` are with earlier runs on other parts of the same set, `not_compared` says why other ones were left out.
+    """
 
     curated: str
     policy: str
@@ -78,6 +84,8 @@ class TrainReport:
     metrics: str
     curve: str
     foresight: Foresight | None = None
+    comparisons: tuple[PartsComparison, ...] = ()
+    not_compared: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain data; what could not be estimated is null."""

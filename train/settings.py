@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from math import lcm
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -13,8 +14,11 @@ from learnable.data.records import Sampling
 
 Method = Literal["grpo", "sft"]
 Signal = Literal["reward", "pass"]
+Part = Literal["train", "control", "reserve"]
 METHODS = ("grpo", "sft")
 SIGNALS = ("reward", "pass")
+PARTS = ("train", "control", "reserve")
+USUAL_BATCH = 128  # completions a step
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
 
@@ -24,13 +28,16 @@ class TrainSettings:
 
     Args:
         curated: folder of a curated set, or of one of its versions.
-        output: folder for checkpoints, metrics, curve and report.
+        output: folder for checkpoints, metrics, curve and report; empty for the next `runs/NAME-N`.
+        part: the part of the set whose prompts are trained on. `control`, random prompts of the same pool, shows what
+            the curation is worth.
         families: train on, and measure, the prompts of these families alone; empty for all.
         method: GRPO on the prompts, or supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it.
         policy: folder or hub id to train; None takes the policy that the set was curated for.
         steps: optimizer steps.
         num_generations: completions a prompt, the group size of GRPO.
-        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO.
+        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO; None
+            takes 128, or as many as the part has prompts for.
         micro_batch_size: completions in one forward and backward pass of one process; None takes all at once.
         learning_rate: None takes one that suits the policy's number of parameters.
         beta: weight of the KL term that pulls toward the policy as it was before training.
@@ -52,12 +59,13 @@ class TrainSettings:
 
     curated: str
     output: str
+    part: Part = "train"
     families: tuple[str, ...] = ()
     method: Method = "grpo"
     policy: str | None = None
     steps: int = 60
     num_generations: int = 16
-    batch_size: int = 128
+    batch_size: int | None = None
     micro_batch_size: int | None = None
     learning_rate: float | None = None
     warmup_steps: int = 5
@@ -83,14 +91,24 @@ class TrainSettings:
     resume: bool = False
 
     @property
-    def prompts_per_step(self) -> int:
-        """Groups in one optimizer step, or demonstrations."""
-        return self.batch_size if self.method == "sft" else self.batch_size // self.num_generations
+    def step_size(self) -> int:
+        """Completions in one optimizer step, the usual number where `batch_size` is not filled in yet."""
+        return USUAL_BATCH if self.batch_size is None else self.batch_size
 
     @property
-    def part(self) -> str:
-        """The part of a curated set that is trained on."""
-        return "demonstrations" if self.method == "sft" else "train"
+    def completions_per_prompt(self) -> int:
+        """A group's under GRPO, one of a demonstration."""
+        return 1 if self.method == "sft" else self.num_generations
+
+    @property
+    def prompts_per_step(self) -> int:
+        """Groups in one optimizer step, or demonstrations."""
+        return self.step_size // self.completions_per_prompt
+
+    @property
+    def rows_part(self) -> str:
+        """The part of a curated set that is read: of `train`, SFT reads the demonstrations."""
+        return "demonstrations" if self.method == "sft" else self.part
 
     @property
     def kl_weight(self) -> float:
@@ -125,10 +143,22 @@ class TrainSettings:
         }
         return replace(self, **{key: value for key, value in defaults.items() if getattr(self, key) is None})
 
+    def fitted_to(self, prompts: int) -> Self:
+        """Return these settings with a batch size that so many prompts can fill, unless one was given."""
+        if self.batch_size is not None:
+            return self
+        unit = lcm(self.completions_per_prompt, (self.micro_batch_size or 1) * self.num_processes)
+        most = min(USUAL_BATCH, prompts * self.completions_per_prompt)
+        return replace(self, batch_size=max(unit, most // unit * unit))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as `write` writes them."""
+        return asdict(self) | {"families": list(self.families)}
+
     def write(self, path: Path) -> None:
         """Write the settings as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(self.as_json(), indent=2) + "\n", encoding="utf-8")
 
 
 def read_settings(path: Path | str) -> TrainSettings:

@@ -14,6 +14,7 @@ from learnable.data.policies import find_policy
 from learnable.data.progress import Progress
 from learnable.train.checks import PreparedRun, prepare_run
 from learnable.train.child import Event, run_stage
+from learnable.train.comparison import compare_parts, find_earlier_runs
 from learnable.train.evaluation import Evaluation, EvaluationSettings, read_evaluation
 from learnable.train.foresight import compare_with_logs, foresee
 from learnable.train.monitor import read_metrics
@@ -46,6 +47,8 @@ class _Stage:
         self.foresight = foresee(run.curated, run.settings)
 
     def report(self) -> TrainReport:
+        for note in self.run.notes:
+            self.watcher.note(note)
         for warning in self.run.warnings:
             self.watcher.warn(warning)
         self.settings.write(self.folder / "settings.json")
@@ -141,6 +144,7 @@ class _Stage:
                 before, after, k=settings.eval_k, group_size=settings.eval_group_size, seed=settings.seed
             )
             families = compare_families(before, after, settings.seed)
+        earlier = find_earlier_runs(settings, str(self.run.curated.path), self.run.policy.policy_id) if held_out else []
         return TrainReport(
             curated=str(self.run.curated.path),
             policy=self.run.policy.path,
@@ -156,6 +160,10 @@ class _Stage:
             metrics=str(self.folder / "metrics.jsonl"),
             curve=str(self.folder / "curve.png"),
             foresight=self.foresight,
+            comparisons=tuple(
+                compare_parts(settings, before, after, run) for run in earlier if before and after and not run.differs
+            ),
+            not_compared=tuple(run.objection for run in earlier if run.differs),
         )
 
     def _draw(self, report: TrainReport) -> None:

@@ -58,12 +58,12 @@ def training_options(settings: TrainSettings) -> dict[str, Any]:
     import torch
 
     cuda = torch.cuda.is_available()
-    pass_size = settings.micro_batch_size or settings.batch_size // world_size()
+    pass_size = settings.micro_batch_size or settings.step_size // world_size()
     return {
         "output_dir": str(settings.folder / CHECKPOINTS),
         "max_steps": settings.steps,
         "per_device_train_batch_size": pass_size,
-        "gradient_accumulation_steps": settings.batch_size // (pass_size * world_size()),
+        "gradient_accumulation_steps": settings.step_size // (pass_size * world_size()),
         "learning_rate": settings.learning_rate or 0.0,
         "lr_scheduler_type": "constant_with_warmup",
         "warmup_steps": settings.warmup_steps,

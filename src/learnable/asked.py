@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
@@ -15,6 +14,9 @@ from learnable.filters.effort import Effort
 from learnable.filters.presets import find_preset
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 from learnable.verifiers.registry import find_verifier
+
+if TYPE_CHECKING:
+    from learnable.flows.serving import Timetable
 
 EFFORT = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
 LOCATION = ("prompt_column", "answer_column", "verifier", "dataset_split", "skip_bad_rows", "limit")
@@ -79,12 +81,15 @@ def engine_settings(asked: Mapping[str, Any]) -> EngineSettings:
     )
 
 
-def run_folder(curated: str, resume: bool = False) -> str:
-    """Return `runs/NAME-N`: the next one, or the last one to resume."""
-    parts = [part for part in Path(curated).parts if part not in ("/", ".", "..")]
-    name = "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
-    taken = len(list(Path("runs").glob(f"{name}-[0-9]*")))
-    return str(Path("runs") / f"{name}-{taken if resume and taken else taken + 1}")
+def timetable(cron: str | None, every: float | None, *, prefect: bool) -> Timetable | None:
+    """Return when to run, None for now and once. Raises `LearnableError` for what cannot work."""
+    if cron is None and every is None:
+        return None
+    if not prefect:
+        raise LearnableError("--no-prefect runs at once: leave it out to run on a schedule, which is Prefect's")
+    from learnable.flows.serving import Timetable
+
+    return Timetable(cron, every)
 
 
 def worker_count(asked: int | None) -> int:

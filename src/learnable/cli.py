@@ -35,6 +35,7 @@ Examples:
   find-learnable --prompts questions.jsonl --want 2000 --precision 0.9 --dry-run --gpu-hour-price 2.5
   find-learnable --engine server --base-url http://127.0.0.1:8000/v1 --base-url http://127.0.0.1:8001/v1
   find-learnable --engine ray --ray-address auto --replicas 8 --store s3://bucket/store
+  find-learnable --family arithmetic --store /data/store --cron "0 3 * * *"
 """
 VERIFY_HELP = """
 Score a file of completions with any verifier.
@@ -61,6 +62,7 @@ writes the trained policy, metrics.jsonl, a reward curve and report.json.
 Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
+  learnable train --curated SET --part control
   learnable train --curated SET --output runs/first --resume
 """
 
@@ -134,6 +136,8 @@ def find(
     verifier_timeout: options.VerifierTimeout = None,
     wait: options.Wait = True,
     then_train: options.ThenTrain = False,
+    cron: options.Cron = None,
+    every: options.Every = None,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -142,7 +146,7 @@ def find(
     """Find the prompts a policy can learn from."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.asked import curate_settings, run_folder
+        from learnable.asked import curate_settings, timetable
         from learnable.flows.launch import run_curation
         from learnable.flows.plan import plan_curation
         from learnable.train.settings import TrainSettings
@@ -151,20 +155,27 @@ def find(
         if dry_run:
             shell.show_plan(plan_curation(settings, gpu_hour_price))
             return
-        training = TrainSettings(curated="", output=run_folder(settings.set_name)) if then_train else None
+        scheduled = timetable(cron, every, prefect=prefect)
+        training = TrainSettings(curated="", output="") if then_train else None
+        if scheduled:
+            from learnable.flows.serving import serve_curation
+
+            serve_curation(settings, training, scheduled)
+            return
         shell.show_curation(run_curation(settings, training, use_prefect=prefect))
 
 
 @app.command(help=TRAIN_HELP)
 def train(
     curated: options.Curated,
+    part: options.Part = "train",
     family: options.TrainFamily = None,
     output: options.Output = None,
     policy: options.TrainPolicy = None,
     method: options.Method = "grpo",
     steps: options.Steps = 60,
     num_generations: options.NumGenerations = 16,
-    batch_size: options.BatchSize = 128,
+    batch_size: options.BatchSize = None,
     micro_batch_size: options.MicroBatchSize = None,
     learning_rate: options.LearningRate = None,
     beta: options.Beta = 0.04,
@@ -184,6 +195,8 @@ def train(
     report_to: options.ReportTo = "none",
     resume: options.Resume = False,
     seed: options.TrainSeed = 0,
+    cron: options.Cron = None,
+    every: options.Every = None,
     prefect: options.UsePrefect = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -191,15 +204,20 @@ def train(
     """Train on a curated set."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet) as shell:
-        from learnable.asked import run_folder
+        from learnable.asked import timetable
         from learnable.flows.launch import run_training
         from learnable.train.settings import TrainSettings
 
-        for name in ("prefect", "as_json", "quiet", "family"):
+        scheduled = timetable(cron, every, prefect=prefect or not (cron is None and every is None))
+        for name in ("cron", "every", "prefect", "as_json", "quiet", "family"):
             asked.pop(name)
-        asked["families"] = tuple(family or ())
-        asked["output"] = output or run_folder(curated, resume)
-        shell.show_training(run_training(TrainSettings(**asked), use_prefect=prefect))
+        settings = TrainSettings(**{**asked, "families": tuple(family or ()), "output": output or ""})
+        if scheduled:
+            from learnable.flows.serving import serve_training
+
+            serve_training(settings, scheduled)
+            return
+        shell.show_training(run_training(settings, use_prefect=prefect))
 
 
 @app.command(help=VERIFY_HELP)

@@ -21,7 +21,7 @@ from rich.markup import escape
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
 from learnable.progress_bar import ConsoleProgress
-from learnable.report_tables import forms_table, held_out_table, holdings_table, plan_table
+from learnable.report_tables import forms_table, held_out_table, holdings_table, parts_table, plan_table
 
 UNSCORED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 STOPPED_RUN = "stopped: finished groups are in the store, the same command goes on from there"
@@ -102,9 +102,20 @@ class Shell:
         self.line(f"\n{report['verdict']}\n")
         if report["foresight"]:
             self.line(f"{report['foresight']['sentence']}\n")
+        self._show_parts(report)
         for name, key in (("policy", "trained_policy"), ("curve", "curve"), ("metrics", "metrics")):
             self.line(f"{name:<12} {report[key]}", whole=True)
         self.line(f"next         find-learnable --policy {report['trained_policy']}", whole=True)
+
+    def _show_parts(self, report: Mapping[str, Any]) -> None:
+        """Show what training on other parts of the set came to."""
+        for comparison in report["comparisons"]:
+            self.out.print(parts_table(comparison))
+            self.line(f"\n{comparison['verdict']}\n")
+        for objection in report["not_compared"]:
+            self.line(f"{objection}\n")
+        if report["held_out"] and report["settings"]["part"] == "train" and not report["comparisons"]:
+            self.line("control      the same command with --part control shows what the curation is worth")
 
     def show_verified(self, summary: Mapping[str, Any]) -> None:
         """Show what a scored file came to."""

@@ -166,20 +166,29 @@ Version = Annotated[
 ]
 Quiet = Annotated[bool, output("--quiet", help="Show no progress.")]
 
+schedule = _option("When it runs")
+Cron = Annotated[
+    str | None, schedule(help="Run at these times (UTC) until stopped: minute hour day month weekday, as '0 3 * * *'.")
+]
+Every = Annotated[float | None, schedule(help="Run every so many seconds until stopped.")]
+
 what = _option("What is trained on what")
 how = _option("How it is trained")
 measured = _option("What is measured")
 
 Curated = Annotated[str, what(help="A curated set: its folder, or a version's.")]
+Part = Annotated[str, what(help="The set's train, its random control, or the reserve of its preset.")]
 TrainFamily = Annotated[list[str] | None, what("--family", help="Train on this family alone; repeatable.")]
-Output = Annotated[str | None, what(help="Folder of the run. (default: runs/NAME-N)")]
+Output = Annotated[str | None, what(help="Folder of the run. (default: runs/NAME-N, runs/NAME-PART-N)")]
 TrainPolicy = Annotated[str | None, what(help="Model folder or hub id. (default: the one the set was curated for)")]
 Resume = Annotated[bool, what("--resume", help="Go on from the last checkpoint in --output.")]
 
 Method = Annotated[str, how(help="grpo, or sft on the set's demonstrations to warm up for it.")]
 Steps = Annotated[int, how(help="Optimizer steps.")]
 NumGenerations = Annotated[int, how(help="Completions a prompt: GRPO's group size.")]
-BatchSize = Annotated[int, how(help="Completions a step; prompts a step times --num-generations.")]
+BatchSize = Annotated[
+    int | None, how(help="Completions a step: prompts times --num-generations. (default: 128, or what the set fills)")
+]
 MicroBatchSize = Annotated[int | None, how(help="Completions in one pass of one process. (default: all)")]
 LearningRate = Annotated[float | None, how(help="Learning rate. (default: one that suits the model's size)")]
 Beta = Annotated[float, how(help="Weight of the KL term that pulls toward the policy as it was.")]

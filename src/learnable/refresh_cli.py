@@ -60,6 +60,8 @@ def refresh(
     workers: options.Workers = None,
     verifier_timeout: options.VerifierTimeout = None,
     wait: options.Wait = True,
+    cron: options.Cron = None,
+    every: options.Every = None,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -67,7 +69,7 @@ def refresh(
     """Bring a curated set up to date with a policy that has moved."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.asked import engine_settings, worker_count
+        from learnable.asked import engine_settings, timetable, worker_count
         from learnable.flows.curated_pool import RefreshSettings
         from learnable.flows.launch_refresh import launch_refresh
 
@@ -75,6 +77,11 @@ def refresh(
         settings = RefreshSettings(
             engine=engine_settings(asked), workers=worker_count(workers), **{key: asked[key] for key in keys}
         )
+        if scheduled := timetable(cron, every, prefect=prefect):
+            from learnable.flows.serving import serve_refresh
+
+            serve_refresh(settings, scheduled)
+            return
         show_refresh(shell, launch_refresh(settings, use_prefect=prefect))
 
 

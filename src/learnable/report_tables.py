@@ -99,6 +99,18 @@ def held_out_table(held_out: Mapping[str, Any]) -> FittedTable:
     return table
 
 
+def parts_table(comparison: Mapping[str, Any]) -> FittedTable:
+    """Return the table of two runs on parts of one set, side by side."""
+    title = f"held-out mean reward, the same {comparison['prompts']} prompts, 95% intervals"
+    figures = [Column(heading) for heading in ("before", "after", "change")]
+    table = FittedTable([Column("part", text=8), *figures, Column("run", text=12)], title)
+    for run in (comparison["first"], comparison["second"]):
+        measure = run["mean_reward"]
+        cells = (_interval(measure[when], when == "change") for when in ("before", "after", "change"))
+        table.add_row(run["part"], *cells, run["folder"])
+    return table
+
+
 def _titled(title: str, headings: Sequence[str]) -> FittedTable:
     """Return an empty table of figures: a column of labels, then one for each heading."""
     return FittedTable([Column("", text=12), *map(Column, headings)], title)

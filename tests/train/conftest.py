@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from learnable.data.policies import find_policy
 from learnable.data.records import Message, Prompt
-from learnable.data.tables import prompts_table
+from learnable.data.tables import hash_file, prompts_table
 
 TOKENS = ("<pad>", "<s>", "</s>", " ", "=", "1", "2")
 TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
@@ -80,12 +80,19 @@ def make_curated(tmp_path: Path) -> MakeCurated:
         train: Sequence[Prompt] | None = None,
         test: Sequence[Prompt] | None = None,
         shards: int = 1,
+        others: Mapping[str, Sequence[Prompt]] | None = None,
+        columns: Mapping[str, Any] | None = None,
         **manifest: Any,
     ) -> Path:
         folder = tmp_path / "curated" / "ones" / "v0001"
         folder.mkdir(parents=True)
-        _write_part(folder, "train", ones(8) if train is None else train, shards)
-        _write_part(folder, "test", ones(16, length=6) if test is None else test, shards)
+        parts = {
+            "train": ones(8) if train is None else train,
+            "test": ones(16, length=6) if test is None else test,
+            **(others or {}),
+        }
+        for part, prompts in parts.items():
+            _write_part(folder, part, prompts, shards, columns or {})
         contents: dict[str, Any] = {"sampling": {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "max_tokens": 3}}
         if policy is not None:
             found = find_policy(str(policy))
@@ -96,8 +103,30 @@ def make_curated(tmp_path: Path) -> MakeCurated:
     return make
 
 
-def _write_part(folder: Path, part: str, prompts: Sequence[Prompt], shards: int) -> None:
+@pytest.fixture
+def with_digests() -> Callable[[Path], None]:
+    """Return a function that lets a set's manifest name its shards and their SHA-256, as publishing one does."""
+
+    def add(folder: Path) -> None:
+        parts: dict[str, Any] = {}
+        for shard in sorted(folder.glob("*.parquet")):
+            part = parts.setdefault(shard.name.split("-")[0], {"rows": 0, "sha256": {}})
+            part["rows"] += pq.read_metadata(shard).num_rows
+            part["sha256"][shard.name] = hash_file(shard)
+        manifest = folder / "manifest.json"
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "parts": parts}))
+
+    return add
+
+
+def _write_part(folder: Path, part: str, prompts: Sequence[Prompt], shards: int, columns: Mapping[str, Any]) -> None:
     table = prompts_table(list(prompts))
+    if part == "demonstrations":
+        chat = pa.types.is_nested(table.schema.field("prompt").type)
+        completion: Any = [{"role": "assistant", "content": "1"}] if chat else "1"
+        table = table.append_column("completion", pa.array([completion] * table.num_rows))
+    for name, value in columns.items():
+        table = table.append_column(name, pa.array([value] * table.num_rows))
     for name in ("mean", "std", "pass_rate"):
         table = table.append_column(name, pa.array([0.5] * table.num_rows, pa.float64()))
     size = max(1, -(-table.num_rows // shards))

@@ -163,7 +163,7 @@ def test_a_users_form_is_judged_by_its_declaration(tmp_path: Path) -> None:
     poem = "lamp\nyellow\nin the dark\na window waits\nhome"
     rows = [{"completion": poem, "form": "Paper-Lantern"}, {"completion": poem, "form": "haiku"}]
     source = write_rows(tmp_path / "in.jsonl", rows)
-    verify_file(RowReader("poetry"), source, tmp_path / "out.jsonl", 1, quiet, load_forms(forms))
+    verify_file(RowReader("poetry", load_forms(forms)), source, tmp_path / "out.jsonl", 1, quiet)
     assert [score["passed"] for score in read_rows(tmp_path / "out.jsonl")] == [True, False]
     with pytest.raises(LearnableError, match="unknown poem form"):
         verify_file(RowReader("poetry"), source, tmp_path / "out.jsonl", 1, quiet)

@@ -1,0 +1,80 @@
+"""What surrounds a scheduled run: it makes sure that runs do not pile up, and that none outlives who started it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from uuid import UUID
+
+from prefect import get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterDeploymentId,
+    FlowRunFilterNextScheduledStartTime,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import StateType
+from prefect.context import FlowRunContext
+from prefect.logging import get_run_logger
+from prefect.states import Cancelled
+
+SERVED = "LEARNABLE_SERVED"  # in the environment of runs whose serving process hands Ctrl-C on
+GRACE_SECONDS = 20.0
+
+
+@contextmanager
+def scheduled_run() -> Iterator[None]:
+    """Drop the runs of this schedule that came due and did not start, and end with the process that serves it.
+
+    After a run that took longer than the period, or a machine that was off, there is one run to catch up with, not one
+    for each time that was missed. Does nothing around a run that no schedule started.
+    """
+    context = FlowRunContext.get()
+    deployment = context.flow_run.deployment_id if context and context.flow_run else None
+    if deployment is None:
+        yield
+        return
+    _end_with_server()
+    dropped = drop_missed_runs(deployment)
+    if dropped:
+        get_run_logger().info("%d earlier times were missed and are not made up for", dropped)
+    yield
+    if multiprocessing.parent_process() is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: this process ends by itself
+
+
+def drop_missed_runs(deployment_id: UUID) -> int:
+    """Cancel the runs of a deployment that are due and have not begun; return how many there were."""
+    due = FlowRunFilter(
+        deployment_id=FlowRunFilterDeploymentId(any_=[deployment_id]),
+        state={"type": FlowRunFilterStateType(any_=[StateType.SCHEDULED])},  # type: ignore[arg-type]
+        next_scheduled_start_time=FlowRunFilterNextScheduledStartTime(before_=datetime.now(UTC)),  # type: ignore[arg-type]
+    )
+    with get_client(sync_client=True) as client:
+        runs = client.read_flow_runs(flow_run_filter=due)
+        for run in runs:
+            client.set_flow_run_state(run.id, Cancelled(name="Missed", message="another run took its time"), force=True)
+    return len(runs)
+
+
+def _end_with_server() -> None:
+    """Take the serving process's death for Ctrl-C; where that process hands Ctrl-C on, hear it from there alone."""
+    parent = multiprocessing.parent_process()
+    if parent is None:  # a worker's run
+        return
+    if SERVED in os.environ:
+        os.setpgid(0, 0)
+    threading.Thread(target=_interrupt_after, args=(parent,), daemon=True).start()
+
+
+def _interrupt_after(parent: multiprocessing.process.BaseProcess) -> None:
+    parent.join()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(GRACE_SECONDS)
+    os._exit(1)  # it cannot report to a server that is gone, and tries for long

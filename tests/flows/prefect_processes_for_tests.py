@@ -1,0 +1,80 @@
+"""Commands that start a Prefect server, their descendants, and pipes that somebody may keep open."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+PATIENCE = 240.0  # seconds, for what only a fault makes wait as long
+
+
+def home_of(folder: Path) -> dict[str, str]:
+    """Return an environment whose home, Prefect's too, is in `folder`, and in which no server is configured."""
+    home = {"HOME": str(folder), "PREFECT_HOME": str(folder / "prefect"), "DO_NOT_TRACK": "1"}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_API")}
+    return {**inherited, "PREFECT_SERVER_ANALYTICS_ENABLED": "false", **home}
+
+
+class Command:
+    """A command of `learnable` under way, and what it said: all on one pipe, as a shell's `2>&1 |` has it."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=folder,
+            env={**home_of(folder), "PYTHONUNBUFFERED": "1", **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.pipe = self.process.stdout
+        self.said = ""
+        self.seen: list[psutil.Process] = []
+        self.ended = False
+
+    def listen(self, enough: Callable[[], bool]) -> bool:
+        """Read until what was said is `enough` or the pipe is closed by all who held it; return whether it was enough."""
+        end = time.monotonic() + PATIENCE
+        while not enough() and not self.ended:
+            assert time.monotonic() < end, f"waited for too long:\n{self.said}"
+            if select.select([self.pipe], [], [], 0.1)[0]:
+                data = os.read(self.pipe.fileno(), 65536)
+                self.said += data.decode(errors="replace")
+                self.ended = not data
+        return enough()
+
+    def wait_for(self, text: str, times: int = 1) -> None:
+        """Wait until it says `text`."""
+        assert self.listen(lambda: self.said.count(text) >= times), f"ended without {text!r}:\n{self.said}"
+
+    def family(self) -> list[psutil.Process]:
+        """Return it and all its descendants, as they are now."""
+        own = psutil.Process(self.process.pid)
+        self.seen = [own, *own.children(recursive=True)]
+        return self.seen
+
+    def close(self) -> None:
+        """End it and its descendants, whatever they are doing."""
+        if self.process.poll() is None:
+            self.family()
+        for process in self.seen:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.process.wait()
+        self.pipe.close()
+
+
+def still_alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Wait for the ends of processes; return those that did not come."""
+    _, alive = psutil.wait_procs(processes, timeout=30)
+    return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]

@@ -1,0 +1,58 @@
+"""What is said of a schedule that cannot be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from learnable.cli import app
+
+Run = Callable[..., tuple[int, str]]
+FIND = ("find", "--engine", "simulated", "--family", "simulated", "--limit", "8")
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run `learnable ...` in a temporary folder; return exit status and stderr on one line."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            app(list(arguments))
+        return int(ended.value.code or 0), " ".join(capfd.readouterr().err.split())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*FIND, "--cron", "3 o'clock"), "is no cron expression: give minute, hour, day, month and weekday"),
+        ((*FIND, "--cron", "0 3 * * *", "--every", "60"), "--cron and --every are two ways to say when"),
+        ((*FIND, "--every", "0.2"), "--every 0.2 is too often"),
+        ((*FIND, "--every", "60", "--no-prefect"), "--no-prefect runs at once"),
+        (("find", "--form", "hiaku", "--every", "60"), "unknown form 'hiaku'"),
+        (("train", "--curated", "none", "--every", "60"), "curated set 'none' does not exist"),
+        (("train", "--curated", "none", "--every", "60", "--output", "o"), "leave out --output and --resume"),
+        (("refresh", "--curated", "none", "--policy", "p", "--cron", "@daily"), "curated set 'none' does not exist"),
+    ],
+)
+def test_a_schedule_that_cannot_be_kept_is_one_message(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    status, err = run(*arguments)
+
+    assert status == 2, err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_server_that_does_not_answer_is_named(run: Run) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
+        status, err = run(*FIND, "--every", "60")
+
+    assert status == 2
+    assert "'http://127.0.0.1:9/api' does not answer" in err
+    assert "prefect server start" in err

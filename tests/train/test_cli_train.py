@@ -1,0 +1,252 @@
+"""`learnable train` as it is typed: what it refuses, what it fills in, parts of a set side by side, chats."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learnable.cli import app
+from learnable.data.policies import bundled_policy_path
+from learnable.train.checks import prepare_run
+from learnable.train.grpo import load_part
+from learnable.train.settings import TrainSettings
+
+Run = Callable[..., tuple[int, str, str]]
+MakeCurated = Callable[..., Path]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run `learnable train ...` in a temporary folder; return exit status, stdout, and stderr on one line."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            app(["train", *map(str, arguments)])
+        out, err = capfd.readouterr()
+        return int(ended.value.code or 0), out, " ".join(err.split())
+
+    return run
+
+
+@pytest.fixture
+def prepared(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., TrainSettings]:
+    """Run the command up to where training would start; return the settings that it would start with."""
+
+    def prepare(*arguments: object) -> TrainSettings:
+        found: list[TrainSettings] = []
+
+        def stop(stage: Any) -> None:
+            for note in stage.run.notes:
+                stage.watcher.note(note)
+            found.append(stage.settings)
+            raise SystemExit(0)
+
+        monkeypatch.setattr("learnable.train.stage._Stage.report", stop)
+        status, _, err = run(*arguments)
+        assert (status, len(found)) == (0, 1), err
+        return found[0]
+
+    return prepare
+
+
+@pytest.mark.parametrize("part", ["train", "test", "control"])
+def test_a_shard_that_was_exchanged_is_named(
+    run: Run, make_curated: MakeCurated, with_digests: Any, prompts_of_ones: Any, tiny_policy: Path, part: str
+) -> None:
+    curated = make_curated(tiny_policy, others={"control": prompts_of_ones(8, length=4)})
+    with_digests(curated)
+    other = "test" if part == "train" else "train"
+    shutil.copy(curated / f"{other}-00000-of-00001.parquet", curated / f"{part}-00000-of-00001.parquet")
+
+    status, _, err = run("--curated", curated, "--part", "train" if part == "test" else part)
+
+    assert status == 2
+    assert f"{part}-00000-of-00001.parquet' is not as its manifest says (its SHA-256 differs): restore it" in err
+
+
+def test_a_shard_that_is_gone_is_named(
+    run: Run, make_curated: MakeCurated, with_digests: Any, tiny_policy: Path
+) -> None:
+    curated = make_curated(tiny_policy, shards=2)
+    with_digests(curated)
+    (curated / "train-00001-of-00002.parquet").unlink()
+
+    status, _, err = run("--curated", curated)
+
+    assert status == 2
+    assert "train-00001-of-00002.parquet' is gone: restore it" in err
+
+
+def test_a_refresh_checks_its_shards_too(
+    capfd: pytest.CaptureFixture[str], make_curated: MakeCurated, with_digests: Any, tiny_policy: Path
+) -> None:
+    curated = make_curated(tiny_policy)
+    with_digests(curated)
+    shutil.copy(curated / "test-00000-of-00001.parquet", curated / "train-00000-of-00001.parquet")
+
+    with pytest.raises(SystemExit) as ended:
+        app(["refresh", "--curated", str(curated), "--policy", str(tiny_policy)])
+
+    assert ended.value.code == 2
+    assert "is not as its manifest says" in " ".join(capfd.readouterr().err.split())
+
+
+def test_a_set_as_it_was_written_passes(
+    prepared: Any, make_curated: MakeCurated, with_digests: Any, tiny_policy: Path
+) -> None:
+    curated = make_curated(tiny_policy, shards=2)
+    with_digests(curated)
+
+    assert prepared("--curated", curated).policy == str(tiny_policy)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--part", "controls"), "--part 'controls' is not known: choose one of train, control, reserve"),
+        (("--part", "reserve"), "has no reserve-*.parquet shard: curate it with --preset hard-biased"),
+        (("--part", "control", "--method", "sft"), "leave out --part, or give --method grpo"),
+        (("--method", "sft", "--batch-size", "9"), "has 5 to train on: give --batch-size 5 or less"),
+        (("--batch-size", "128"), "takes 8 prompts a step, but"),
+    ],
+)
+def test_what_no_run_can_do_is_refused(
+    run: Run, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, arguments: Any, message: str
+) -> None:
+    few = prompts_of_ones(5)
+    curated = make_curated(tiny_policy, train=few, others={"demonstrations": few, "control": few})
+
+    status, _, err = run("--curated", curated, *arguments)
+
+    assert status == 2
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "batch"),
+    [
+        ((), 5 * 16),
+        (("--num-generations", "8"), 5 * 8),
+        (("--method", "sft"), 5),
+        (("--num-processes", "2", "--micro-batch-size", "8"), 5 * 16),
+        (("--num-generations", "4", "--num-processes", "8"), 16),
+        (("--batch-size", "32"), 32),
+    ],
+)
+def test_a_batch_fits_the_set_unless_it_is_given(
+    prepared: Any, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, arguments: Any, batch: int
+) -> None:
+    few = prompts_of_ones(5)
+    curated = make_curated(tiny_policy, train=few, others={"demonstrations": few})
+
+    assert prepared("--curated", curated, *arguments).batch_size == batch
+
+
+def test_a_batch_is_the_usual_one_where_the_set_is_large(
+    prepared: Any, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path
+) -> None:
+    curated = make_curated(tiny_policy, train=prompts_of_ones(20))
+
+    assert prepared("--curated", curated).batch_size == 128
+
+
+def test_parts_train_in_folders_of_their_own(
+    prepared: Any, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path
+) -> None:
+    curated = make_curated(tiny_policy, others={"control": prompts_of_ones(8), "reserve": prompts_of_ones(8)})
+
+    folders = [prepared("--curated", curated.parent, "--part", part).output for part in ("train", "control", "reserve")]
+
+    assert folders == ["runs/ones-1", "runs/ones-control-1", "runs/ones-reserve-1"]
+    assert prepared("--curated", curated.parent).output == "runs/ones-2"
+
+
+def test_every_column_reaches_the_reward_function(make_curated: MakeCurated, tiny_policy: Path, tmp_path: Path) -> None:
+    curated = make_curated(tiny_policy, columns={"hint": "say one", "completions": "breaks the call"})
+    settings = TrainSettings(curated=str(curated), output=str(tmp_path / "run"))
+
+    rows = load_part(prepare_run(settings), "train")
+
+    assert {"prompt", "verifier", "spec", "hint", "mean"} <= set(rows.column_names)
+    assert "completions" not in rows.column_names
+    assert rows[0]["hint"] == "say one"
+
+
+def test_chats_need_a_template(
+    run: Run, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, tmp_path: Path
+) -> None:
+    bare = shutil.copytree(tiny_policy, tmp_path / "bare")
+    for template in bare.glob("chat_template*"):
+        template.unlink()
+    config = bare / "tokenizer_config.json"
+    config.write_text(json.dumps({k: v for k, v in json.loads(config.read_text()).items() if k != "chat_template"}))
+    curated = make_curated(tiny_policy, train=prompts_of_ones(8, chat=True), test=prompts_of_ones(8, chat=True))
+
+    status, _, err = run("--curated", curated, "--policy", bare)
+
+    assert status == 2
+    assert "holds chats, but the tokenizer of policy" in err
+    assert bundled_policy_path().joinpath("chat_template.jinja").is_file()  # so the bundled one takes chats
+
+
+SMALL = (
+    "--steps",
+    2,
+    "--num-generations",
+    4,
+    "--eval-group-size",
+    4,
+    "--eval-k",
+    2,
+    "--max-completion-length",
+    3,
+    "--json",
+)
+
+
+@pytest.mark.e2e
+def test_a_control_is_one_flag_away(
+    run: Run, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, tmp_path: Path
+) -> None:
+    chats = {part: prompts_of_ones(8, length=length, chat=True) for part, length in (("train", 5), ("control", 4))}
+    curated = make_curated(
+        tiny_policy,
+        train=chats["train"],
+        test=prompts_of_ones(16, length=6, chat=True),
+        others={"control": chats["control"], "demonstrations": chats["train"]},
+        columns={"hint": "say one"},
+    )
+    reports = []
+    for arguments in ((), ("--part", "control"), ("--part", "control", "--seed", 7), ("--method", "sft")):
+        status, out, err = run("--curated", curated.parent, *SMALL, *arguments)
+        assert status == 0, err
+        reports.append(json.loads(out))
+    train, control, other, warm = reports
+
+    assert train["comparisons"] == []
+    assert Path(control["trained_policy"]).parts[:2] == ("runs", "ones-control-1")
+    assert control["held_out"]["mean_reward"]["before"] == train["held_out"]["mean_reward"]["before"]  # the same draws
+    [comparison] = control["comparisons"]
+    assert [comparison[run]["part"] for run in ("first", "second")] == ["train", "control"]
+    assert comparison["first"]["mean_reward"] == train["held_out"]["mean_reward"]
+    assert comparison["second"]["mean_reward"] == control["held_out"]["mean_reward"]
+    after = [run["held_out"]["mean_reward"]["after"]["value"] for run in (train, control)]
+    assert comparison["difference"]["value"] == pytest.approx(after[0] - after[1])
+    assert comparison["prompts"] == 16
+    assert other["comparisons"] == []
+    assert "seed 0 there, 7 here" in other["not_compared"][0]
+    assert warm["training"]["steps"] == 2
+
+
+def test_settings_of_a_part_are_plain_data() -> None:
+    settings = TrainSettings(curated="c", output="", part="control", families=("a",))
+
+    assert json.loads(json.dumps(settings.as_json())) == settings.as_json()
+    assert replace(settings, batch_size=None).step_size == 128
