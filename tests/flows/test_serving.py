@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.documents_for_tests import ROOT, blocks
 from tests.flows.prefect_processes_for_tests import Command, still_alive
 
 pytestmark = pytest.mark.e2e
@@ -19,15 +21,8 @@ pytestmark = pytest.mark.e2e
 Start = Callable[..., Command]
 SIMULATED = ("--engine", "simulated", "--family", "simulated", "--limit", "16", "--store", "store")
 FIND = ("-m", "learnable", "find", *SIMULATED, "--every", "3")
-SCRIPT = """
-from learnable.flows.curate import curate
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
-
-if __name__ == "__main__":
-    prompts = PromptSettings(families=("simulated",), limit=16)
-    settings = CurateSettings(prompts=prompts, engine=EngineSettings("simulated"), store="store")
-    curate.serve(name="nightly", interval=3, limit=1, parameters={"settings": settings})
-"""
+CRON = "0 3 * * *"
+README = {block.language: block.text for block in blocks(ROOT / "README.md") if CRON in block.text}
 
 
 @pytest.fixture
@@ -69,7 +64,7 @@ def check_two_runs(served: Command, store: Path) -> None:
     events = re.findall(r"Flow run '.*?' - (Beginning|Finished in state \w+)", served.said)
     assert events[:4] == ["Beginning", "Finished in state Completed"] * 2, served.said
     assert len(list((store / "groups").glob("*.parquet"))) >= 2
-    assert len(list((store / "curated" / "simulated").glob("v*"))) >= 1
+    assert len(list((store / "curated").glob("*/v*"))) >= 1
 
 
 def ends_of(served: Command) -> list[str]:
@@ -109,10 +104,21 @@ def test_a_run_under_way_stops_with_its_schedule(start: Start, number: signal.Si
 
 
 def test_the_script_of_the_readme_runs_beside_a_server(start: Start, prefect_url: str, tmp_path: Path) -> None:
-    (tmp_path / "nightly.py").write_text(SCRIPT)
+    typed = README["python"].replace(f'cron="{CRON}"', "interval=3")
+    assert "interval" in typed
+    (tmp_path / "nightly.py").write_text(typed)
     served = start("nightly.py", PREFECT_API_URL=prefect_url)
-    check_two_runs(served, tmp_path / "store")
+    check_two_runs(served, tmp_path / "nightly-store")
     check_stops(served, signal.SIGINT)
+
+
+def test_the_command_of_the_readme_runs_again_and_again(start: Start, tmp_path: Path) -> None:
+    program, *words = shlex.split(README["sh"].replace(f'--cron "{CRON}"', "--every 3"), comments=True)
+    assert program == "find-learnable"
+    assert "--every" in words
+    served = start("-m", "learnable", "find", *words)
+    check_two_runs(served, tmp_path / "nightly-store")
+    check_stops(served, signal.SIGTERM)
 
 
 def test_a_command_uses_the_configured_server(start: Start, prefect_url: str, tmp_path: Path) -> None:
