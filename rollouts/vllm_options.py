@@ -31,7 +31,7 @@ def check_option_names(options: Mapping[str, Any]) -> None:
 def describe_refusal(error: Exception, options: Mapping[str, Any]) -> str:
     r"""Return why vLLM did not load, in one line; of values that its configuration refuses, each with what is wrong.
 
-    >>> describe_refusal(RuntimeError("no memory\\nleft"), {})
+    >>> describe_refusal(RuntimeError("no memory\nleft"), {})
     'RuntimeError: no memory left'
     """
     refused: dict[str, str] = {}

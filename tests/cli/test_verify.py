@@ -14,7 +14,7 @@ import pytest
 from learnable.cli import app
 from learnable.verifiers.programs.ladder import look_at_machine
 
-PUBLIC = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[2] / "shared" / "data")) / "programs"
+PUBLIC = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "programs"
 confined = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
 
 Verify = Callable[..., tuple[int, str, list[dict[str, Any]]]]

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from learnable.data.curated import open_curated
+from learnable.data.tables import hash_file
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 
 LONG = "because " * 40 + "end"
@@ -224,14 +225,17 @@ def test_a_near_id_is_offered(shell: ScriptedShell) -> None:
 def test_a_set_of_an_older_version_is_listed(shell: ScriptedShell) -> None:
     shard = next(Path(SET).glob("v0001/train-*.parquet"))
     pl.read_parquet(shard).drop("p_keep", "std").write_parquet(shard)
+    manifest = json.loads(Path(SET, "v0001/manifest.json").read_text())
+    manifest["parts"]["train"]["sha256"][shard.name] = hash_file(shard)
+    Path(SET, "v0001/manifest.json").write_text(json.dumps(manifest))
     assert listed(shell, SET, "--part", "train")["prompts"][0]["std"] is None
     assert shell.type("show", SET, kept_id()).status == 0
 
 
 def test_columns_of_the_prompts_source_are_shown(shell: ScriptedShell) -> None:
-    shard = next(Path(SET).glob("v0001/train-*.parquet"))
-    pl.read_parquet(shard).with_columns(level=pl.lit(7), source_mean=pl.lit("a")).write_parquet(shard)
-    assert "columns      level=7, source_mean='a'" in shell.type("show", SET, kept_id()).out
+    shell.write_rows([{"prompt": text, "answer": "yes", "level": 7, "mean": "a"} for text in SCRIPT], "q.jsonl")
+    assert shell.find(*FIND).paid == 0
+    assert "columns      answer='yes', level=7, source_mean='a'" in shell.type("show", SET, kept_id()).out
 
 
 def test_a_manifest_without_what_is_needed_is_one_message(shell: ScriptedShell) -> None:
