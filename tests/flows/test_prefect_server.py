@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.prefect_processes_for_tests import Command, still_alive
+from tests.flows.prefect_processes_for_tests import PATIENCE, Command, still_alive
 
 FIND = (
     "-m",
@@ -51,7 +51,7 @@ def test_nothing_outlives_a_run_that_is_stopped(start: Start, number: signal.Sig
     assert len(family) > 1
 
     run.process.send_signal(number)
-    run.process.wait(60)
+    run.process.wait(PATIENCE)
 
     assert still_alive(family) == []
     run.listen(lambda: False)  # to the end of the pipe
@@ -80,7 +80,7 @@ def test_nothing_outlives_a_run_that_ends(start: Start) -> None:
 
     run.listen(lambda: False)
 
-    assert run.process.wait(60) == 0, run.said
+    assert run.process.wait(PATIENCE) == 0, run.said
     assert still_alive(family) == []
 
 
@@ -90,7 +90,7 @@ def test_a_server_that_cannot_start_is_one_message(start: Start) -> None:
 
     run.listen(lambda: False)
 
-    assert run.process.wait(60) == 2, run.said
+    assert run.process.wait(PATIENCE) == 2, run.said
     assert "error: the Prefect server ended with status" in run.said
     assert "--no-prefect" in run.said
     assert "Traceback" not in run.said
