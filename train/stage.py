@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TypeVar
 
 from learnable.data.errors import InterruptedRunError
@@ -181,4 +182,4 @@ class _Stage:
     def _how_to_go_on(self) -> str:
         step = checkpoint_step(last_checkpoint(self.folder))
         kept = f"the checkpoint of step {step} is kept" if step else "no checkpoint was due yet"
-        return f"stopped: {kept}; go on with learnable train --curated {self.settings.curated} --output {self.folder} --resume"
+        return f"stopped: {kept}; go on with learnable train --curated {quote(self.settings.curated)} --output {quote(str(self.folder))} --resume"

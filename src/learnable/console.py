@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import IO, Any
 
 import typer
@@ -80,7 +81,7 @@ class Shell:
             self.line("")
             self.show_training(report["training"])
         elif totals["train"] and report["engine"] != "simulated":
-            self.line(f"next         learnable train --curated {report['curated']}", whole=True)
+            self.line(f"next         learnable train --curated {quote(report['curated'])}", whole=True)
 
     def show_plan(self, plan: Mapping[str, Any]) -> None:
         """Show what a run would come to, and what to type next."""
@@ -105,7 +106,7 @@ class Shell:
         self._show_parts(report)
         for name, key in (("policy", "trained_policy"), ("curve", "curve"), ("metrics", "metrics")):
             self.line(f"{name:<12} {report[key]}", whole=True)
-        self.line(f"next         find-learnable --policy {report['trained_policy']}", whole=True)
+        self.line(f"next         find-learnable --policy {quote(report['trained_policy'])}", whole=True)
 
     def _show_parts(self, report: Mapping[str, Any]) -> None:
         """Show what training on other parts of the set came to."""
@@ -154,7 +155,7 @@ class Shell:
         )
         self.line(f"scored by    {', '.join(holdings['verifiers']) or 'nothing yet'}")
         if holdings["files"] > MANY_FILES:
-            self.line(f"next         learnable ledger compact --store {holdings['store']}", whole=True)
+            self.line(f"next         learnable ledger compact --store {quote(holdings['store'])}", whole=True)
 
     def show_damage(self, damaged: Sequence[Mapping[str, Any]]) -> None:
         """Show which files were set aside."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from shlex import quote
 from typing import Annotated, Any
 
 from learnable import options
@@ -105,7 +106,7 @@ def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
     shell.line("\n".join(lines))
     shell.line(f"\ncurated set  {report['curated']}", whole=True)
     if totals["train"]:
-        shell.line(f"next         learnable train --curated {report['curated']}", whole=True)
+        shell.line(f"next         learnable train --curated {quote(report['curated'])}", whole=True)
 
 
 def changes_table(report: Mapping[str, Any]) -> FittedTable:

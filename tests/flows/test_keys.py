@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -81,3 +82,21 @@ def test_the_store_of_an_earlier_version_is_taken_up(shell: ScriptedShell, label
         before, now = (open_curated(shell.folder / STORE / "curated/sums" / version) for version in ("v0001", "."))
         for part in ("train", "test", "rejects", "control"):
             assert now.read(part).select(before.read(part).column_names).equals(before.read(part)), part
+
+
+def test_what_to_type_next_can_be_typed_as_it_stands(shell: ScriptedShell) -> None:
+    typed = shell.type(
+        "find",
+        "--policy",
+        "policy",
+        "--no-prefect",
+        "--workers",
+        "0",
+        "--sampling",
+        "fixed",
+        *SUMS,
+        "--store",
+        "my store",
+    )
+    [command] = [line for line in typed.out.splitlines() if line.startswith("next")]
+    assert Path(shlex.split(command)[-1]).is_dir()
