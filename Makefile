@@ -31,7 +31,7 @@ $(STAMP): $(LOCK) pyproject.toml
 	@test -x $(UV) || { ($(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)) && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
 	$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode $(TORCH) $(LOCK)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps uv==$(UV_VERSION) --editable .
-	@$(BIN)/python -m learnable.verifiers.poetry.lexicon
+	@$(BIN)/python -m learnable.verifiers.poetry.sound.lexicon
 	@touch $(STAMP)
 
 demo: setup ## find learnable prompts with the bundled policy, train on them, compare before and after
@@ -48,21 +48,21 @@ check: setup ## lint, types, import law
 	$(BIN)/lint-imports
 
 bench: setup ## measure speed and the bundled policy; figures go to benchmarks/RESULTS.md by hand
-	$(BIN)/python -m benchmarks.overhead
-	$(BIN)/python -m benchmarks.utilisation
-	$(BIN)/python -m benchmarks.ledger append
-	$(BIN)/python -m benchmarks.ledger resume
+	$(BIN)/python -m benchmarks.engines.overhead
+	$(BIN)/python -m benchmarks.engines.utilisation
+	$(BIN)/python -m benchmarks.data.ledger append
+	$(BIN)/python -m benchmarks.data.ledger resume
 	$(BIN)/python -m benchmarks.programs --many 100000
 	$(BIN)/python -m benchmarks.policy
-	$(BIN)/python -m benchmarks.sampling
-	$(BIN)/python -m benchmarks.sampling --frontier docs/frontier.png
-	$(BIN)/python -m benchmarks.certified
-	$(BIN)/python -m benchmarks.refresh
-	$(BIN)/python -m benchmarks.groups --order ledger
-	$(BIN)/python -m benchmarks.groups --order random
-	$(BIN)/python -m benchmarks.groups --peers
-	$(BIN)/python -m benchmarks.poetry_forms
-	$(BIN)/python -m benchmarks.poetry
+	$(BIN)/python -m benchmarks.decisions.sampling
+	$(BIN)/python -m benchmarks.decisions.sampling --frontier docs/frontier.png
+	$(BIN)/python -m benchmarks.decisions.certified
+	$(BIN)/python -m benchmarks.decisions.refresh
+	$(BIN)/python -m benchmarks.data.groups --order ledger
+	$(BIN)/python -m benchmarks.data.groups --order random
+	$(BIN)/python -m benchmarks.data.groups --peers
+	$(BIN)/python -m benchmarks.poetry.forms
+	$(BIN)/python -m benchmarks.poetry.run
 
 notebook: setup ## run the notebook again and keep what it shows
 	$(BIN)/python notebooks/run.py notebooks/01_find_learnable_prompts.ipynb

@@ -21,8 +21,8 @@ from learnable.data.records import Prompt, Sampling
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.vllm_engine import VLLMEngine
-from learnable.verifiers.jobs import ScoreJob
-from learnable.verifiers.scoring import ScoringPool
+from learnable.verifiers.pool.jobs import ScoreJob
+from learnable.verifiers.pool.scoring import ScoringPool
 
 BAND = (0.2, 0.8)
 BAND_SHARE = (0.25, 0.8)

@@ -31,10 +31,10 @@ from typing import Any
 
 from learnable.data.sources.code.bank import BANK, CodeKnobs
 from learnable.data.sources.code.problem import CodeProblem
+from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.programs import Sandbox
 from learnable.verifiers.programs.judge import judge
-from learnable.verifiers.programs.limits import measure_reference, scaled_limit
-from learnable.verifiers.scoring import ScoreJob, ScoringPool
+from learnable.verifiers.programs.sandbox.limits import measure_reference, scaled_limit
 
 TESTS = (1, 3, 5, 15, 30)
 TARGETS = {

@@ -1,4 +1,4 @@
-"""Arrow schemas of every table, in one place. Column meanings are those of `data.records` and `filters.groups`."""
+"""Arrow schemas of every table, in one place. Column meanings are those of `data.records` and `filters.statistics.groups`."""
 
 from __future__ import annotations
 

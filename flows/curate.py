@@ -1,4 +1,4 @@
-"""The Prefect flow `curate`. Its steps and their order are those of `flows.pipeline`."""
+"""The Prefect flow `curate`. Its steps and their order are those of `flows.curation.pipeline`."""
 
 # No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
 
@@ -10,12 +10,12 @@ from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.report import Report, render_markdown
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
-from learnable.flows.pipeline import run_pipeline
-from learnable.flows.report import Report, render_markdown
 from learnable.flows.run_log import logged_unless_watched
-from learnable.flows.scheduled import scheduled_run
+from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings
 

@@ -28,7 +28,7 @@ def policy_for(settings: CurateSettings) -> Policy:
     if engine.name == "simulated":
         return SIMULATED
     if engine.name == "server" and settings.policy is None:
-        from learnable.rollouts.server_engine import find_served_policy
+        from learnable.rollouts.server.engine import find_served_policy
 
         return find_served_policy(
             engine.base_urls, model=engine.served_model, api_key=os.environ.get(engine.api_key_env)
@@ -81,7 +81,7 @@ def _key(settings: CurateSettings) -> str:
 def _start(settings: CurateSettings) -> Engine:
     engine = settings.engine
     if engine.name == "server":
-        from learnable.rollouts.server_engine import ServerEngine
+        from learnable.rollouts.server.engine import ServerEngine
 
         return ServerEngine(
             engine.base_urls,
@@ -93,7 +93,7 @@ def _start(settings: CurateSettings) -> Engine:
             patience=engine.patience,
         )
     if engine.name == "ray":
-        from learnable.rollouts.ray_engine import RayEngine
+        from learnable.rollouts.ray.engine import RayEngine
 
         return RayEngine(settings.policy, address=engine.ray_address, replicas=engine.replicas, **engine.options)
     if engine.name == "simulated":

@@ -9,7 +9,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from learnable.data.progress import progress
 from learnable.flows.run_log import logged_unless_watched
-from learnable.flows.scheduled import scheduled_run
+from learnable.flows.scheduling.runs import scheduled_run
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from learnable.data.progress import Silence, progress, watched_by
-from learnable.data.store import Store
+from learnable.data.storage.store import Store
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.report import Report
+from learnable.flows.curation.steps import is_anything_owed, read_prompts
 from learnable.flows.engines import engine_for, policy_for, stop_engines
-from learnable.flows.pipeline import run_pipeline
-from learnable.flows.prefect_server import TEMPORARY, OwnServer, start_own_server
-from learnable.flows.report import Report
 from learnable.flows.run import Run, new_run_id
+from learnable.flows.scheduling.server import TEMPORARY, OwnServer, start_own_server
 from learnable.flows.settings import CurateSettings
-from learnable.flows.steps import is_anything_owed, read_prompts
 from learnable.flows.stores import held_store
-from learnable.train.checks import prepare_run
+from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from learnable.data.progress import Silence, progress, watched_by
-from learnable.flows.curated_pool import RefreshSettings, open_pool
+from learnable.flows.curation.report import Report
 from learnable.flows.engines import engine_for
 from learnable.flows.launch import prefect_server
-from learnable.flows.refreshing import is_engine_needed, run_refresh
-from learnable.flows.report import Report
+from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
+from learnable.flows.refreshing.pool import RefreshSettings, open_pool
 from learnable.flows.stores import held_store
 
 

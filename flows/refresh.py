@@ -1,4 +1,4 @@
-"""The Prefect flow `refresh`. Its steps and their order are those of `flows.refreshing`."""
+"""The Prefect flow `refresh`. Its steps and their order are those of `flows.refreshing.pipeline`."""
 
 # No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
 
@@ -6,12 +6,12 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from learnable.flows.curate import as_task
-from learnable.flows.curated_pool import RefreshSettings
-from learnable.flows.next_version import render_changes
-from learnable.flows.refreshing import run_refresh
-from learnable.flows.report import Report
+from learnable.flows.curation.report import Report
+from learnable.flows.refreshing.pipeline import run_refresh
+from learnable.flows.refreshing.pool import RefreshSettings
+from learnable.flows.refreshing.publishing import render_changes
 from learnable.flows.run_log import logged_unless_watched
-from learnable.flows.scheduled import scheduled_run
+from learnable.flows.scheduling.runs import scheduled_run
 
 
 @flow(name="refresh", persist_result=False)

@@ -10,11 +10,11 @@ from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Sampling
-from learnable.data.sources.locations import folder_name, local_path, plain_name
-from learnable.filters.band import Band
-from learnable.filters.effort import Effort
-from learnable.filters.groups import Truncated
-from learnable.filters.presets import Preset
+from learnable.data.sources.files.locations import folder_name, local_path, plain_name
+from learnable.filters.decisions.band import Band
+from learnable.filters.decisions.presets import Preset
+from learnable.filters.statistics.groups import Truncated
+from learnable.filters.stopping.budget import Effort
 
 ENGINES = ("vllm", "server", "ray", "simulated")
 BUILTIN_LIMIT = 512  # the built-in generators never end

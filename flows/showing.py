@@ -10,16 +10,16 @@ from typing import Any
 import polars as pl
 from upath import UPath
 
-from learnable.data.curated import MANIFEST, CuratedSet, find_versions, open_curated
+from learnable.data.curated.curated_set import MANIFEST, CuratedSet, find_versions, open_curated
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.ledger.ledger import Draw, Ledger
-from learnable.data.places import find_place, local_path
 from learnable.data.records import Prompt, Sampling
-from learnable.data.store import Store
+from learnable.data.storage.places import find_place, local_path
+from learnable.data.storage.store import Store
 from learnable.data.tables import prompt_from_row
-from learnable.filters.band import REASONS
-from learnable.filters.triage import TRIAGES
-from learnable.flows.curated_pool import POOL_PARTS
+from learnable.filters.decisions.band import REASONS
+from learnable.filters.decisions.triage import TRIAGES
+from learnable.flows.refreshing.pool import POOL_PARTS
 
 KEPT, REJECTED = POOL_PARTS[:2], POOL_PARTS[2:]
 PART = "part"  # the column that says which part of the set a row is from

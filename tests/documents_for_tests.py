@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.paths_for_tests import ROOT
+
 COMMANDS = ("find-learnable", "learnable")
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
 SHOWN = ("text", "json", "toml")  # looked at, not executed
@@ -91,7 +92,7 @@ def run_block(block: Block) -> None:
 
 def run_ours(words: list[str]) -> None:
     """Run `find-learnable` or `learnable` in this process."""
-    from learnable.cli import app, find_app
+    from learnable.cli.app import app, find_app
 
     try:
         (app if words[0] == "learnable" else find_app)(words[1:])

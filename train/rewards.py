@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from learnable.data.records import Score, canonical_json
-from learnable.verifiers.scoring import ScoreJob, ScoringPool
+from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 Turns = Sequence[Mapping[str, Any]]
 LogMetric = Callable[[str, float], None]

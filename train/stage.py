@@ -13,15 +13,15 @@ from typing import TypeVar
 from learnable.data.errors import InterruptedRunError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Progress
-from learnable.train.checks import PreparedRun, prepare_run
 from learnable.train.child import Event, run_stage
-from learnable.train.comparison import compare_parts, find_earlier_runs
-from learnable.train.evaluation import Evaluation, EvaluationSettings, read_evaluation
-from learnable.train.foresight import compare_with_logs, foresee
-from learnable.train.monitor import read_metrics
-from learnable.train.report import TrainReport, compare, compare_families
+from learnable.train.monitoring.forecast_check import compare_with_logs, foresee
+from learnable.train.monitoring.monitor import read_metrics
+from learnable.train.preflight.checks import PreparedRun, prepare_run
+from learnable.train.results.comparison import compare_parts, find_earlier_runs
+from learnable.train.results.evaluation import Evaluation, EvaluationSettings, read_evaluation
+from learnable.train.results.report import TrainReport, compare, compare_families
 from learnable.train.settings import TrainSettings
-from learnable.train.trainer import POLICY, SUMMARY, checkpoint_step, last_checkpoint
+from learnable.train.trainers.trainer import POLICY, SUMMARY, checkpoint_step, last_checkpoint
 
 Result = TypeVar("Result")
 
@@ -86,7 +86,7 @@ class _Stage:
             return found
         self.watcher.stage(f"Held-out reward {name} training")
         settings.write(file)
-        self._run("learnable.train.evaluation", file, f"{name}.log")
+        self._run("learnable.train.results.evaluation", file, f"{name}.log")
         return read_evaluation(Path(settings.output))
 
     def _finished(self, settings: EvaluationSettings, file: Path) -> Evaluation | None:
@@ -168,7 +168,7 @@ class _Stage:
         )
 
     def _draw(self, report: TrainReport) -> None:
-        from learnable.train.curve import draw_curve
+        from learnable.train.results.curve import draw_curve
 
         draw_curve(read_metrics(Path(report.metrics)), report.held_out, Path(report.curve))
 

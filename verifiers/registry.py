@@ -9,15 +9,15 @@ from pathlib import Path
 
 from learnable.data.errors import UnknownNameError
 from learnable.data.records import is_own_verifier
-from learnable.verifiers.loading import SHAPE, JudgeError
-from learnable.verifiers.own import OwnJudge, find_own_judge
+from learnable.verifiers.own.adapter import OwnJudge, find_own_judge
+from learnable.verifiers.own.loading import SHAPE, JudgeError
 from learnable.verifiers.protocol import Verifier
 
 # Imported on first use, so that asking for one verifier never loads another's dictionaries.
 VERIFIERS = {
-    "arithmetic": "learnable.verifiers.answers:ArithmeticVerifier",
-    "choice": "learnable.verifiers.answers:ChoiceVerifier",
-    "counting": "learnable.verifiers.answers:CountingVerifier",
+    "arithmetic": "learnable.verifiers.answers.judges:ArithmeticVerifier",
+    "choice": "learnable.verifiers.answers.judges:ChoiceVerifier",
+    "counting": "learnable.verifiers.answers.judges:CountingVerifier",
     "poetry": "learnable.verifiers.poetry.verifier:PoetryVerifier",
     "programs": "learnable.verifiers.programs.verifier:ProgramVerifier",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
-from learnable.data.sources.simulated import NOTICE, find_fault
+from learnable.data.sources.families.simulated import NOTICE, find_fault
 from learnable.verifiers.specs import check_keys, fault
 
 OUTCOMES = {"pass": True, "fail": False}

@@ -12,8 +12,8 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.partition import Partition, encode
-from learnable.data.places import cache_folder, local_path, put
 from learnable.data.records import content_id
+from learnable.data.storage.places import cache_folder, local_path, put
 
 RESERVED_BYTES = 16 << 20  # a chunk of 1,024 long completions and its scores, compressed
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)

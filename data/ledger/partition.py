@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from upath import UPath
 
-from learnable.data.places import put
+from learnable.data.storage.places import put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")

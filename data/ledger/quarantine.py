@@ -5,7 +5,7 @@ from __future__ import annotations
 from upath import UPath
 
 from learnable.data.ledger.partition import Chunk
-from learnable.data.places import local_path
+from learnable.data.storage.places import local_path
 
 
 def quarantine(root: UPath, chunk: Chunk) -> str:

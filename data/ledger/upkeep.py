@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from learnable.data.ledger.ledger import Ledger
 from learnable.data.ledger.partition import GROUP_KEYS, Chunk, DamagedFileError, Partition, read_in_order, whole_table
 from learnable.data.ledger.quarantine import quarantine
-from learnable.data.places import remove, sweep
+from learnable.data.storage.places import remove, sweep
 
 MERGED_BYTES = 1 << 20  # of compressed files: whoever reads holds a few of them, unpacked, in memory
 

@@ -9,14 +9,14 @@ from typing import Any
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.forms import Form, fold_name, poem_forms
 from learnable.data.records import Prompt
-from learnable.data.sources.arithmetic import ARITHMETIC
 from learnable.data.sources.code.bank import CODE
-from learnable.data.sources.comparison import COMPARISON
-from learnable.data.sources.counting import COUNTING
-from learnable.data.sources.family import Family, unknown_knob
-from learnable.data.sources.poetry import POETRY, generate_form
-from learnable.data.sources.programs import PROGRAMS
-from learnable.data.sources.simulated import SIMULATED
+from learnable.data.sources.families.arithmetic import ARITHMETIC
+from learnable.data.sources.families.comparison import COMPARISON
+from learnable.data.sources.families.counting import COUNTING
+from learnable.data.sources.families.family import Family, unknown_knob
+from learnable.data.sources.families.poetry import POETRY, generate_form
+from learnable.data.sources.families.programs import PROGRAMS
+from learnable.data.sources.families.simulated import SIMULATED
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (ARITHMETIC, COMPARISON, COUNTING, POETRY, PROGRAMS)

@@ -1,4 +1,4 @@
-from learnable.cli import main
+from learnable.cli.app import main
 
 if __name__ == "__main__":
     main()

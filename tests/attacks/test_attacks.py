@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from learnable.verifiers.programs.ladder import Rung, look_at_machine
+from learnable.verifiers.programs.sandbox.ladder import Rung, look_at_machine
 from tests.attacks.ordinary_user import ROOT, run_as_user
 from tests.attacks.suites import OWN, SHARED, find_attacks
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from learnable.cli import app
+from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from learnable.cli import app
+from learnable.cli.app import app
 
 Run = Callable[..., tuple[int, str, str]]
 HEAVY = {
@@ -47,7 +47,7 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
 )
 def test_help_imports_nothing_heavy(command: list[str]) -> None:
     code = (
-        "import sys\nfrom learnable.cli import app\n"
+        "import sys\nfrom learnable.cli.app import app\n"
         f"try:\n    app({command})\nexcept SystemExit:\n    pass\n"
         "print('HEAVY', sorted(set(sys.modules) & set(sys.argv[1].split())))"
     )

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import learnable
-from learnable.cli import app
+from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
 from learnable.flows.engines import use_engine
@@ -23,7 +23,7 @@ from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Answer, GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine
 from learnable.verifiers import registry
-from learnable.verifiers.scoring import ScoringPool
+from learnable.verifiers.pool.scoring import ScoringPool
 from tests.faults.stores_for_tests import rollouts, scores
 
 PROMPTS, GROUP_SIZE = 40, 8
@@ -373,7 +373,7 @@ def test_training_finds_the_judge_that_the_shards_name(
     curated = folder / json.loads(out)["curated"]
     [shard] = curated.glob("train-*.parquet")
     rows = pl.read_parquet(shard).head(2)
-    from learnable.train import rewards
+    from learnable.train.trainers import rewards
 
     with ScoringPool(1) as pool:
         monkeypatch.setattr(rewards, "scoring_pool", lambda: pool)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from learnable.cli import app, find_app
+from learnable.cli.app import app, find_app
+from learnable.cli.forms import as_toml
 from learnable.data.forms import find_form, requirements
 from learnable.data.forms.loading import read_forms
-from learnable.forms_cli import as_toml
 
 Run = Callable[..., tuple[int, str, str]]
 LANTERN = '[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n'
@@ -52,7 +52,7 @@ def test_h_is_help_everywhere(run: Run, words: list[str]) -> None:
 @pytest.mark.parametrize("words", [["--version"], ["show", "-h"], ["forms", "-h"], ["ledger", "-h"]])
 def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
     code = (
-        "import sys\nfrom learnable.cli import app\n"
+        "import sys\nfrom learnable.cli.app import app\n"
         f"try:\n    app({words})\nexcept SystemExit:\n    pass\n"
         "print('HEAVY', sorted(set(sys.modules) & set(sys.argv[1].split())))"
     )
@@ -167,5 +167,5 @@ def test_ctrl_c_ends_with_status_130_and_one_word(run: Run, monkeypatch: pytest.
     def interrupted(_: Path | None) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("learnable.explain_cli.read_text", interrupted)
+    monkeypatch.setattr("learnable.cli.explain.read_text", interrupted)
     assert run("explain", "--form", "sonnet") == (130, "", "stopped")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from learnable.cli import app
+from learnable.cli.app import app
 
 Run = Callable[..., tuple[int, str]]
 FIND = ("find", "--engine", "simulated", "--family", "simulated", "--limit", "8")

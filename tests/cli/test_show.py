@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from learnable.data.curated import open_curated
+from learnable.data.curated.curated_set import open_curated
 from learnable.data.tables import hash_file
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from learnable.cli import app
-from learnable.verifiers.programs.ladder import look_at_machine
+from learnable.cli.app import app
+from learnable.verifiers.programs.sandbox.ladder import look_at_machine
+from tests.paths_for_tests import PUBLIC_DATA
 
-PUBLIC = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "programs"
+PUBLIC = PUBLIC_DATA / "programs"
 confined = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
 
 Verify = Callable[..., tuple[int, str, list[dict[str, Any]]]]

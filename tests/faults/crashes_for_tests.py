@@ -19,12 +19,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from learnable.data import places
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.upkeep import compact
 from learnable.data.records import content_id
-from learnable.data.store import Store
-from learnable.flows import chunks
+from learnable.data.storage import places
+from learnable.data.storage.store import Store
+from learnable.flows.sampling import chunk_writer as chunks
 from tests.faults.scripted_for_tests import run_small, small_settings
 
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.posix_fallocate")

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.records import Sampling
-from learnable.filters.effort import Effort
-from learnable.flows import pipeline, rollout, steps
+from learnable.filters.stopping.budget import Effort
+from learnable.flows.curation import pipeline, steps
 from learnable.flows.engines import engine_for
+from learnable.flows.sampling import engine_loop as rollout
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, Engine, GroupRequest
 from learnable.rollouts.vllm_engine import VLLMEngine

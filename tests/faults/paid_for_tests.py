@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from learnable.cli import main
+from learnable.cli.app import main
 from learnable.data.records import Sampling
-from learnable.flows import rollout
+from learnable.flows.sampling import engine_loop as rollout
 from learnable.rollouts import simulated
 from learnable.rollouts.protocol import Answer, GroupRequest
 

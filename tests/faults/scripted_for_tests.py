@@ -8,10 +8,10 @@ from pathlib import Path
 
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
-from learnable.filters.effort import Effort
+from learnable.filters.stopping.budget import Effort
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.report import Report
 from learnable.flows.engines import use_engine
-from learnable.flows.pipeline import run_pipeline
-from learnable.flows.report import Report
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import learnable
-from learnable.cli import main
+from learnable.cli.app import main
 
 YEAR = 365 * 86_400
 now, now_ns = time.time, time.time_ns
@@ -32,8 +32,9 @@ def slow_down() -> None:
     time.time = lambda: now() - lag()
     time.time_ns = lambda: now_ns() - lag() * 10**9
     for package in ("data", "flows"):
-        for module in pkgutil.iter_modules([str(Path(learnable.__file__).parent / package)]):
-            importlib.import_module(f"learnable.{package}.{module.name}")
+        folder = str(Path(learnable.__file__).parent / package)
+        for module in pkgutil.walk_packages([folder], f"learnable.{package}."):
+            importlib.import_module(module.name)
     for name, loaded in list(sys.modules.items()):
         if name.startswith("learnable.") and getattr(loaded, "datetime", None) is datetime.datetime:
             loaded.datetime = SlowDatetime  # type: ignore[attr-defined]

@@ -9,20 +9,20 @@ from typing import Any
 import polars as pl
 import pytest
 
-from learnable.flows import chunks
+from learnable.flows.sampling import chunk_writer as chunks
 from tests.faults.crashes_for_tests import CHUNK, GROWN, merge
 from tests.faults.runs_for_tests import Shell
 from tests.faults.scripted_for_tests import GROUP_SIZE, SCRIPT, engine_of, run_small, small_settings
 from tests.faults.stores_for_tests import check_rollouts, check_scores, files, leftovers, parts, rollouts
+from tests.paths_for_tests import ROOT
 
-REPOSITORY = Path(__file__).parents[2]
 CASES = [("first", GROUP_SIZE), ("grow", GROWN), ("merge", GROUP_SIZE), ("deliver", GROUP_SIZE)]
 
 
 @pytest.mark.parametrize(("job", "group_size"), CASES)
 def test_at_every_touch(shell: Shell, monkeypatch: pytest.MonkeyPatch, job: str, group_size: int) -> None:
     monkeypatch.setattr(chunks, "CHUNK_ROLLOUTS", CHUNK)
-    shell.run("crashes", job, program=("-m", "tests.faults.crashes_for_tests"), PYTHONPATH=str(REPOSITORY))
+    shell.run("crashes", job, program=("-m", "tests.faults.crashes_for_tests"), PYTHONPATH=str(ROOT))
     *crashes, whole = sorted((shell.folder / "crashes").glob("[0-9]*"))
     assert len(crashes) > 15
     assert not (whole / "died").exists()

@@ -12,10 +12,10 @@ import pytest
 
 from tests.faults.growth_for_tests import HIGH, LARGE, LOW, PROMPTS, SMALL
 from tests.faults.runs_for_tests import Shell
+from tests.paths_for_tests import ROOT
 
 pytestmark = pytest.mark.e2e
 
-REPOSITORY = Path(__file__).parents[2]
 KEY = ["question_id", "rollout_index"]
 
 
@@ -46,7 +46,7 @@ class Steps:
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steps]:
     shell = Shell(tmp_path_factory.mktemp("growth"))
     try:
-        shell.run(".", program=("-m", "tests.faults.growth_for_tests"), PYTHONPATH=str(REPOSITORY))
+        shell.run(".", program=("-m", "tests.faults.growth_for_tests"), PYTHONPATH=str(ROOT))
         yield Steps(shell.folder)
     finally:
         shell.kill_all()

@@ -17,14 +17,22 @@ import pytest
 
 from learnable.data.errors import InterruptedRunError
 from learnable.data.ledger.ledger import Ledger
-from learnable.flows import chunks
+from learnable.flows.sampling import chunk_writer as chunks
 from tests.faults.scripted_for_tests import GROUP_SIZE, ROLLOUTS, engine_of, run_small, small_settings
 from tests.faults.stores_for_tests import check_rollouts, leftovers, rollouts
 
 CHUNK = 12  # rollouts: three groups
-PACKAGE = Path(chunks.__file__).parents[1]
+PACKAGE = Path(chunks.__file__).parents[2]
 WATCHED = [
-    *(PACKAGE / "flows" / name for name in ("chunks.py", "collect.py", "rollout.py", "steps.py")),
+    *(
+        PACKAGE / "flows" / name
+        for name in (
+            "sampling/chunk_writer.py",
+            "sampling/collector.py",
+            "sampling/engine_loop.py",
+            "curation/steps.py",
+        )
+    ),
     Path(sys.modules["concurrent.futures.thread"].__file__ or ""),
 ]
 Trace = Callable[[FrameType, str, Any], Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from learnable.filters.prior import Prior
+from learnable.filters.posterior.prior import Prior
 
 Values = NDArray[np.float64]
 Rewards = Callable[[np.random.Generator, Values, int], Values]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from learnable.filters.effort import Effort
+from learnable.filters.stopping.budget import Effort
 from learnable.flows.settings import CurateSettings, PromptSettings
 
 

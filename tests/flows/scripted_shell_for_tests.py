@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from learnable.cli import app
+from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
 from learnable.flows.engines import use_engine

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from learnable.data.curated import open_curated
+from learnable.data.curated.curated_set import open_curated
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 
 STORE = "learnable-store"

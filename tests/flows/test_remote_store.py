@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from learnable.data import places
-from learnable.data.curated import download_curated, open_curated
+from learnable.data.curated.curated_set import download_curated, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.upkeep import compact, find_damage, take_stock
 from learnable.data.policies import find_policy
-from learnable.data.store import Store
+from learnable.data.storage import places
+from learnable.data.storage.store import Store
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.report import Report
 from learnable.flows.engines import use_engine
-from learnable.flows.pipeline import run_pipeline
-from learnable.flows.report import Report
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.scripted import ScriptedEngine
-from tests.data.object_store_for_tests import ObjectStore, object_store
+from tests.data.storage.object_store_for_tests import ObjectStore, object_store
 from tests.flows.questions_for_tests import ask
 
 TEXTS = [f"question {number}" for number in range(8)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from learnable.data.progress import Silence, watched_by
-from learnable.rollouts import server_client
+from learnable.rollouts.server import client as server_client
 
 
 @dataclass

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.paths_for_tests import ROOT
 
 pytestmark = pytest.mark.e2e
 
@@ -97,5 +98,5 @@ def test_prompts_are_counted_as_the_engine_sees_them(said: dict[str, Any]) -> No
 
 
 def test_the_bundled_policy_is_in_the_repository() -> None:
-    folder = Path(__file__).parents[2] / "data" / "policy"
+    folder = ROOT / "data" / "policy"
     assert sum(path.stat().st_size for path in folder.iterdir()) < 8 << 20

@@ -11,7 +11,7 @@ import pytest
 # One process for all of them: it takes seconds to import vLLM, and vLLM and pytest share no state.
 SCRIPT = """
 import sys
-from learnable.cli import app
+from learnable.cli.app import app
 
 def main():
     for option in sys.argv[1:]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from learnable.cli import app
+from learnable.cli.app import app
 from learnable.data.policies import bundled_policy_path
-from learnable.train.checks import prepare_run
-from learnable.train.grpo import load_part
+from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
+from learnable.train.trainers.grpo import load_part
 
 Run = Callable[..., tuple[int, str, str]]
 MakeCurated = Callable[..., Path]

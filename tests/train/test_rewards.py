@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from learnable.data.records import Score
 from learnable.train import rewards
 from learnable.train.rewards import component_metrics, group_metrics, last_words, pass_reward, verifier_reward
-from learnable.verifiers.scoring import ScoringPool
+from learnable.verifiers.pool.scoring import ScoringPool
 
 SEVEN = json.dumps({"answer": 7})
 

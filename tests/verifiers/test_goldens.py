@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from learnable.verifiers.registry import VERIFIERS, find_verifier
-
-GOLDEN = Path(__file__).parents[1] / "golden"
+from tests.paths_for_tests import GOLDEN
 
 
 def golden_cases() -> list[Any]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.verifiers.jobs import ScoreJob, score_one
+from learnable.verifiers.pool.jobs import ScoreJob, score_one
 from learnable.verifiers.protocol import SpecError, verifier_notice
 from learnable.verifiers.registry import VERIFIERS, find_verifier
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from learnable.data.records import Prompt
-from learnable.data.sources.programs import PROBLEMS
+from learnable.data.sources.families.programs import PROBLEMS
 from learnable.train.policy.noise import draw_level, miss_number
 from learnable.train.policy.poems import write_poem
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.poetry.metres import find_metre
-from learnable.verifiers.poetry.scansion import scan
-from learnable.verifiers.poetry.schemes import infer_scheme
+from learnable.verifiers.poetry.metre.metres import find_metre
+from learnable.verifiers.poetry.metre.scansion import scan
+from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
 from learnable.verifiers.poetry.words import read_line
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from learnable.verifiers.poetry.prosody import is_listed, pronunciations
+from learnable.verifiers.poetry.sound.prosody import is_listed, pronunciations
 from learnable.verifiers.poetry.words import read_line
 
 _REAL_LETTERS = frozenset(["a", "i", "o"])

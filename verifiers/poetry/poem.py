@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from learnable.verifiers.poetry.prosody import reachable_counts
+from learnable.verifiers.poetry.sound.prosody import reachable_counts
 from learnable.verifiers.poetry.words import read_line
 
 LONGEST_CACHED = 200  # characters: a line of verse; longer ones must not fill the memory

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from learnable.data.sources.stubs import Stub, margin_lines
+from learnable.data.sources.test_code.stubs import Stub, margin_lines
 
 MAX_LINE = 500  # characters of a line that are looked at to tell what it is: hostile ones are long
 _ASSIGNS = r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"

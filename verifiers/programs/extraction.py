@@ -15,7 +15,7 @@ import keyword
 import re
 import textwrap
 
-from learnable.data.sources.stubs import FENCED, QUOTES, Stub, read_stub
+from learnable.data.sources.test_code.stubs import FENCED, QUOTES, Stub, read_stub
 from learnable.verifiers.completions import without_thinking
 from learnable.verifiers.programs.continuation import continued, from_body, with_prelude
 

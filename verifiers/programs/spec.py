@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from learnable.data.records import Spec
-from learnable.data.sources.stubs import read_stub
-from learnable.verifiers.programs.equality import EQUALITIES
+from learnable.data.sources.test_code.stubs import read_stub
+from learnable.verifiers.programs.test_code.equality import EQUALITIES
 from learnable.verifiers.specs import check_keys, check_text, fault
 
 MAX_CPU_SECONDS = 60.0

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from learnable.data import places
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.outbox import StoreFullError
-from learnable.data.store import Store
+from learnable.data.storage import places
+from learnable.data.storage.store import Store
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.ledger.partition import DamagedFileError, Partition
-from learnable.data.places import find_place
+from learnable.data.storage.places import find_place
 from learnable.data.tables import rollouts_table
 from tests.data.ledger.rollouts_for_tests import prompt, rollout
 

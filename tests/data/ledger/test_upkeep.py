@@ -9,9 +9,9 @@ import pytest
 
 from learnable.data.ledger import upkeep
 from learnable.data.ledger.upkeep import compact, find_damage, take_stock
-from learnable.data.places import remove
 from learnable.data.records import Score
-from learnable.data.store import Store
+from learnable.data.storage.places import remove
+from learnable.data.storage.store import Store
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
 
 

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.sources.words import TOPICS
+from learnable.data.sources.families.words import TOPICS
 from learnable.train.policy.lexicon import load_lexicon, rhyme_class, syllables
 from learnable.train.policy.lines import draw_ends, write_line
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,11 +10,9 @@ from hypothesis import strategies as st
 
 from learnable.data.forms import poem_forms
 from learnable.verifiers.registry import find_verifier
+from tests.paths_for_tests import GOLDEN
 
-HACKS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[2] / "golden" / "poetry_hacks.jsonl").read_text(encoding="utf-8").splitlines()
-]
+HACKS = [json.loads(line) for line in (GOLDEN / "poetry_hacks.jsonl").read_text(encoding="utf-8").splitlines()]
 BAD = {
     "empty": "",
     "white space": " \n\t \r\n \u00a0 \u2028",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.explanation import explain_poem
-from learnable.verifiers.poetry.marks import marks_over
+from learnable.verifiers.poetry.metre.marks import marks_over
 from learnable.verifiers.registry import find_verifier
 
 HAIKU = "Rain on the tin roof\nthe old cat turns in her sleep\na door somewhere shuts"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from learnable.verifiers.registry import find_verifier
+from tests.paths_for_tests import GOLDEN
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "poetry.jsonl"
+EXAMPLES = GOLDEN / "poetry.jsonl"
 
 Lines = list[str]
 Mutation = Callable[[Lines], Lines]
@@ -19,7 +19,7 @@ Mutation = Callable[[Lines], Lines]
 def good_poems() -> dict[str, Lines]:
     """The first golden poem of each form that passes without anything around it."""
     poems: dict[str, Lines] = {}
-    for case in map(json.loads, GOLDEN.read_text(encoding="utf-8").splitlines()):
+    for case in map(json.loads, EXAMPLES.read_text(encoding="utf-8").splitlines()):
         if case["passed"] and list(case["spec"]) == ["form"]:
             poems.setdefault(case["spec"]["form"], case["completion"].split("\n"))
     return poems

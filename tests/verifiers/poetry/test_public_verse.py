@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.poetry_mutations import UNNOTICED, mutations
+from benchmarks.poetry.mutations import UNNOTICED, mutations
 from learnable.data.forms import find_form, poem_forms
 from learnable.verifiers.registry import find_verifier
+from tests.paths_for_tests import PUBLIC_DATA
 
-DATA = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "poetry"
+DATA = PUBLIC_DATA / "poetry"
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data in {DATA}")
 

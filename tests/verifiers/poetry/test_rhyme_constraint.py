@@ -12,11 +12,11 @@ from learnable.data.forms import form_of_spec
 from learnable.data.forms.plan import plans
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.rhymes import heard_pairs, rhyme, sound
-from learnable.verifiers.poetry.lexicon import lexicon
 from learnable.verifiers.poetry.placement import align
 from learnable.verifiers.poetry.poem import read_poem
-from learnable.verifiers.poetry.rhyme import FULL, rhyme_credit
-from learnable.verifiers.poetry.rhyme_kinds import Bond, bond, traits
+from learnable.verifiers.poetry.rhyme.credit import FULL, rhyme_credit
+from learnable.verifiers.poetry.rhyme.kinds import Bond, bond, traits
+from learnable.verifiers.poetry.sound.lexicon import lexicon
 
 ENDS = st.sampled_from(
     "light night tonight knight moon june silver singing morning zzight zrun time rhyme a the".split()

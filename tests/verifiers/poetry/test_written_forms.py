@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from learnable.data.records import Score
 from learnable.verifiers.registry import find_verifier
+from tests.paths_for_tests import GOLDEN
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "poetry_forms.jsonl"
-CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+EXAMPLES = GOLDEN / "poetry_forms.jsonl"
+CASES = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
 BROKEN = [(case["form"], case["poem"], broken) for case in CASES for broken in case["broken"]]
 
 

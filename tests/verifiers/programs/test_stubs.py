@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from learnable.data.records import Score
-from learnable.data.sources.program_rows import read_program_row
+from learnable.data.sources.test_code.program_rows import read_program_row
 from learnable.verifiers.programs.extraction import program_text
-from learnable.verifiers.programs.ladder import look_at_machine
+from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import SpecError
+from tests.paths_for_tests import PUBLIC_DATA
 
-PUBLIC = Path(os.environ.get("LEARNABLE_DATA", Path(__file__).parents[4] / "shared" / "data")) / "programs"
+PUBLIC = PUBLIC_DATA / "programs"
 pytestmark = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
 
 STUB = '''import math

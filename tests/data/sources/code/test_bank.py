@@ -6,7 +6,6 @@ import copy
 import json
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +19,10 @@ from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_forms
 from learnable.data.sources.code.bank import BANK, CODE, TOPICS, CodeKnobs, generate
 from learnable.data.sources.code.problem import CodeProblem, compiled
 from learnable.verifiers.registry import find_verifier
+from tests.paths_for_tests import GOLDEN, ROOT
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "code.jsonl"
-ANSWERS = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+EXAMPLES = GOLDEN / "code.jsonl"
+ANSWERS = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
 DRAWN = 20
 every_problem = pytest.mark.parametrize("problem", BANK.values(), ids=lambda problem: problem.form)
 
@@ -183,7 +183,7 @@ def test_the_verifier_tells_solutions_from_mistakes() -> None:
 
 
 def test_the_documentation_lists_every_problem_with_its_difficulty() -> None:
-    text = (Path(__file__).parents[4] / "docs" / "problems.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([A-Z]\w+)` \| ([\d.]+) \| ", text, re.MULTILINE)
     assert {form: float(level) for form, level in rows} == {form: problem.level for form, problem in BANK.items()}
     assert len(rows) == len(BANK)

@@ -1,0 +1,1 @@
+"""How fast groups are reduced and the ledger is read and written."""

@@ -1,0 +1,1 @@
+"""How good the decisions are, and what they cost."""

@@ -1,0 +1,190 @@
+"""How many rollouts do decisions cost, and how right are they, against fixed groups?
+
+Draws prompts with known pass rates, curates them with the simulated engine through the whole pipeline (pilot, prior fitted from
+it, stopping, ledger, Parquet), and compares the kept set with the truth: the share of kept prompts whose rate is in
+0.2-0.8 (precision), the share of those in it that are kept (recall), and all rollouts spent, the pilot's among them.
+Beside it, on the same prompts: fixed groups judged by their mean, and "4 rollouts, on to 24 if they disagree".
+
+    python -m benchmarks.decisions.sampling --population beta:0.3,0.3 [--prompts 20000] [--seed 1] [--json]
+    python -m benchmarks.decisions.sampling --population mix:1.0=0.7,beta:1,1       # 70 % always solved, the rest uniform
+    python -m benchmarks.decisions.sampling --frontier docs/frontier.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from learnable.data.errors import LearnableError
+from learnable.filters.decisions.band import Band
+from learnable.filters.posterior.prior import Prior
+from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.operating_point import match_fixed
+from learnable.filters.stopping.stopping import Outcome, fixed_outcome
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+
+Values = NDArray[np.float64]
+
+BAND = Band()
+FIXED_GROUPS = (8, 16, 32)
+SCREEN, SCREENED_GROUP = 4, 24
+KNOWN = {"beta:0.3,0.3": Prior(0.3, 0.3), "beta:0.2,1": Prior(0.2, 1), "mix:1.0=0.7,beta:1,1": Prior(1, 1, one=0.7)}
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How right a way of deciding is, and what it costs."""
+
+    precision: float
+    recall: float
+    rollouts_per_prompt: float
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--population", action="append", help="beta:A,B or mix:RATE=SHARE,...,beta:A,B; repeatable")
+    parser.add_argument("--prompts", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="one JSON object a population")
+    parser.add_argument("--frontier", type=Path, help="plot price against quality here, and measure nothing")
+    asked = parser.parse_args()
+    if asked.frontier:
+        plot_frontier(asked.frontier)
+        return
+    for population in asked.population or KNOWN:
+        figures = measure(population, asked.prompts, asked.seed)
+        print(json.dumps(figures) if asked.json else describe(figures), flush=True)
+
+
+def measure(population: str, prompts: int, seed: int) -> dict[str, Any]:
+    """Curate one population and return the figures of every way of deciding."""
+    rng = np.random.default_rng(seed)
+    rates = draw_rates(population, prompts, rng)
+    with tempfile.TemporaryDirectory() as folder:
+        ours = curate(rates, Path(folder), seed)
+    fixed = [{"group_size": size} | asdict(judge_fixed(rates, size, rng)) for size in FIXED_GROUPS]
+    setting = {"population": population, "prompts": prompts, "seed": seed}
+    return setting | asdict(ours) | {"fixed": fixed, "screened": asdict(judge_screened(rates, rng))}
+
+
+def curate(rates: Values, folder: Path, seed: int) -> Quality:
+    """Curate prompts with these pass rates, and compare what is kept with the truth."""
+    file = folder / "prompts.jsonl"
+    rows = ({"prompt": f"prompt {i}", "verifier": "simulated", "spec": {"rate": rate}} for i, rate in enumerate(rates))
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    settings = CurateSettings(
+        prompts=PromptSettings(location=str(file)),
+        engine=EngineSettings(name="simulated"),
+        effort=Effort(),
+        seed=seed,
+        store=str(folder / "store"),
+        workers=0,
+    )
+    report = run_pipeline(settings)
+    [groups] = (folder / "store" / "groups").glob("*.parquet")
+    decided = pl.read_parquet(groups).select(
+        kept=pl.col("decision") == "keep", rate=pl.col("spec").str.json_path_match("$.rate").cast(pl.Float64)
+    )
+    kept = decided["kept"].to_numpy()
+    return _quality(decided["rate"].to_numpy(), kept, report["totals"]["rollouts"])
+
+
+def judge_fixed(rates: Values, group_size: int, rng: np.random.Generator) -> Quality:
+    """Keep what has a mean in the band after a fixed group."""
+    means = rng.binomial(group_size, rates) / group_size
+    return _quality(rates, (means >= BAND.low) & (means <= BAND.high), group_size * len(rates))
+
+
+def judge_screened(rates: Values, rng: np.random.Generator) -> Quality:
+    """Give up after four rollouts that agree, else go on to 24 and look at the mean."""
+    first = rng.binomial(SCREEN, rates)
+    means = (first + rng.binomial(SCREENED_GROUP - SCREEN, rates)) / SCREENED_GROUP
+    on = (first > 0) & (first < SCREEN)
+    spent = SCREEN * len(rates) + (SCREENED_GROUP - SCREEN) * int(on.sum())
+    return _quality(rates, on & (means >= BAND.low) & (means <= BAND.high), spent)
+
+
+def draw_rates(population: str, count: int, rng: np.random.Generator) -> Values:
+    """Draw pass rates. Raises `LearnableError` for a population that is not understood."""
+    kind, _, text = population.partition(":")
+    *points, shapes = re.split(r",(?=beta:)|,(?=[\d.]+=)", text) if kind == "mix" else [population]
+    found = re.fullmatch(r"beta:([\d.]+),([\d.]+)", shapes)
+    if found is None or not all(re.fullmatch(r"[\d.]+=[\d.]+", point) for point in points):
+        raise LearnableError(f"--population {population!r}: give beta:A,B, or mix:RATE=SHARE,...,beta:A,B")
+    rates = np.round(rng.beta(float(found[1]), float(found[2]), count), 9)
+    lot, start = rng.random(count), 0.0
+    for point in points:
+        rate, share = (float(number) for number in point.split("="))
+        rates[(lot >= start) & (lot < start + share)] = rate
+        start += share
+    return rates
+
+
+def describe(figures: dict[str, Any]) -> str:
+    """Return the figures as a table."""
+    rows = [("optimal stopping", figures)]
+    rows += [(f"fixed {row['group_size']}", row) for row in figures["fixed"]]
+    rows += [("4, to 24 if they disagree", figures["screened"])]
+    lines = [f"{figures['population']}, {figures['prompts']:,} prompts, seed {figures['seed']}"]
+    lines += [
+        f"  {name:<26} precision {row['precision']:.3f}  recall {row['recall']:.3f}  "
+        f"{row['rollouts_per_prompt']:6.2f} rollouts a prompt"
+        for name, row in rows
+    ]
+    return "\n".join(lines)
+
+
+def plot_frontier(path: Path) -> None:
+    """Plot precision and recall against price: fixed groups, and stopping rules that match them, priors known."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, rows = plt.subplots(2, len(KNOWN), figsize=(11, 6), sharex=True, sharey="row", layout="constrained")
+    for column, (name, prior) in enumerate(KNOWN.items()):
+        fixed = [fixed_outcome(prior, BAND, size) for size in (8, 12, 16, 24, 32, 48)]
+        matched = [_matched(prior, size) for size in (8, 12, 16, 24, 32)]
+        for axis, key in zip(rows[:, column], ("precision", "recall"), strict=True):
+            for outcomes, label, style in ((fixed, "fixed group", "o--"), (matched, "optimal stopping", "s-")):
+                axis.plot([o.rollouts for o in outcomes], [getattr(o, key) for o in outcomes], style, label=label)
+            axis.grid(alpha=0.3)
+        rows[0, column].set_title(name)
+        rows[1, column].set_xlabel("rollouts a prompt")
+    rows[0, 0].set_ylabel("precision")
+    rows[1, 0].set_ylabel("recall")
+    rows[0, 0].legend(loc="lower right")
+    figure.suptitle(
+        "What a decision costs: each square matches the precision and recall of the circle of fixed 8, 12, 16, 24, 32"
+    )
+    figure.savefig(path, dpi=120)
+
+
+def _matched(prior: Prior, group_size: int) -> Outcome:
+    precision = fixed_outcome(prior, BAND, group_size).precision
+    return match_fixed(prior, BAND, max_group=64, precision=precision, reference_group=group_size).outcome()
+
+
+def _quality(rates: Values, kept: NDArray[np.bool_], rollouts: int) -> Quality:
+    inside = (rates >= BAND.low) & (rates <= BAND.high)
+    right = int((kept & inside).sum())
+    return Quality(
+        precision=right / max(int(kept.sum()), 1),
+        recall=right / max(int(inside.sum()), 1),
+        rollouts_per_prompt=rollouts / len(rates),
+    )
+
+
+if __name__ == "__main__":
+    main()

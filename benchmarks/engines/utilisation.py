@@ -1,0 +1,109 @@
+"""Is the engine ever idle while a slow verifier works? Programs, each run in a child process for seconds if it loops.
+
+Share of wall clock, from the first request to the last score, in which vLLM has requests running, and in which it
+computes; the first should be at least 0.95.
+
+    python -m benchmarks.engines.utilisation [--prompts 256] [--workers 1] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from learnable.filters.stopping.budget import Effort
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.engines import engine_for
+from learnable.flows.sampling.collector import Collection
+from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.rollouts.vllm_engine import VLLMEngine
+
+BOUND = 0.95
+
+
+class Watch:
+    """Counts the seconds in which an engine has requests, and those in which it computes."""
+
+    def __init__(self, engine: VLLMEngine) -> None:
+        self.core = engine.llm.llm_engine
+        self.first = self.running_since = 0.0
+        self.running = self.computing = 0.0
+        self._step, self._add = self.core.step, self.core.add_request
+        self.core.step, self.core.add_request = self.step, self.add
+
+    def add(self, *arguments: Any, **named: Any) -> Any:
+        """Add a request; the engine runs from now on."""
+        now = time.perf_counter()
+        self.first = self.first or now
+        self.running_since = self.running_since or now
+        return self._add(*arguments, **named)
+
+    def step(self) -> Any:
+        """Compute; after the last request's step the engine rests."""
+        started = time.perf_counter()
+        outputs = self._step()
+        now = time.perf_counter()
+        self.computing += now - started
+        if not self.core.has_unfinished_requests():
+            self.running += now - self.running_since
+            self.running_since = 0.0
+        return outputs
+
+
+def measure(prompts: int, workers: int) -> dict[str, float]:
+    """Return the two shares, the seconds that were watched, and how long scoring went on alone at the end."""
+    with tempfile.TemporaryDirectory() as store:
+        asked = PromptSettings(families=("programs",), limit=prompts)
+        settings = CurateSettings(prompts=asked, effort=Effort("fixed"), store=store, workers=workers)
+        engine = engine_for(settings)
+        if not isinstance(engine, VLLMEngine):
+            raise TypeError("the benchmark watches vLLM")
+        watch = Watch(engine)
+        scored = _note_last_score()
+        report = run_pipeline(settings)
+    wall = scored["at"] - watch.first
+    return {
+        "running_share": watch.running / wall,
+        "computing_share": watch.computing / wall,
+        "wall_seconds": wall,
+        "rollouts": report["totals"]["rollouts"],
+        "tokens_per_second": report["totals"]["tokens"] / wall,
+    }
+
+
+def _note_last_score() -> dict[str, float]:
+    """Return where the time of the last score will stand."""
+    scored: dict[str, float] = {}
+    finish = Collection.finish
+
+    def finished(collection: Collection) -> Any:
+        frame = finish(collection)
+        scored["at"] = time.perf_counter()
+        return frame
+
+    Collection.finish = finished  # type: ignore[method-assign]
+    return scored
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prompts", type=int, default=256, help="16 programs each")
+    parser.add_argument("--workers", type=int, default=1, help="scoring processes")
+    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    asked = parser.parse_args()
+    figures = measure(asked.prompts, asked.workers)
+    print(
+        f"requests running {figures['running_share']:.3f} of {figures['wall_seconds']:.1f} s (at least {BOUND}), computing "
+        f"{figures['computing_share']:.3f}; {figures['rollouts']:,.0f} programs, {figures['tokens_per_second']:,.0f} tokens/s"
+    )
+    if asked.json:
+        asked.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How well verse is heard and judged, on public annotated corpora."""

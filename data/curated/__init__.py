@@ -1,0 +1,1 @@
+"""Curated sets: versioned Parquet shards with a manifest and a card."""

@@ -1,0 +1,210 @@
+"""Curated sets: versioned Parquet shards with a manifest and a card, published by rename.
+
+curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
+                     test-00000-of-00001.parquet    kept prompts held out from training
+                     rejects-….parquet              every other prompt, with the reason
+                     control-….parquet              random prompts, as many as train has
+                     demonstrations-….parquet       a passed completion for each kept prompt that has one
+                     manifest.json  README.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import tempfile
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from upath import UPath
+
+from learnable.data.curated.card import render_card
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.records import content_id
+from learnable.data.storage.places import Place, cache_folder, find_place, local_path, put, sync
+from learnable.data.tables import hash_file
+
+MANIFEST = "manifest.json"
+PARTS = ("train", "test", "rejects", "reserve", "control", "demonstrations")
+ROWS_A_SHARD = 100_000
+RESTORE = "restore it from a copy, or curate the set again with find-learnable"
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedSet:
+    """One published version: its folder and what its manifest says."""
+
+    path: UPath
+    manifest: Mapping[str, Any]
+
+    def shards(self, part: str) -> list[UPath]:
+        """Return the Parquet files of a part, one of `PARTS`."""
+        return sorted(self.path.glob(f"{part}-*-of-*.parquet"), key=str)
+
+    def read(self, part: str, families: Collection[str] = (), columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of a part, of all families or of the named ones.
+
+        Raises `LearnableError` for a shard that is not readable Parquet.
+        """
+        filters = [("family", "in", set(families))] if families else None
+        digests = self._digests(part)
+        return pa.concat_tables(
+            [_read_shard(shard, digests.get(shard.name), columns, filters) for shard in self.shards(part)]
+        )
+
+    def check_shards(self, parts: Collection[str]) -> None:
+        """Raise `LearnableError` for a shard that is gone, or is not the one that the manifest was written with."""
+        for part in parts:
+            digests = self._digests(part)
+            for shard in self.shards(part):
+                _check_digest(shard, shard.read_bytes(), digests.get(shard.name))
+
+    def _digests(self, part: str) -> dict[str, str]:
+        """Return what the manifest says of each shard; nothing for a set that was made by hand."""
+        digests: dict[str, str] = self.manifest.get("parts", {}).get(part, {}).get("sha256", {})
+        for name in digests:
+            if not (self.path / name).is_file():
+                raise LearnableError(f"shard {str(self.path / name)!r} is gone: {RESTORE}")
+        return digests
+
+
+def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
+    """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
+
+    When the latest version holds the very same rows, judged by the same verifiers, that one is returned and nothing is
+    written. The version that was the latest is its `parent`, unless the manifest names another. Raises `LearnableError`
+    when the folder cannot be written.
+    """
+    folder = find_place(place)
+    latest = find_versions(folder)[-1:]
+    try:
+        with _staging(folder) as staging:
+            shards = {name: _write_shards(staging, name, table) for name, table in parts.items()}
+            whole = {
+                "parent": latest[0].name if latest else None,
+                **manifest,
+                "parts": shards,
+                "schema": _schema(parts["train"]),
+            }
+            if latest and _says_the_same(previous := open_curated(latest[0]), whole):
+                return previous
+            (staging / "README.md").write_text(render_card(folder.name, whole), encoding="utf-8")
+            (staging / MANIFEST).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+            return open_curated(_claim_version(folder, staging))
+    except OSError as error:
+        raise LearnableError(f"cannot write curated set {str(folder)!r}: {error.strerror or error}") from error
+
+
+def open_curated(path: Place) -> CuratedSet:
+    """Open a version's folder, or the latest version of the set's folder.
+
+    Raises `LearnableError` naming what is missing.
+    """
+    folder = find_place(path)
+    if not folder.is_dir():
+        known = [p.name for p in folder.parent.iterdir()] if folder.parent.is_dir() else []
+        near = nearest_names(folder.name, known)
+        hint = f"did you mean {str(folder.parent / near[0])!r}?" if near else "make one with find-learnable"
+        raise LearnableError(f"curated set {str(path)!r} does not exist: {hint}")
+    if versions := find_versions(folder):
+        folder = versions[-1]
+    try:
+        return CuratedSet(folder, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise LearnableError(f"curated set {str(path)!r} has no {MANIFEST}: it is not a curated set") from error
+    except json.JSONDecodeError as error:
+        raise LearnableError(f"manifest of {str(folder)!r} is not valid JSON: {error}") from error
+
+
+def download_curated(curated: CuratedSet) -> CuratedSet:
+    """Return the set in a local folder: itself where it is in one, else a copy that is made once a version."""
+    if local_path(curated.path):
+        return curated
+    target = cache_folder() / "curated" / content_id(str(curated.path), curated.manifest["parts"])
+    if not (target / MANIFEST).is_file():
+        for file in sorted(curated.path.iterdir(), key=lambda file: file.name == MANIFEST):
+            put(find_place(target / file.name), file.read_bytes())
+    return CuratedSet(find_place(target), curated.manifest)
+
+
+def find_versions(place: Place) -> list[UPath]:
+    """Return the published versions of a curated set, oldest first: those that are whole."""
+    return [version for version in _numbered(find_place(place)) if (version / MANIFEST).is_file()]
+
+
+def _numbered(folder: UPath) -> list[UPath]:
+    return sorted(
+        (path for path in folder.glob("v[0-9]*") if path.name[1:].isdigit()), key=lambda path: int(path.name[1:])
+    )
+
+
+def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, filters: Any) -> pa.Table:
+    try:
+        data = shard.read_bytes()
+        _check_digest(shard, data, digest)
+        return pq.read_table(io.BytesIO(data), columns=columns, filters=filters)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
+
+
+def _check_digest(shard: UPath, data: bytes, written: str | None) -> None:
+    if written is not None and hashlib.sha256(data).hexdigest() != written:
+        raise LearnableError(f"shard {str(shard)!r} is not as its manifest says (its SHA-256 differs): {RESTORE}")
+
+
+def _write_shards(folder: Path, part: str, table: pa.Table) -> dict[str, Any]:
+    count = max(1, -(-table.num_rows // ROWS_A_SHARD))
+    files = {}
+    for index in range(count):
+        path = folder / f"{part}-{index:05d}-of-{count:05d}.parquet"
+        pq.write_table(table.slice(index * ROWS_A_SHARD, ROWS_A_SHARD), path, compression="zstd")
+        files[path.name] = hash_file(path)
+    return {"rows": table.num_rows, "sha256": files}
+
+
+def _says_the_same(curated: CuratedSet, manifest: Mapping[str, Any]) -> bool:
+    return all(curated.manifest.get(key) == manifest.get(key) for key in ("parts", "verifiers"))
+
+
+@contextmanager
+def _staging(folder: UPath) -> Iterator[Path]:
+    """Make a folder to fill: beside the versions where a rename can publish it, else on this machine."""
+    if (local := local_path(folder)) is None:
+        with tempfile.TemporaryDirectory(prefix="curated-") as staging:
+            yield Path(staging)
+        return
+    staged = local / f".staging-{uuid.uuid4().hex[:8]}"
+    try:
+        staged.mkdir(parents=True)
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _claim_version(folder: UPath, staging: Path) -> UPath:
+    """Publish what is staged under the next free number: by a rename, or object by object with the manifest last."""
+    number = max((int(path.name[1:]) for path in _numbered(folder)), default=0) + 1
+    while (folder / f"v{number:04d}").exists():
+        number += 1
+    target = folder / f"v{number:04d}"
+    if local := local_path(target):
+        for path in (*staging.iterdir(), staging):
+            sync(path)
+        staging.rename(local)
+        sync(local.parent)
+    else:
+        for file in sorted(staging.iterdir(), key=lambda file: file.name == MANIFEST):
+            put(target / file.name, file.read_bytes())
+    return target
+
+
+def _schema(table: pa.Table) -> dict[str, str]:
+    return {field.name: str(field.type) for field in table.schema}

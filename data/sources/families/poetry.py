@@ -1,0 +1,195 @@
+"""Poetry prompts: form x topic x wording; each form's requirements come from the declaration its verifier reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.forms import CORE, Form, poem_forms, requirement, span
+from learnable.data.forms.labels import say_scheme
+from learnable.data.records import Prompt
+from learnable.data.sources.families.family import Family, distinct, on_scale, require, shuffled_grid
+from learnable.data.sources.families.words import QUOTES, SPELLED_WORDS, TOPICS
+
+PLAIN = ("Write a {title} about {topic}{rhyming}.", "Compose a {title} about {topic}{rhyming}.")
+EXPLICIT = ("Write a {title} about {topic} with {requirement}.",)
+SPELLED_OUT = (
+    "Write {a} {title} about {topic} with {requirement}.",
+    "Compose {a} {title} about {topic}, with {requirement}.",
+)
+VERSE_LINES = range(1, 9)
+VERSE_SYLLABLES = (4, 5, 6, 8)
+VERSE_RHYMES = ("", "couplets", "alternate", "same")
+RHYMED_LINES = {"couplets": (2, 4, 6, 8), "alternate": (4, 8), "same": (2, 3)}
+MOST_SCHEMES = 12  # a prompt names one of several schemes where there are no more than this
+# Values of parameters that prompts ask for.
+PARAMETER_VALUES: Mapping[str, Sequence[Any]] = {
+    "word": SPELLED_WORDS,
+    "second_word": SPELLED_WORDS,
+    "letter": "eaotnirs",
+    "quote": QUOTES,
+    "number": (3, 2, 4, 1),
+}
+# What `constraints` drops first comes last.
+ASKABLE = (
+    "lines",
+    "syllables",
+    "words",
+    "characters",
+    "rhyme",
+    "refrains",
+    "rentrement",
+    "end_words",
+    "metre",
+    "stanzas",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PoetryKnobs:
+    """`topics`: how many of the built-in topics are used. `lines`: the longest Verse.
+
+    `constraints`: how many of a form's components are asked for (0: all). `tolerance`: syllables a line may be off (-1: as
+    the form has it). `stanzas`: how many stanzas a form of any length has (0: a few lengths around its usual one).
+    """
+
+    topics: int = len(TOPICS)
+    lines: int = 8
+    constraints: int = 0
+    tolerance: int = -1
+    stanzas: int = 0
+
+    def __post_init__(self) -> None:
+        require("poetry", "topics", self.topics, 1, len(TOPICS))
+        require("poetry", "lines", self.lines, 1, 8)
+        require("poetry", "constraints", self.constraints, 0, len(ASKABLE))
+        require("poetry", "tolerance", self.tolerance, -1, 5)
+        require("poetry", "stanzas", self.stanzas, 0, 100)
+
+
+def generate(form: str, seed: int, knobs: PoetryKnobs) -> Iterator[Prompt]:
+    """Yield the prompts of one poem form that comes with the library."""
+    return generate_form(poem_forms()[form], seed, knobs)
+
+
+def generate_form(form: Form, seed: int, knobs: PoetryKnobs, own: bool = False) -> Iterator[Prompt]:
+    """Yield the prompts of a form; those of a user's `own` form carry its declaration to whoever judges them.
+
+    Raises `LearnableError` for a form that is no reward.
+    """
+    if not form.is_reward:
+        raise LearnableError(f"form {form.name} ({form.title}) is no reward: {form.why}")
+    topics = TOPICS[: knobs.topics]
+    if form.name == "Verse" and not own:
+        return distinct(_verses(seed, topics, knobs.lines))
+    fixed = _fixed(form, knobs) | ({"declaration": form.declaration()} if own else {})
+    if form.group == CORE and not fixed:
+        points = shuffled_grid(f"{form.name}:{seed}", topics, (*PLAIN, *EXPLICIT), _pins(form))
+        return distinct(make_prompt(form, topic, template, pin) for topic, template, pin in points)
+    points = shuffled_grid(f"{form.name}:{seed}", topics, SPELLED_OUT, _all_pins(form, knobs))
+    return distinct(make_prompt(form, topic, template, {**pin, **fixed}) for topic, template, pin in points)
+
+
+def make_prompt(form: Form, topic: str, template: str, pins: Mapping[str, Any]) -> Prompt:
+    """Write one prompt; `pins` are what the spec sets beside the form's own declaration."""
+    asked = form.constrained(pins)
+    title = form.title
+    text = template.format(
+        a="an" if title.lower().startswith(("a", "e", "i", "o", "hour")) else "a",
+        title=title,
+        topic=topic,
+        requirement=requirement(asked),
+        rhyming=f", rhyming {pins['schemes'][0]}" if "schemes" in pins else "",
+    )
+    return Prompt(text, "poetry", {"form": form.name, "topic": topic, **pins}, "poetry", form.name, rate(asked))
+
+
+def rate(form: Form) -> float:
+    """Rate a form: every line adds, a rhymed line adds more, exact syllables add, refrains add most."""
+    lines = form.line_count or (form.part_lines() or 1) * form.repeat_default or 4
+    labels = form.schemes[0] if form.schemes else ()
+    rhymed = sum(label != "x" for label in labels)
+    refrains = sum(len(label) > 1 for label in labels)
+    return on_scale(1 + lines / 4 + rhymed / 4 + refrains / 2 + (form.tolerance == 0) * lines / 3)
+
+
+def verse_scheme(rhyme: str, lines: int) -> str:
+    """Return the scheme of a verse, e.g. `aabb` for four lines in couplets, or "" where the two do not go together."""
+    if lines not in RHYMED_LINES.get(rhyme, ()):
+        return ""
+    if rhyme == "couplets":
+        return "".join(letter * 2 for letter in "abcd"[: lines // 2])
+    return "a" * lines if rhyme == "same" else "".join(pair * 2 for pair in ("ab", "cd")[: lines // 4])
+
+
+def _verses(seed: int, topics: Sequence[str], longest: int) -> Iterator[Prompt]:
+    form = poem_forms()["Verse"]
+    axes = (topics, range(1, longest + 1), VERSE_SYLLABLES, VERSE_RHYMES, (0, 1))
+    for topic, lines, syllables, rhyme, tolerance in shuffled_grid(f"Verse:{seed}", *axes):
+        pins: dict[str, Any] = {"lines": lines, "syllables": syllables, "tolerance": tolerance}
+        if scheme := verse_scheme(rhyme, lines):
+            pins["schemes"] = [scheme]
+        if scheme or not rhyme:
+            yield make_prompt(form, topic, EXPLICIT[0], pins)
+
+
+def _pins(form: Form) -> list[dict[str, Any]]:
+    """Return what a prompt may pin: one of several schemes, or, as often, nothing."""
+    if len(form.schemes) < 2:
+        return [{}]
+    named = [{"schemes": ["".join(scheme)]} for scheme in form.schemes]
+    return [*named, *({} for _ in named)]
+
+
+def _all_pins(form: Form, knobs: PoetryKnobs) -> list[dict[str, Any]]:
+    """Return what prompts of any form may pin: a scheme, a length, parameters."""
+    schemes: list[dict[str, Any]] = [{}]
+    if 1 < len(form.schemes) <= MOST_SCHEMES and len({len(scheme) for scheme in form.schemes}) == 1:
+        schemes = [{"schemes": [say_scheme(scheme, form.stanzas)]} for scheme in form.schemes]
+    return [scheme | length | given for scheme, length, given in product(schemes, _lengths(form, knobs), _given(form))]
+
+
+def _lengths(form: Form, knobs: PoetryKnobs) -> list[dict[str, Any]]:
+    """Return the lengths that prompts ask for, where the form leaves it open."""
+    if form.repeat is not None:
+        allowed = form.repeat_range()
+        wanted = (
+            [knobs.stanzas - form.counts_opening]
+            if knobs.stanzas
+            else range(form.repeat_default - 1, form.repeat_default + 2)
+        )
+        units = sorted({min(max(unit, allowed.start), allowed.stop - 1) for unit in wanted})
+        return [{"stanzas": unit + form.counts_opening} for unit in units]
+    if form.lines is not None and not isinstance(form.lines, int):
+        low, high = span(form.lines)
+        return [{"lines": lines} for lines in (low, low + 2, low + 4) if lines <= high]
+    return [{}]
+
+
+def _given(form: Form) -> list[dict[str, Any]]:
+    """Return values for the form's parameters; two words are of one length."""
+    names = [name for name, _ in form.parameters]
+    choices = [[(name, value) for value in PARAMETER_VALUES[name]] for name in names]
+    given = [dict(values) for values in product(*choices)]
+    if "second_word" in names:
+        given = [
+            one for one in given if len(one["word"]) == len(one["second_word"]) and one["word"] != one["second_word"]
+        ]
+    return given
+
+
+def _fixed(form: Form, knobs: PoetryKnobs) -> dict[str, Any]:
+    """Return what the knobs set in every spec of the form."""
+    fixed: dict[str, Any] = {}
+    if knobs.tolerance >= 0 and form.syllables:
+        fixed["tolerance"] = knobs.tolerance
+    if knobs.constraints:
+        fixed["asked"] = list(ASKABLE[: knobs.constraints])
+    return fixed
+
+
+CORE_FORMS = tuple(name for name, form in poem_forms().items() if form.group == CORE)
+POETRY = Family("poetry", CORE_FORMS, PoetryKnobs, generate)

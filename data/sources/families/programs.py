@@ -1,0 +1,60 @@
+"""Programming prompts: write a Python function; hidden cases decide whether it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from learnable.data.records import Prompt
+from learnable.data.sources.code.number_problems import NUMBER_PROBLEMS
+from learnable.data.sources.code.sequence_problems import LIST_PROBLEMS, TEXT_PROBLEMS
+from learnable.data.sources.families.family import Family, read_levels, require, shuffled_grid
+from learnable.data.sources.problem import Problem
+
+PROBLEMS = {problem.form: problem for problem in (*NUMBER_PROBLEMS, *LIST_PROBLEMS, *TEXT_PROBLEMS)}
+TEMPLATES = (
+    "Write a Python function {name}({signature}) that {statement}.",
+    "Define a function {name}({signature}) that {statement}.",
+    "Write a Python function {name}({signature}) that {statement}. For example, {example}.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramKnobs:
+    """`cpu_seconds`: what one program may use for all its cases. `difficulty`: the levels to draw from, `3` or `2-5`."""
+
+    cpu_seconds: int = 2
+    difficulty: str = "1-10"
+
+    def __post_init__(self) -> None:
+        require("programs", "cpu_seconds", self.cpu_seconds, 1, 60)
+        read_levels("programs", self.difficulty)
+
+
+def generate(form: str, seed: int, knobs: ProgramKnobs) -> Iterator[Prompt]:
+    """Yield the prompts of one problem: every name, parameter and template; none where it is of another difficulty."""
+    problem = PROBLEMS[form]
+    low, high = read_levels("programs", knobs.difficulty)
+    if not low <= problem.level <= high:
+        return
+    axes = (problem.names, problem.parameters, TEMPLATES)
+    for name, parameters, template in shuffled_grid(f"{form}:{seed}", *axes):
+        yield make_prompt(problem, name, parameters, template, knobs)
+
+
+def make_prompt(problem: Problem, name: str, parameters: Sequence[Any], template: str, knobs: ProgramKnobs) -> Prompt:
+    """Write one prompt; it shows one case at most, and the spec holds them all."""
+    cases = problem.cases(parameters)
+    arguments, expected = cases[len(cases) // 2]
+    text = template.format(
+        name=name,
+        signature=problem.signature,
+        statement=problem.describe(parameters),
+        example=f"{name}({', '.join(map(repr, arguments))}) == {expected!r}",
+    )
+    spec = {"entry": name, "cases": cases, "equality": "plain", "cpu_seconds": knobs.cpu_seconds}
+    return Prompt(text, "programs", spec, "programs", problem.form, problem.level)
+
+
+PROGRAMS = Family("programs", tuple(PROBLEMS), ProgramKnobs, generate, {"parentheses": "BalancedParentheses"})

@@ -1,0 +1,1 @@
+"""Prompts that users bring: tables in files, folders and on the hub, row by row."""

@@ -1,0 +1,145 @@
+"""Columns of a user's rows: which is what, how nested ones are reached, and their values as JSON holds them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from learnable.data.errors import nearest_names
+from learnable.data.sources.files.bad_rows import BadRowError
+
+Row = Mapping[str, Any]
+
+# What data sets call the prompt, the likeliest first: named in errors, never guessed.
+PROMPT_LIKE = ("messages", "conversations", "conversation", "question", "problem", "instruction", "query", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns to read. `verifier` judges rows that name none; `answer` fills the spec of rows without one.
+
+    A dot reaches into an object, or into its JSON: `reward_model.ground_truth`. A column that has the dot in its own
+    name comes first.
+    """
+
+    prompt: str = "prompt"
+    answer: str | None = None
+    verifier: str | None = None
+
+
+class NoColumnError(Exception):
+    """No such column in this row; the message says which there are."""
+
+
+def column_value(row: Row, column: str) -> Any:
+    """Return what a row has under the name, which may be dotted. Raises `NoColumnError`.
+
+    >>> column_value({"extra": {"a.b": '{"c": 3}'}}, "extra.a.b.c")
+    3
+    """
+    if column in row:
+        return row[column]
+    within = None
+    for head, rest in _splits(column):
+        if head in row and (inner := _as_object(row[head])) is not None:
+            try:
+                return column_value(inner, rest)
+            except NoColumnError:
+                within = within or (head, rest, inner)
+    if within is not None:
+        head, rest, inner = within
+        raise NoColumnError(f"column {head!r} has no {rest!r} (it has: {', '.join(map(str, inner))})")
+    raise NoColumnError(f"no column {column!r} (there are: {', '.join(map(str, row))})")
+
+
+def read_column(row: Row, column: str, place: str, flag: str) -> Any:
+    """Return a column's value. Raises `BadRowError` naming the `flag` that names another column, and the likeliest one."""
+    try:
+        return column_value(row, column)
+    except NoColumnError as error:
+        near = nearest_names(column, map(str, row))
+        likely = [name for name in PROMPT_LIKE if name in row] if flag == "--prompt-column" else []
+        hint = f"; did you mean {near[0]!r}?" if near else f", as in {flag} {likely[0]}" if likely else ""
+        raise BadRowError(f"{place}: {error}: name it with {flag}{hint}") from error
+
+
+def roots(column: str) -> set[str]:
+    """Return the names of the columns that a dotted name may begin with.
+
+    >>> sorted(roots("a.b.c"))
+    ['a', 'a.b', 'a.b.c']
+    """
+    return {column, *(head for head, _ in _splits(column))}
+
+
+def carried(row: Row, read: Collection[str]) -> dict[str, Any]:
+    """Return the columns of a row but those that were `read` into a prompt's own fields, JSON-ready."""
+    return {str(name): json_ready(value) for name, value in row.items() if name not in read}
+
+
+def json_ready(value: Any) -> Any:
+    """Return a value as JSON holds it.
+
+    Dates become ISO text, durations seconds, bytes base64, decimals numbers (text where a float would change them),
+    numpy's scalars and arrays Python's, NaN and infinities None, and what else there is, text. Raises `UnicodeEncodeError`
+    for half of a surrogate pair, which JSON can say and no file can hold.
+
+    >>> json_ready({"day": date(2024, 2, 29), "price": Decimal("2.50"), "rate": float("nan"), "tags": ("a", b"b")})
+    {'day': '2024-02-29', 'price': 2.5, 'rate': None, 'tags': ['a', 'Yg==']}
+    """
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            value.encode()  # half of a surrogate pair is no text
+            return value
+        case float():
+            return float(value) if math.isfinite(value) else None
+        case Mapping():
+            return {json_ready(str(key)): json_ready(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [json_ready(item) for item in value]
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case bytes() | bytearray():
+            return base64.b64encode(value).decode()
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal():
+            return _number(value)
+    return json_ready(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+def _number(value: Decimal) -> int | float | str | None:
+    if not value.is_finite():
+        return None
+    if value == value.to_integral_value():
+        return int(value)
+    return float(value) if Decimal(repr(float(value))) == value else str(value)
+
+
+def _splits(column: str) -> Iterator[tuple[str, str]]:
+    """Yield the ways to part a dotted name in two, the longest first part first."""
+    parts = column.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        yield ".".join(parts[:end]), ".".join(parts[end:])
+
+
+def _as_object(value: Any) -> Row | None:
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None

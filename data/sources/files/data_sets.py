@@ -1,0 +1,132 @@
+"""Rows of folders and of the hub, through `datasets`: saved data sets, folders of files, and what it opens itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.sources.files.bad_rows import OnBad, refuse
+from learnable.data.sources.files.locations import READ, SUFFIXES, file_suffix, nearest_paths
+from learnable.data.sources.files.readers import Rows, file_rows
+
+
+def data_set_rows(
+    location: str,
+    folder: Path | None,
+    split: str,
+    on_bad: OnBad = refuse,
+    columns: Collection[str] | None = None,
+    what: str = "prompts",
+) -> Rows:
+    """Yield the rows of one split of a `folder`, or of a hub id, each with the place it came from.
+
+    Read are what `Dataset.save_to_disk` wrote, folders of files with one of `SUFFIXES`, by the rules of
+    `datasets.load_dataset` for which file is of which split, and whatever else that opens. `columns` is what is looked
+    at, where that is not every column; messages call it `what` and `location`.
+
+    Raises `LearnableError` naming the place and the fix.
+    """
+    if folder is None:
+        return _streamed_rows(location, location, split, columns, what)
+    if is_saved(folder):
+        return _number_rows(location, _open_saved(location, folder, split, what), columns)
+    files = _split_files(location, folder, split, what)
+    if files and all(file_suffix(file) in SUFFIXES for file in files):
+        return (pair for file in files for pair in file_rows(file, on_bad, columns, split))
+    return _streamed_rows(location, str(folder.resolve()), split, columns, what)
+
+
+def split_names(location: str, folder: Path | None, what: str = "prompts") -> list[str]:
+    """Return the names of the splits of a folder or a hub id. Raises `LearnableError` where it cannot be opened."""
+    if folder is not None and is_saved(folder):
+        saved = _load_saved(location, folder, what)
+        return list(saved) if isinstance(saved, dict) else ["train"]
+    from datasets import get_dataset_split_names
+
+    try:
+        return list(get_dataset_split_names(str(folder.resolve()) if folder else location))
+    except Exception as error:  # datasets raises its own, hub, network and parser errors alike
+        raise _cannot_open(location, what, error) from error
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether `save_to_disk` of a `Dataset` or a `DatasetDict` wrote this folder."""
+    return (folder / "dataset_dict.json").is_file() or (
+        (folder / "state.json").is_file() and (folder / "dataset_info.json").is_file()
+    )
+
+
+def _open_saved(location: str, folder: Path, split: str, what: str) -> Any:
+    saved = _load_saved(location, folder, what)
+    if not isinstance(saved, dict):
+        return saved
+    if split not in saved:
+        raise _no_split(location, split, saved, what)
+    return saved[split]
+
+
+def _load_saved(location: str, folder: Path, what: str) -> Any:
+    from datasets import load_from_disk
+
+    try:
+        return load_from_disk(str(folder)).with_format(None)
+    except Exception as error:  # datasets raises its own, Arrow's and those of files alike
+        raise LearnableError(
+            f"{what} {location!r} was saved by datasets and cannot be read: {_reason(error)}"
+        ) from error
+
+
+def _split_files(location: str, folder: Path, split: str, what: str) -> list[Path]:
+    """Return the files that `datasets` takes for a split of a folder; none where it cannot say, or knows another way."""
+    from datasets import load_dataset_builder
+
+    place = str(folder.resolve())
+    try:
+        found = load_dataset_builder(place).config.data_files or {}
+    except Exception as error:  # an empty folder, or one that datasets does not know: opening it says why
+        if any(sign in place for sign in "*?["):
+            raise LearnableError(
+                f"{what} {location!r}: datasets takes a folder's name for a pattern: rename {place!r} without '*', '?' and '['"
+            ) from error
+        return []
+    if found and split not in found:
+        raise _no_split(location, split, found, what)
+    return [Path(file) for file in found.get(split, ())]
+
+
+def _no_split(location: str, split: str, known: Iterable[object], what: str) -> LearnableError:
+    names = ", ".join(map(str, known))
+    return LearnableError(f"{what} {location!r} has no split {split!r}: name one of {names} with --dataset-split")
+
+
+def _streamed_rows(location: str, place: str, split: str, columns: Collection[str] | None, what: str) -> Rows:
+    from datasets import load_dataset
+
+    try:
+        yield from _number_rows(location, load_dataset(place, split=split, streaming=True), columns)
+    except Exception as error:  # datasets raises its own, hub, network and parser errors alike
+        raise _cannot_open(location, what, error, f" with split {split!r}") from error
+
+
+def _number_rows(location: str, dataset: Any, columns: Collection[str] | None) -> Rows:
+    known = dataset.column_names
+    if columns is not None and known is not None:
+        dataset = dataset.select_columns([name for name in known if name in columns])
+    rows: Iterable[Any] = dataset
+    for number, row in enumerate(rows, start=1):
+        yield f"{location}, row {number}", row
+
+
+def _cannot_open(location: str, what: str, error: Exception, how: str = "") -> LearnableError:
+    near = [] if Path(location).exists() else nearest_paths(Path(location))
+    offer = f"; did you mean {near[0]!r}?" if near else ""
+    return LearnableError(
+        f"{what} {location!r}: neither a file that is read ({READ}) nor a data set that datasets.load_dataset opens"
+        f"{how}: {_reason(error)}{offer}"
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,69 @@
+"""Prompts from users' files, from folders of them, from saved data sets and from the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Prompt
+from learnable.data.sources.files.answers import choice_columns
+from learnable.data.sources.files.bad_rows import OnBad, refuse
+from learnable.data.sources.files.columns import Columns
+from learnable.data.sources.files.data_sets import data_set_rows
+from learnable.data.sources.files.locations import find_local, local_path, plain_name
+from learnable.data.sources.files.problems import problems_by_id
+from learnable.data.sources.files.readers import Rows, file_rows
+from learnable.data.sources.files.rows import prompts_from_rows
+
+
+def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: OnBad = refuse) -> Iterator[Prompt]:
+    """Read prompts from a file by its suffix, which `.gz` may follow, from a folder, or from a data set on the hub.
+
+    `on_bad` is given each row that is no prompt, as a `BadRowError` naming file and line; by default it is raised.
+    Raises `LearnableError` for what is missing, empty or cannot be read.
+    """
+    found = 0
+
+    def count_bad(error: LearnableError) -> None:
+        nonlocal found
+        found += 1
+        on_bad(error)
+
+    rows = location_rows(location, split, count_bad)
+    answers = location_rows(location, split, _ignore, choice_columns(columns))  # read where it is needed alone
+    for prompt in prompts_from_rows(rows, columns, plain_name(local_path(location)), count_bad, answers):
+        found += 1
+        yield prompt
+    if not found:
+        raise LearnableError(f"prompts {location!r} is empty: it needs at least one row with a prompt")
+
+
+def read_problems(location: str, verifier: str, split: str = "test") -> dict[str, Prompt]:
+    """Read a table of problems as `file_prompts` does, and return them under the ids of their rows (`problems_by_id`)."""
+    problems = problems_by_id(location_rows(location, split, what="problems"), verifier, location)
+    if not problems:
+        raise LearnableError(f"problems {location!r} is empty: it needs at least one row with an id and a prompt")
+    return problems
+
+
+def location_rows(
+    location: str,
+    split: str,
+    on_bad: OnBad = refuse,
+    columns: Collection[str] | None = None,
+    what: str = "prompts",
+) -> Rows:
+    """Yield the rows of a file, a folder or a hub id, each with the place it came from.
+
+    `split` names what is read where there are several; `columns` what is looked at, where that is not every column;
+    `what` is the word of messages for it. Raises `LearnableError`.
+    """
+    path = find_local(location, what)
+    if path is not None and not path.is_dir():
+        yield from file_rows(path, on_bad, columns, split)
+    else:
+        yield from data_set_rows(location, path, split, on_bad, columns, what)
+
+
+def _ignore(error: LearnableError) -> None:
+    """Leave a bad row to whoever reads it for its prompt."""

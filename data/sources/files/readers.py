@@ -1,0 +1,183 @@
+"""Rows of files, by their suffix: JSON Lines, JSON, CSV, TSV and Parquet, each packed as .gz or not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyarrow.lib import ArrowInvalid
+
+from learnable.data.errors import LearnableError
+from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
+from learnable.data.sources.files.columns import Row
+from learnable.data.sources.files.locations import file_suffix
+
+Rows = Iterator[tuple[str, Row]]
+
+
+def file_rows(
+    path: Path, on_bad: OnBad = refuse, columns: Collection[str] | None = None, split: str | None = None
+) -> Rows:
+    """Yield the rows of a file with one of `SUFFIXES`, packed as .gz or not, each with the place it came from.
+
+    Args:
+        path: the file.
+        on_bad: is given the `BadRowError` of each row that cannot be read.
+        columns: what is looked at, where that is not every column: a Parquet file is read faster so.
+        split: which list of rows to take from a JSON object that has several.
+
+    Raises `LearnableError` for a file that cannot be read at all.
+    """
+    try:
+        if path.name.lower().endswith(".gz"):
+            with tempfile.TemporaryDirectory() as folder:
+                yield from _plain_rows(_unzip(path, Path(folder)), on_bad, columns, split)
+        else:
+            yield from _plain_rows(path, on_bad, columns, split)
+    except OSError as error:
+        raise LearnableError(f"file {str(path)!r} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise LearnableError(f"file {str(path)!r} is not UTF-8 text: {error}") from error
+
+
+def _unzip(path: Path, folder: Path) -> Path:
+    plain = folder / path.name[: -len(".gz")]  # messages show its name
+    try:
+        with gzip.open(path) as packed, plain.open("wb") as file:
+            shutil.copyfileobj(packed, file)
+    except (OSError, EOFError) as error:
+        raise LearnableError(f"file {str(path)!r} is no whole gzip file ({error}): fetch it again") from error
+    return plain
+
+
+def _plain_rows(path: Path, on_bad: OnBad, columns: Collection[str] | None, split: str | None) -> Rows:
+    match file_suffix(path):
+        case ".csv":
+            return _read_csv(path, on_bad, ",")
+        case ".tsv":
+            return _read_csv(path, on_bad, "\t")
+        case ".parquet":
+            return _read_parquet(path, columns)
+        case ".json":
+            return _read_json(path, on_bad, split)
+    return _read_jsonl(path, on_bad)
+
+
+def _read_jsonl(path: Path, on_bad: OnBad) -> Rows:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            place = f"{path.name}, line {number}"
+            try:
+                yield place, _parse_line(line)
+            except BadRowError as error:
+                on_bad(BadRowError(f"{place}: {error}"))
+
+
+def _parse_line(line: bytes) -> Row:
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise BadRowError(f"not UTF-8 text ({error.reason} at byte {error.start + 1}): save it as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise BadRowError(f"not valid JSON ({error}): mend or remove the line") from error
+    if not isinstance(row, dict):
+        raise BadRowError(f"a JSON {type(row).__name__}: each line must be an object with a prompt")
+    return row
+
+
+def _read_json(path: Path, on_bad: OnBad, split: str | None) -> Rows:
+    text = path.read_bytes().decode("utf-8-sig")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if not _is_json_lines(text):
+            raise LearnableError(f"file {str(path)!r} is not valid JSON ({error}): mend it") from error
+        yield from _read_jsonl(path, on_bad)
+        return
+    for number, row in enumerate(_find_list(document, path, split), start=1):
+        place = f"{path.name}, row {number}"
+        if isinstance(row, dict):
+            yield place, row
+        else:
+            on_bad(BadRowError(f"{place}: a JSON {type(row).__name__}: each row must be an object with a prompt"))
+
+
+def _is_json_lines(text: str) -> bool:
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    try:
+        return isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _find_list(document: Any, path: Path, split: str | None) -> list[Any]:
+    """Return the rows of a JSON file: a list, the one list of objects in an object, or an object that is a row itself."""
+    if isinstance(document, list):
+        return document
+    if isinstance(document, dict):
+        lists = {key: value for key, value in document.items() if _is_table(value)}
+        if split in lists:
+            return list(lists[split])
+        if len(lists) > 1:
+            raise LearnableError(
+                f"file {str(path)!r} holds several lists of rows ({', '.join(lists)}): name one with --dataset-split"
+            )
+        if lists:
+            return list(next(iter(lists.values())))
+        return [document]
+    raise LearnableError(
+        f"file {str(path)!r} holds no list of rows: write [{{...}}, {{...}}], or one object a line as .jsonl"
+    )
+
+
+def _is_table(value: Any) -> bool:
+    """Whether this is a list of rows, and not the messages or the choices of one."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(row, dict) and not {"role", "content"} <= row.keys() and {"label", "text"} != row.keys()
+            for row in value
+        )
+    )
+
+
+def _read_csv(path: Path, on_bad: OnBad, delimiter: str) -> Rows:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, strict=True, delimiter=delimiter)
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                on_bad(
+                    BadRowError(f"{path.name}, line {reader.line_num}: not valid {path.suffix[1:].upper()} ({error})")
+                )
+                continue
+            place = f"{path.name}, line {reader.line_num}"
+            if None in row or None in row.values():
+                on_bad(BadRowError(f"{place}: the row has more or fewer cells than the header"))
+            else:
+                yield place, row
+
+
+def _read_parquet(path: Path, columns: Collection[str] | None) -> Rows:
+    try:
+        file = pq.ParquetFile(path)
+        known = file.schema_arrow.names
+        batches = file.iter_batches(columns=None if columns is None else [name for name in known if name in columns])
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for number, row in enumerate(rows, start=1):
+            yield f"{path.name}, row {number}", row
+    except (ArrowInvalid, OSError) as error:
+        raise LearnableError(f"prompt file {str(path)!r} is not readable Parquet: {error}") from error

@@ -1,0 +1,184 @@
+"""Rows of a user's table to prompts: which column means what, and clear errors where a row does not fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from learnable.data.records import Message, Prompt, PromptText, is_own_verifier
+from learnable.data.sources.files.answers import CHOICE, NUMERIC, ChoiceSpecs, fit_number
+from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
+from learnable.data.sources.files.columns import (
+    Columns,
+    NoColumnError,
+    Row,
+    carried,
+    column_value,
+    json_ready,
+    read_column,
+)
+from learnable.data.sources.test_code.program_rows import MORE_TESTS, TEST_COLUMNS, BadTestsError, read_program_row
+
+OWN_FIELDS = ("verifier", "spec", "family", "form", "difficulty")
+
+
+def prompts_from_rows(
+    rows: Iterable[tuple[str, Row]],
+    columns: Columns,
+    source: str,
+    on_bad: OnBad = refuse,
+    all_rows: Iterable[tuple[str, Row]] = (),
+) -> Iterator[Prompt]:
+    """Turn rows, each with the place it came from (`file.jsonl, line 3`), into prompts.
+
+    A row may also carry `spec` (an object, or its JSON), `verifier`, `family`, `form` and `difficulty`, and for `choice`
+    `choices`. Rows of programming problems may carry tests instead of a spec (`program_rows`). What else a row has goes
+    along in `Prompt.columns`, and is the spec of verifiers of a user's own where there is no other. `all_rows` are the
+    rows of the whole source again (see `ChoiceSpecs`).
+
+    `on_bad` is given a `BadRowError` for each row that does not fit.
+    """
+    choices = ChoiceSpecs(all_rows, columns)
+    for place, row in rows:
+        try:
+            yield _read_row(row, columns, place, source, choices)
+        except BadRowError as error:
+            on_bad(error)
+
+
+def _read_row(given: Row, columns: Columns, place: str, source: str, choices: ChoiceSpecs) -> Prompt:
+    read = {columns.prompt, *OWN_FIELDS}
+    reached = _reach(given, columns)
+    row = _program_row(reached, columns, place)
+    if row is not reached:
+        read |= {*TEST_COLUMNS, MORE_TESTS, columns.answer or ""}
+        columns = replace(columns, answer=None)
+    verifier = _verifier(row, columns, place)
+    try:
+        return Prompt(
+            prompt=_prompt_text(row, columns.prompt, place),
+            verifier=verifier,
+            spec=json_ready(
+                _own_spec(given, columns, place) if is_own_verifier(verifier) else _spec(row, columns, place, choices)
+            ),
+            family=json_ready(str(row.get("family") or source)),
+            form=json_ready(str(row.get("form") or source)),
+            difficulty=_difficulty(row, place),
+            source=place,
+            columns=carried(given, read),
+        )
+    except UnicodeEncodeError as error:  # JSON can say "\\ud83d", half of a sign
+        half = error.object[error.start : error.end]
+        raise BadRowError(f"{place}: {half!a} is half of a sign, which no file can hold: mend the text") from error
+
+
+def _reach(row: Row, columns: Columns) -> Row:
+    """Return the row with what a dotted name reaches under that name."""
+    for name in (columns.prompt, columns.answer or ""):
+        if "." in name and name not in row:
+            with suppress(NoColumnError):  # whoever needs it says so
+                row = {**row, name: column_value(row, name)}
+    return row
+
+
+def _program_row(row: Row, columns: Columns, place: str) -> Row:
+    try:
+        read = read_program_row(row, columns.prompt, columns.answer, columns.verifier)
+    except BadTestsError as error:
+        raise BadRowError(f"{place}: {error}") from error
+    return row if read is None else read
+
+
+def _prompt_text(row: Row, column: str, place: str) -> PromptText:
+    value = read_column(row, column, place, "--prompt-column")
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, list) and value and all(_is_message(turn) for turn in value):
+        if value[-1]["role"] == "assistant":
+            raise BadRowError(
+                f"{place}: column {column!r} ends with a turn of the assistant's, {_short(value[-1]['content'])}: drop that "
+                "turn, for the policy is to write it"
+            )
+        return tuple(Message(role=turn["role"], content=turn["content"]) for turn in value)
+    raise BadRowError(
+        f"{place}: column {column!r} is {_short(value)}: it must be a non-empty string, "
+        'or a list of {"role": ..., "content": ...} messages'
+    )
+
+
+def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> dict[str, Any]:
+    """Return the spec for a verifier of ours."""
+    verifier = _verifier(row, columns, place)
+    if columns.answer is not None:
+        answer = read_column(row, columns.answer, place, "--answer-column")
+    elif _has_spec(row):
+        spec = _parse_spec(row["spec"], place)
+        return spec | {"answer": fit_number(spec["answer"])} if verifier in NUMERIC and "answer" in spec else spec
+    elif "answer" in row:
+        answer = row["answer"]
+    elif "form" in row:
+        return {"form": row["form"]}
+    else:
+        raise BadRowError(
+            f"{place}: no column says what is right: add 'spec' or 'answer', or name one with --answer-column"
+        )
+    answer = json_ready(answer)
+    if verifier == CHOICE:
+        return choices.make(answer, row.get("choices"), place)
+    return {"answer": fit_number(answer) if verifier in NUMERIC else answer}
+
+
+def _own_spec(row: Row, columns: Columns, place: str) -> dict[str, Any]:
+    """Return the spec for a user's own verifier: the row's, or else all that the row has but the prompt.
+
+    `--answer-column` adds the answer by that name.
+    """
+    if _has_spec(row):
+        return _parse_spec(row["spec"], place)
+    spec = {name: value for name, value in row.items() if name not in (columns.prompt, "spec")}
+    if columns.answer is not None:
+        spec["answer"] = read_column(row, columns.answer, place, "--answer-column")
+    return spec
+
+
+def _has_spec(row: Row) -> bool:
+    return row.get("spec") not in (None, "")  # CSV has no null
+
+
+def _parse_spec(value: Any, place: str) -> dict[str, Any]:
+    try:
+        spec = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError) as error:
+        raise BadRowError(f"{place}: column 'spec' is not valid JSON ({error}): {_short(value)}") from error
+    if not isinstance(spec, Mapping):
+        raise BadRowError(f"{place}: column 'spec' is {_short(value)}: it must be a JSON object")
+    return {key: item for key, item in spec.items() if item is not None}  # Arrow structs fill absent keys with null
+
+
+def _verifier(row: Row, columns: Columns, place: str) -> str:
+    verifier = row.get("verifier") or columns.verifier
+    if not verifier:
+        raise BadRowError(f"{place}: no verifier: add a 'verifier' column, or name one for all rows with --verifier")
+    return str(verifier)
+
+
+def _difficulty(row: Row, place: str) -> float | None:
+    value = row.get("difficulty")
+    if value is None or value == "":
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise BadRowError(f"{place}: column 'difficulty' is {_short(value)}: it must be a number") from error
+
+
+def _is_message(turn: object) -> bool:
+    return isinstance(turn, Mapping) and isinstance(turn.get("role"), str) and isinstance(turn.get("content"), str)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

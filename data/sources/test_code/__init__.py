@@ -1,0 +1,1 @@
+"""Test code as data: stubs, asserts and literals, read and never run."""

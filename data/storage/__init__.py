@@ -1,0 +1,1 @@
+"""Where a store lives and who may write to it: folders and object storage, locks, leases."""

@@ -1,0 +1,119 @@
+"""Where a store lives: a local folder or any fsspec URL; files there appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from upath import UPath
+
+from learnable.data.errors import LearnableError
+from learnable.data.storage.caches import cache_folder as cache_folder
+
+Place = str | os.PathLike[str] | UPath
+LOCAL_PROTOCOLS = ("", "file", "local")
+PUT_ATTEMPTS = 6
+FIRST_DELAY = 0.5  # seconds, doubled after each failed put
+
+
+def find_place(url: Place) -> UPath:
+    """Return the folder that a path or an fsspec URL names; nothing is made or asked yet.
+
+    Raises `LearnableError` for a protocol that is unknown or whose driver is not installed.
+    """
+    try:
+        place = UPath(url)
+        return place if local_path(place) else UPath(url, use_listings_cache=False)  # other processes write there too
+    except ImportError as error:
+        raise LearnableError(f"store {str(url)!r} needs a driver: {error}") from error
+    except ValueError as error:
+        raise LearnableError(f"store {str(url)!r} is no place: {error}; give a folder or a URL like s3://") from error
+
+
+def local_path(place: UPath) -> Path | None:
+    """Return the place as a path on a mounted disk, or None where it is behind a URL."""
+    return Path(place.path) if place.protocol in LOCAL_PROTOCOLS else None
+
+
+def put(place: UPath, data: bytes) -> None:
+    """Write a file that is durable and whole when this returns, and absent or unchanged when it raises.
+
+    Objects are put again, with growing pauses, before an `OSError` is raised.
+    """
+    if path := local_path(place):
+        replace_file(path, lambda partial: partial.write_bytes(data))
+    else:
+        _put_object(place, data)
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, make it durable, then rename it into place.
+
+    Raises `LearnableError` naming the path when the folder cannot be written or the disk is full.
+    """
+    try:
+        replace_file(path, write)
+    except OSError as error:
+        raise LearnableError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+    """As `write_whole`, but raises the `OSError` itself."""
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(partial)
+        sync(partial)
+        partial.replace(path)
+        sync(path.parent)  # or the new name may not outlive a power cut
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def sweep(root: UPath) -> int:
+    """Remove what a killed writer left half-made under a local `root`; return how many files and folders went.
+
+    Only the holder of the store's lock may call it.
+    """
+    if (path := local_path(root)) is None:
+        return 0
+    files, folders = list(path.rglob(".*.partial")), list(path.glob("curated/*/.staging-*"))
+    for file in files:
+        file.unlink(missing_ok=True)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(files) + len(folders)
+
+
+def sync(path: Path) -> None:
+    """Make a file's content, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _put_object(place: UPath, data: bytes) -> None:
+    delay = FIRST_DELAY
+    for left in reversed(range(PUT_ATTEMPTS)):
+        try:
+            place.fs.pipe_file(place.path, data)
+            return
+        except Exception as error:  # each driver has errors of its own
+            if not left:
+                raise OSError(f"{type(error).__name__}: {error}") from error
+            time.sleep(delay * random.uniform(0.5, 1.0))
+            delay *= 2
+
+
+def remove(place: UPath) -> None:
+    """Remove a file if it is there."""
+    with suppress(FileNotFoundError):
+        place.unlink()

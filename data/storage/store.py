@@ -1,0 +1,81 @@
+"""The store: the ledger, each run's groups, and curated sets, in a local folder or behind an fsspec URL.
+
+<root>/rollouts/ and scores/        the ledger
+<root>/groups/<run>.parquet         what a run decided
+<root>/curated/<name>/<version>/    curated sets
+<root>/quarantine/                  damaged files of the ledger
+<root>/speeds/                      tokens a second that were measured
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import polars as pl
+from upath import UPath
+
+from learnable.data.errors import LearnableError
+from learnable.data.ledger.ledger import Ledger
+from learnable.data.storage.lock import hold_store
+from learnable.data.storage.places import Place, find_place, local_path, put, sweep
+from learnable.data.tables import parquet_bytes
+
+
+class Store:
+    """Everything a policy answered, what verifiers said of it, and what was made of it."""
+
+    def __init__(self, root: Place) -> None:
+        self.root: UPath = find_place(root)
+        self.ledger = Ledger(self.root)
+
+    @property
+    def curated(self) -> UPath:
+        """The folder of curated sets."""
+        return self.root / "curated"
+
+    @contextmanager
+    def hold(self, *, wait: float | None, on_wait: Callable[[str], None]) -> Iterator[None]:
+        """Be the store's only writer inside the block, with room for a chunk kept, and no leavings of killed runs.
+
+        Makes the folder. `wait` is how many seconds to wait for another writer, None for as long as it takes.
+        Raises `LearnableError` where the store cannot be made or written, is full, or is in use for too long.
+        """
+        self._make()
+        with hold_store(self.root, wait=wait, on_wait=on_wait) as held:
+            sweep(self.root)  # before room is kept: leavings take some
+            self.ledger.open(held.check)
+            try:
+                yield
+            finally:
+                self.ledger.close()
+
+    def open(self) -> Store:
+        """Return the store itself if there is one. Raises `LearnableError` where there is none."""
+        if not self.root.is_dir():
+            raise LearnableError(
+                f"store {str(self.root)!r} does not exist: give --store, or fill one with find-learnable"
+            )
+        return self
+
+    def write_groups(self, run_id: str, groups: pl.DataFrame) -> None:
+        """Write the run's decided groups."""
+        self.ledger.check_held()
+        path = self.root / "groups" / f"{run_id}.parquet"
+        try:
+            put(path, parquet_bytes(groups.to_arrow()))
+        except OSError as error:
+            raise LearnableError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+    def _make(self) -> None:
+        if (path := local_path(self.root)) is None:
+            return
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LearnableError(
+                f"store {str(self.root)!r} cannot be made ({error.strerror}): choose another --store"
+            ) from error
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise LearnableError(f"store {str(self.root)!r} cannot be written: choose another --store")

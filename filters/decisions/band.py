@@ -1,0 +1,124 @@
+"""The band decision: which prompts are kept, and why each other one is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Literal
+
+import polars as pl
+
+from learnable.data.errors import LearnableError
+
+Signal = Literal["reward", "pass"]
+REASONS = (
+    "keep",
+    "too_easy",
+    "too_hard",
+    "zero_std",
+    "low_std",
+    "undecided",
+    "over_quota",
+    "duplicate",
+    "contaminated",
+    "not_scored",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Keep a prompt whose group mean lies in [low, high] and whose group spreads by at least `min_std`.
+
+    `signal` says of what: the graded reward, or pass and fail. Raises `LearnableError` for an impossible band.
+    """
+
+    low: float = 0.2
+    high: float = 0.8
+    min_std: float = 0.1
+    signal: Signal = "reward"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= 1:
+            raise LearnableError(
+                f"--band {self.low:g} {self.high:g} keeps nothing: give two numbers in [0, 1], the lower one first"
+            )
+        if not 0 <= self.min_std <= 0.5:
+            raise LearnableError(
+                f"--min-std {self.min_std:g} is out of range: rewards in [0, 1] spread by at most 0.5; give 0 to 0.5"
+            )
+        if self.signal not in ("reward", "pass"):
+            raise LearnableError(f"--by {self.signal!r} is not known: use reward or pass")
+
+    @property
+    def with_spread(self) -> Band:
+        """The part of the band in which a coin spreads by at least `min_std`: p (1 - p) >= min_std^2."""
+        reach = sqrt(max(0.25 - self.min_std**2, 0.0))
+        low, high = max(self.low, 0.5 - reach), min(self.high, 0.5 + reach)
+        return self if (low, high) == (self.low, self.high) else replace(self, low=low, high=max(high, low + 1e-9))
+
+
+def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
+    """Add `decision`, one of `REASONS`, to the rows of `filters.statistics.groups.group_stats`.
+
+    A mean outside the band is named before a missing spread: a prompt that always passes is `too_easy`.
+    `zero_std` is left for groups that agree on a middling reward.
+    """
+    p = pl.col("mean" if band.signal == "reward" else "pass_rate")
+    std = pl.col("std") if band.signal == "reward" else pl.col("learnability").sqrt()
+    agrees = pl.col("zero_std") if band.signal == "reward" else std == 0
+    return groups.with_columns(
+        pl.when(p.is_null())
+        .then(pl.lit("not_scored"))
+        .when(p > band.high)
+        .then(pl.lit("too_easy"))
+        .when(p < band.low)
+        .then(pl.lit("too_hard"))
+        .when(agrees)
+        .then(pl.lit("zero_std"))
+        .when(std < band.min_std)
+        .then(pl.lit("low_std"))
+        .otherwise(pl.lit("keep"))
+        .cast(pl.Enum(REASONS))
+        .alias("decision")
+    )
+
+
+def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
+    """Add `decision` to certified groups: keep a prompt that belongs in the set as surely as its `threshold` asks.
+
+    Args:
+        groups: rows of `filters.posterior.certificate.certify` with `stopped` (whether its group is done) and `threshold`.
+        band: its middle says whether a rejected prompt is too easy or too hard, by the mean that is expected of it.
+    """
+    spread = 1 - pl.col("p_zero") - pl.col("p_one")
+    expected = pl.col("p_one") + spread * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
+    above = expected > (band.low + band.high) / 2
+    return groups.with_columns(
+        pl.when(pl.col("p_keep").is_null())
+        .then(pl.lit("not_scored"))
+        .when(~pl.col("stopped"))
+        .then(pl.lit("undecided"))
+        .when(pl.col("p_keep") >= pl.col("threshold"))
+        .then(pl.lit("keep"))
+        .when(pl.col("p_in_band") < pl.col("threshold"))
+        .then(pl.when(above).then(pl.lit("too_easy")).otherwise(pl.lit("too_hard")))
+        .when(pl.col("zero_std"))
+        .then(pl.lit("zero_std"))
+        .otherwise(pl.lit("low_std"))
+        .cast(pl.Enum(REASONS))
+        .alias("decision")
+    )
+
+
+def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:
+    """Make the least sure of the kept prompts `undecided`, until the others' average `p_keep` is `precision`."""
+    kept = pl.col("decision") == "keep"
+    surest_first = groups.filter(kept).sort("p_keep", "prompt_id", descending=[True, False])
+    sure = surest_first.with_columns(
+        (pl.col("p_keep").cum_sum() / pl.int_range(1, pl.len() + 1)).alias("_average")
+    ).filter(pl.col("_average") >= precision)
+    marked = groups.join(sure.select("prompt_id", pl.lit(True).alias("_sure")), on="prompt_id", how="left")
+    unsure = kept & pl.col("_sure").is_null()
+    return marked.with_columns(
+        pl.when(unsure).then(pl.lit("undecided", pl.Enum(REASONS))).otherwise("decision").alias("decision")
+    ).drop("_sure")

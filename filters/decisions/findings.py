@@ -1,0 +1,187 @@
+"""What would make training on a pool go sideways, each finding as one sentence with its numbers and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+import polars as pl
+from scipy.stats import f as f_distribution
+
+from learnable.filters.statistics.variance import nested_split, variance_split
+
+Code = Literal[
+    "no_spread", "constant_component", "faked_signal", "spread_between_forms", "spread_between_prompts", "alike_prompts"
+]
+
+ENOUGH_PROMPTS = 8  # fewer say nothing of a form
+ENOUGH_ROLLOUTS = 100  # what never happens in 100 happens in fewer than 3 of 100 (95 % confidence)
+DEAD_SHARE = 0.7  # of a form's groups without any spread
+DRIVING_SHARE = 0.5  # of the reward's variance within groups that one component explains
+LITTLE_WITHIN = 0.3  # share of a pool's variance that lies within groups
+ALIKE_INTRACLASS = 0.05  # share of a form's variance between its prompts that is as good as none
+DOUBT = 0.05  # chance that prompts which do differ are called alike
+NAMED = 5  # forms that a sentence names
+
+_FORM = ("family", "form")
+_Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to know before training: its kind, what it is about, the forms it holds for, and a plain sentence.
+
+    `subject` is a family, `family: component`, or "the pool".
+    """
+
+    code: Code
+    subject: str
+    forms: tuple[str, ...]
+    text: str
+
+
+def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Finding]:
+    """Return what is wrong with a pool of decided groups; forms with little data are passed over in silence.
+
+    Args:
+        groups: rows of `filters.statistics.groups.group_stats` with `family`, `form` and `decision`.
+        components: what `filters.statistics.components.component_stats` says of the same rollouts.
+    """
+    scored = groups.lazy().filter(pl.col("n") > 0)
+    forms = _forms(scored)
+    parts = components.filter((pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS))
+    return [
+        *_no_spread(forms),
+        *_constant_components(parts.sort("family", "component", "form").to_dicts()),
+        *_faked_signals(forms, parts),
+        *_spread_elsewhere(scored),
+        *_alike_prompts(forms),
+    ]
+
+
+def _forms(scored: pl.LazyFrame) -> pl.DataFrame:
+    """Return one row a form with enough prompts, in the order of names."""
+    counts = scored.group_by(_FORM).agg(
+        pl.len().alias("prompts"),
+        pl.col("n").sum().alias("rollouts"),
+        (pl.col("decision") == "keep").sum().alias("kept"),
+        pl.col("zero_std").mean().alias("dead"),
+        ((pl.col("passes") > 0) & (pl.col("passes") < pl.col("n"))).sum().alias("mixed"),
+        pl.col("passes").sum(),
+        ((pl.col("n").sum() - (pl.col("n") ** 2).sum() / pl.col("n").sum()) / (pl.len() - 1)).alias("typical_size"),
+    )
+    split = variance_split(scored, _FORM)
+    enough = (pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS)
+    return counts.filter(enough).join(split, on=_FORM, how="left").sort(_FORM).collect()
+
+
+def _no_spread(forms: pl.DataFrame) -> Iterator[Finding]:
+    for family, rows in _by(("family",), forms.filter(pl.col("dead") > DEAD_SHARE).to_dicts()):
+        named = _name(f"{row['form']} ({row['dead']:.0%})" for row in rows)
+        text = (
+            f"most groups of {named} in {family} have no spread, so GRPO learns nothing from them: "
+            "take easier or harder prompts, or leave these forms out"
+        )
+        yield Finding("no_spread", family, _form_names(rows), text)
+
+
+def _constant_components(parts: Sequence[_Row]) -> Iterator[Finding]:
+    """Report components that are 0, or 1, in every rollout of a form."""
+    ways_out = {
+        "share_zero": ("0", "it never fires: check that prompts ask for it and that the verifier can see it"),
+        "share_one": ("1", "it can teach nothing: leave it out of the reward, or ask for more"),
+    }
+    for share, (value, way_out) in ways_out.items():
+        for name, rows in _by(("family", "component"), [row for row in parts if row[share] == 1]):
+            rollouts, prompts = (sum(row[key] for row in rows) for key in ("rollouts", "prompts"))
+            text = (
+                f"{name} is {value} in all {rollouts:,} rollouts of {prompts:,} prompts "
+                f"({_name(_form_names(rows))}); {way_out}"
+            )
+            yield Finding("constant_component", name, _form_names(rows), text)
+
+
+def _faked_signals(forms: pl.DataFrame, parts: pl.DataFrame) -> Iterator[Finding]:
+    """Report forms whose rewards spread within groups by one component, while no group has both passes and fails."""
+    unmoved = forms.filter((pl.col("mixed") == 0) & (pl.col("dead") <= DEAD_SHARE)).select(*_FORM, "passes")
+    drivers = parts.filter(pl.col("explained") >= DRIVING_SHARE).sort(
+        "explained", "component", descending=[True, False]
+    )
+    first = drivers.unique(_FORM, keep="first", maintain_order=True)
+    driven = first.join(unmoved, on=_FORM).sort("family", "component", "form")
+    for name, rows in _by(("family", "component"), driven.to_dicts()):
+        named = _name(
+            f"{row['form']} ({row['explained']:.0%}, {row['passes']:,} of {row['rollouts']:,} pass)" for row in rows
+        )
+        text = (
+            f"{name} drives the reward's spread within groups of {named}, where no prompt both passes and fails: "
+            "GRPO will train that component alone; check that it leads to passing, or weigh it less"
+        )
+        yield Finding("faked_signal", name, _form_names(rows), text)
+
+
+def _spread_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
+    """Report a pool whose rewards differ between groups, which the advantage takes out, and hardly within them."""
+    split = nested_split(scored)
+    forms, prompts, within = split.between_forms, split.between_prompts, split.within
+    if forms is None or prompts is None or within is None or within >= LITTLE_WITHIN:
+        return
+    if split.prompts < ENOUGH_PROMPTS or split.rollouts < ENOUGH_ROLLOUTS:
+        return
+    shares = f"{forms:.0%} of the rewards' variance lies between forms, {prompts:.0%} between prompts of one form and "
+    shares += f"{within:.0%} within groups, all that GRPO learns from"
+    if forms >= prompts:
+        text = f"{shares}: keep the forms that spread within groups, and leave out those that are solved or hopeless"
+        yield Finding("spread_between_forms", "the pool", (), text)
+    else:
+        text = f"{shares}: train only on prompts in the band, and look for ones of middling difficulty"
+        yield Finding("spread_between_prompts", "the pool", (), text)
+
+
+def _alike_prompts(forms: pl.DataFrame) -> Iterator[Finding]:
+    picked = forms.filter((pl.col("kept") > 0) & pl.col("f_ratio").is_not_null())
+    for family, rows in _by(("family",), [row for row in picked.to_dicts() if _is_alike(row)]):
+        named = _name(f"{row['form']} (F = {row['f_ratio']:.2f}, {row['prompts']} prompts)" for row in rows)
+        text = (
+            f"prompts of {named} in {family} differ no more than sampling noise would make them, so picking among them "
+            "picks luck: keep or drop such a form as a whole"
+        )
+        yield Finding("alike_prompts", family, _form_names(rows), text)
+
+
+def _is_alike(form: _Row) -> bool:
+    return prompts_are_alike(form["f_ratio"], form["prompts"], form["rollouts"], form["typical_size"])
+
+
+def prompts_are_alike(f_ratio: float, prompts: int, rollouts: int, typical_size: float) -> bool:
+    """Say whether a form's prompts are shown to differ by less than the sampling noise of their means.
+
+    Not to have seen a difference is no proof that there is none, so the question is put the other way round. Were a
+    share r of the variance between prompts, F / (1 + n0 r / (1 - r)) would follow an F distribution (Searle, Casella
+    and McCulloch, 1992, "Variance Components", chapter 3; nearly so where group sizes differ). The prompts are alike
+    where an F as low as the one found has at most a chance of `DOUBT` if r were `ALIKE_INTRACLASS`, and likewise if
+    prompts differed by as much as the noise of their means. With few prompts or rollouts no F is low enough.
+
+    `prompts` and `rollouts` are the form's, `typical_size` is n0 of `variance_split`, in rollouts per prompt.
+    """
+    true_over_noise = min(1.0, typical_size * ALIKE_INTRACLASS / (1 - ALIKE_INTRACLASS))
+    return bool(f_distribution.cdf(f_ratio / (1 + true_over_noise), prompts - 1, rollouts - prompts) <= DOUBT)
+
+
+def _by(keys: Sequence[str], rows: Sequence[_Row]) -> Iterator[tuple[str, list[_Row]]]:
+    """Yield the name of each run of rows with equal `keys`, and the rows."""
+    for name, run in groupby(rows, lambda row: ": ".join(row[key] for key in keys)):
+        yield name, list(run)
+
+
+def _form_names(rows: Sequence[_Row]) -> tuple[str, ...]:
+    return tuple(row["form"] for row in rows)
+
+
+def _name(items: Iterable[str]) -> str:
+    """Write a list, its end as a number where it is long."""
+    listed = list(items)
+    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
+    return ", ".join(listed[:NAMED]) + more

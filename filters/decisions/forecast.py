@@ -1,0 +1,127 @@
+"""What training will see: zero-std groups and advantages at each group size, from posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, lgamma, pi, sqrt
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import betaln, gammaln
+
+from learnable.filters.posterior.posterior import Posterior
+
+Values = NDArray[np.float64]
+
+GROUP_SIZES = (4, 8, 16, 32, 64)
+FEW_DEAD = 0.1  # a share of zero-std groups that is worth no more rollouts
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What groups of one size will be like, on average over prompts.
+
+    `zero_std_share`: groups whose rewards are all equal, which teach nothing; `usable_rate`: the others;
+    `mean_abs_advantage`: of `(reward - mean) / std` with the sample standard deviation, as TRL computes it, zero-std groups
+    counted as 0.
+    """
+
+    group_size: int
+    zero_std_share: float
+    usable_rate: float
+    mean_abs_advantage: float
+
+
+def zero_std_share(posterior: Posterior, group_size: int) -> Values:
+    """Return the chance that a group of coin flips agrees: B(a + G, b) / B(a, b) + B(a, b + G) / B(a, b), and the masses."""
+    a, b = posterior.alpha, posterior.beta
+    agree = np.exp(betaln(a + group_size, b) - betaln(a, b)) + np.exp(betaln(a, b + group_size) - betaln(a, b))
+    share: Values = posterior.zero + posterior.one + posterior.spread * agree
+    return share
+
+
+def zero_std_graded(groups: pl.DataFrame, group_size: int) -> Values:
+    """Return the chance that a group of graded rewards agrees: on 0 or on 1, since other values hardly repeat.
+
+    From how many of `n` rewards were exactly 0 (`zeros`) and exactly 1 (`ones`), each a Beta-binomial with Jeffreys's prior.
+    """
+    n = groups["n"].cast(pl.Float64).fill_null(0.0).to_numpy()
+    share = np.zeros(groups.height)
+    for name in ("zeros", "ones"):
+        alike = groups[name].cast(pl.Float64).fill_null(0.0).to_numpy() + 0.5
+        other = n + 1 - alike
+        share += np.exp(betaln(alike + group_size, other) - betaln(alike, other))
+    return np.minimum(share, 1.0)
+
+
+def mean_abs_advantage(posterior: Posterior, group_size: int) -> Values:
+    """Return the expected mean absolute advantage of a group of coin flips.
+
+    With k passes of G and q = k / G it is 2 sqrt(q (1 - q)) sqrt((G - 1) / G) under the sample standard deviation; k is
+    Beta-binomial.
+    """
+    k = np.arange(group_size + 1.0)
+    size = float(group_size)
+    advantage = 2 * np.sqrt(k * (size - k)) / size * sqrt((size - 1) / size)
+    ways = gammaln(size + 1) - gammaln(k + 1) - gammaln(size - k + 1)
+    a, b = posterior.alpha[..., None], posterior.beta[..., None]
+    chances = np.exp(ways + betaln(a + k, b + size - k) - betaln(a, b))
+    expected: Values = posterior.spread * (chances @ advantage)
+    return expected
+
+
+def graded_advantage(group_size: int) -> float:
+    """Return the expected mean absolute advantage of a group of normally distributed rewards.
+
+    sqrt(2 / pi) sqrt((G - 1) / G) / c4(G), since deviation and sample standard deviation are independent after scaling.
+    """
+    size = float(group_size)
+    c4 = sqrt(2 / (size - 1)) * exp(lgamma(size / 2) - lgamma((size - 1) / 2))
+    return sqrt(2 / pi) * sqrt((size - 1) / size) / c4
+
+
+def forecast(groups: pl.DataFrame, graded: Mapping[str, bool], sizes: Sequence[int] = GROUP_SIZES) -> list[Forecast]:
+    """Forecast what training on these prompts will see at each group size; nothing where none has a score.
+
+    Args:
+        groups: certified rows (`filters.posterior.certificate.certify`) with `family`, `zeros` and `ones`.
+        graded: whether a family's rewards are graded, not just pass and fail.
+        sizes: group sizes (TRL: `num_generations`).
+    """
+    known = groups.filter(pl.col("alpha").is_not_null())
+    if not known.height:
+        return []
+    is_graded = known["family"].replace_strict(dict(graded), default=False, return_dtype=pl.Boolean)
+    coins, others = known.filter(~is_graded), known.filter(is_graded)
+    posteriors, counts = _distinct(coins)
+    forecasts = []
+    for size in sizes:
+        dead = float(counts @ zero_std_share(posteriors, size))
+        taught = float(counts @ mean_abs_advantage(posteriors, size))
+        dead_graded = zero_std_graded(others, size)
+        taught += float((1 - dead_graded).sum()) * graded_advantage(size)
+        share = (dead + float(dead_graded.sum())) / known.height
+        forecasts.append(Forecast(size, share, 1 - share, taught / known.height))
+    return forecasts
+
+
+def advise(forecasts: Sequence[Forecast]) -> str:
+    """Say in a sentence which group size pays, from the forecasts of one set; empty where there are none."""
+    if not forecasts:
+        return ""
+    smallest = forecasts[0]
+    enough = next((f for f in forecasts if f.zero_std_share <= FEW_DEAD), forecasts[-1])
+    text = f"at G = {smallest.group_size}, {smallest.zero_std_share:.0%} of the groups teach nothing"
+    if enough is not smallest:
+        text += f"; G = {enough.group_size}: {enough.zero_std_share:.0%}"
+    return text
+
+
+def _distinct(groups: pl.DataFrame) -> tuple[Posterior, Values]:
+    """Return the distinct posteriors, and how many prompts share each."""
+    columns = ["alpha", "beta", "p_zero", "p_one"]
+    counted = groups.group_by(columns).len().sort(columns)
+    arrays = (counted[name].to_numpy() for name in columns)
+    return Posterior(*arrays), counted["len"].cast(pl.Float64).to_numpy()

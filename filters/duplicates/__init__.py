@@ -1,0 +1,1 @@
+"""Prompts that repeat another prompt or an evaluation set."""

@@ -1,0 +1,191 @@
+"""Which prompts ask what an earlier one asks already, word for word or nearly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from datasketch import MinHash, MinHashLSH
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Prompt
+from learnable.filters.decisions.band import REASONS
+from learnable.filters.duplicates.word_runs import cover_words, find_template_runs, number_runs
+from learnable.filters.duplicates.wording import Flags, Ids, Texts, read_texts, whole_text
+
+NEAR = 0.9
+SHORTEST = 8  # words: in fewer, every word is the question
+TEMPLATE_RUN = 8  # words in a row
+PERMUTATIONS = 128
+MISSED = 1e-6  # chance, at most, that the index misses a pair that is just near enough
+SCHEMA = pl.Schema(
+    {"prompt_id": pl.String(), "decision": pl.Enum(REASONS), "collides_with": pl.String(), "overlap": pl.Float64()}
+)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the high half of a product with it is a hash
+
+
+def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR) -> pl.DataFrame:
+    """Find the prompts that an earlier, kept prompt makes superfluous.
+
+    Only prompts with the same verifier, the same spec and the same numbers in the same order can be duplicates: other
+    right answers mean another question. Such a pair is *exact* when the words agree (`wording.split_words`). It is
+    *near* when the Jaccard index of the two multisets of word pairs is at least `near`, so that at 0.9 one word in 40
+    may differ, or a sentence a tenth as long may be added. Templates are no evidence: words in a run of
+    `TEMPLATE_RUN` that `TEMPLATE_TEXTS` or more distinct prompts share are set aside, and what is left must be near
+    by itself. Where fewer than `SHORTEST` words are left, only exact duplicates count.
+
+    Args:
+        prompts: in the order in which the first one stays; a prompt that comes twice counts once.
+        near: the least Jaccard index, over 0 and up to 1, or None for exact duplicates only.
+
+    Returns:
+        One row for each duplicate, in the order of `prompts`: `prompt_id`, `decision` ("duplicate"), `collides_with`
+        (id of a prompt that stays), `overlap` (the Jaccard index, 1 where exact).
+
+    Raises `LearnableError` for a threshold out of range.
+    """
+    if near is not None and not 0 < near <= 1:
+        raise LearnableError(f"near-duplicate threshold {near:g} is out of range: give a number over 0 and up to 1")
+    pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
+    texts = read_texts(map(whole_text, pool))
+    questions = _questions(pool, texts)
+    first = _first_alike(texts, questions)
+    distinct = [index for index, kept in enumerate(first) if index == kept]
+    nearest = {} if near is None else _find_near(texts, questions, distinct, near)
+    rows = []
+    for index, same in enumerate(first):
+        kept, overlap = nearest.get(same, (same, 1.0))
+        if kept != index:
+            rows.append((pool[index].prompt_id, "duplicate", pool[kept].prompt_id, overlap))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _questions(pool: Sequence[Prompt], texts: Texts) -> list[int]:
+    """Number the prompts by what must agree in duplicates: verifier, spec, and the numbers in order."""
+    numeric = np.array([word[-1].isdigit() for word in texts.vocabulary], dtype=bool)
+    seen: dict[tuple[str, str, bytes], int] = {}
+    keys = (
+        (prompt.verifier, prompt.spec_json, words[numeric[words]].tobytes())
+        for prompt, words in zip(pool, texts, strict=True)
+    )
+    return [seen.setdefault(key, len(seen)) for key in keys]
+
+
+def _first_alike(texts: Texts, questions: Sequence[int]) -> list[int]:
+    """Return, for each text, the first one of the same question and words; itself where it has no words."""
+    seen: dict[tuple[int, bytes], int] = {}
+    return [
+        seen.setdefault((question, words.tobytes()), index) if len(words) else index
+        for index, (question, words) in enumerate(zip(questions, texts, strict=True))
+    ]
+
+
+def _find_near(
+    texts: Texts, questions: Sequence[int], distinct: Sequence[int], near: float
+) -> dict[int, tuple[int, float]]:
+    """Return the kept text and the overlap for each of the `distinct` texts that is near to an earlier kept one."""
+    own = ~_template_words(texts, distinct)
+    rivals: dict[int, list[int]] = {}
+    for index in distinct:
+        if own[texts.span(index)].sum() >= SHORTEST:
+            rivals.setdefault(questions[index], []).append(index)
+    found: dict[int, tuple[int, float]] = {}
+    for members in rivals.values():
+        if len(members) > 1:
+            found.update(_sift(texts, own, members, near))
+    return found
+
+
+def _sift(texts: Texts, own: Flags, members: Sequence[int], near: float) -> dict[int, tuple[int, float]]:
+    """Keep each text that is near to none kept before; return the others with the kept text and the overlap."""
+    kept, found = _KeptTexts(near), {}
+    for index in members:
+        pairs = _WordPairs.of(texts, index, own)
+        sketch = pairs.sketch()
+        if match := kept.closest(pairs, sketch):
+            found[index] = match
+        else:
+            kept.add(index, pairs, sketch)
+    return found
+
+
+def _template_words(texts: Texts, distinct: Sequence[int]) -> Flags:
+    counted = np.full(len(texts), -1)
+    counted[distinct] = 0
+    starts = find_template_runs(texts, number_runs(texts, TEMPLATE_RUN), counted, share=0.0)
+    return cover_words(starts, TEMPLATE_RUN)
+
+
+@dataclass(frozen=True, slots=True)
+class _WordPairs:
+    """The neighbouring words of one text as sorted keys: all of it, and without the words of templates."""
+
+    whole: Ids
+    own: Ids
+
+    @classmethod
+    def of(cls, texts: Texts, index: int, own: Flags) -> _WordPairs:
+        words, kept = texts.words[texts.span(index)], own[texts.span(index)]
+        whole = _pair_keys(words, len(texts.vocabulary))
+        return cls(whole, whole if kept.all() else _pair_keys(words[kept], len(texts.vocabulary)))
+
+    def overlap(self, other: _WordPairs) -> float:
+        """Return the Jaccard index, the lower of the two with and without templates."""
+        return min(_jaccard(self.whole, other.whole), _jaccard(self.own, other.own))
+
+    def sketch(self) -> MinHash:
+        sketch = _BLANK.copy()
+        sketch.update_batch(((self.own.astype(np.uint64) * _SPREAD) >> np.uint64(32)).tolist())
+        return sketch
+
+
+def _pair_keys(words: Ids, vocabulary: int) -> Ids:
+    """Number each word pair together with how often it came before, so that sets of keys are multisets of pairs."""
+    pairs = np.sort(words[:-1] * vocabulary + words[1:])
+    first_of_kind = np.searchsorted(pairs, pairs)
+    return np.sort(pairs + (np.arange(len(pairs)) - first_of_kind) * vocabulary**2)
+
+
+def _jaccard(left: Ids, right: Ids) -> float:
+    shared = np.intersect1d(left, right, assume_unique=True).size
+    return float(shared / (left.size + right.size - shared))
+
+
+class _KeptTexts:
+    """The texts of one question that stay, found again by what they resemble."""
+
+    def __init__(self, near: float) -> None:
+        self._near = near
+        self._index = MinHashLSH(num_perm=PERMUTATIONS, params=band_shape(near))
+        self._pairs: dict[int, _WordPairs] = {}
+
+    def add(self, index: int, pairs: _WordPairs, sketch: MinHash) -> None:
+        """Let later texts find this one."""
+        self._index.insert(index, sketch)
+        self._pairs[index] = pairs
+
+    def closest(self, pairs: _WordPairs, sketch: MinHash) -> tuple[int, float] | None:
+        """Return the nearest kept text, the first of several, and its exact overlap; None where none is near."""
+        candidates = [(-pairs.overlap(self._pairs[index]), index) for index in self._index.query(sketch)]
+        lowest, index = min(candidates, default=(0.0, -1))
+        return (index, -lowest) if -lowest >= self._near else None
+
+
+def band_shape(near: float) -> tuple[int, int]:
+    """Return how many bands of how many rows find a pair at Jaccard index `near` all but surely.
+
+    A pair shares a band of r rows with chance near^r, and so none of b bands with (1 - near^r)^b (Leskovec, Rajaraman
+    and Ullman, "Mining of Massive Datasets", chapter 3). The widest band that keeps this under `MISSED` gives the
+    fewest false candidates.
+
+    >>> band_shape(0.9)
+    (21, 6)
+    """
+    widths = (rows for rows in range(PERMUTATIONS // 2, 1, -1) if (1 - near**rows) ** (PERMUTATIONS // rows) <= MISSED)
+    rows = next(widths, 1)
+    return PERMUTATIONS // rows, rows
+
+
+_BLANK = MinHash(num_perm=PERMUTATIONS, seed=1, hashfunc=int)

@@ -1,0 +1,1 @@
+"""What is known of a prompt after its rollouts: priors, posteriors and certificates."""

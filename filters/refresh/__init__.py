@@ -1,0 +1,1 @@
+"""What becomes of a curated set when its policy moves."""

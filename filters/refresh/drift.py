@@ -1,0 +1,155 @@
+"""How far a policy has moved: from a few prompts asked again, what is now to be believed of every other one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.special import betainc, expit, ndtr
+
+from learnable.filters.posterior.posterior import Posterior
+
+Values = NDArray[np.float64]
+
+STEP = 0.2
+EDGES = np.arange(-40, 41) * STEP  # of the cells in which rates are counted, as log-odds; two more are open
+CENTRES = np.arange(-40, 42) * STEP - STEP / 2
+RATES = expit(CENTRES)
+WIDTHS = np.diff(expit(EDGES), prepend=0.0, append=1.0)
+LEAST_NOISE = 0.05
+MOST_ROWS = 4_000  # prompts that a drift is fitted to; more change nothing
+LEAST_VARIANCE = 1e-9
+
+# As fitted: shift, log slope, log noise, and the log-odds that a prompt leaves 0, and 1.
+USUAL = np.array([0.0, 0.0, math.log(0.5), math.log(0.05 / 0.95), math.log(0.05 / 0.95)])
+USUAL_WIDTHS = np.array([2.0, 0.3, 1.5, 1.2, 1.2])
+FAMILY_WIDTHS = np.array([0.6, 0.15, 0.35, 0.7, 0.7])  # how far a family may be from the others
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Where rates go: `log-odds(new) = shift + slope * log-odds(old) + noise * z`, z standard normal.
+
+    Of the prompts that always failed a share `left_zero` does so no longer, and of those that always passed a share
+    `left_one`. `noise` is what the policy forgets: the larger it is, the less an old rollout says of the new policy.
+    `fitted_to` is how many prompts the figures rest on, 0 where they are those of other families.
+    """
+
+    shift: float = 0.0
+    slope: float = 1.0
+    noise: float = LEAST_NOISE
+    left_zero: float = 0.0
+    left_one: float = 0.0
+    fitted_to: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures, for a manifest."""
+        return {key: round(value, 4) for key, value in asdict(self).items()}
+
+    def move(self, before: Posterior) -> Posterior:
+        """Return the posteriors under the new policy of prompts that were not asked again.
+
+        A Beta distribution has the mean and the variance of the moved one. So its `alpha + beta` is what is left of the
+        old evidence: with no noise all of it, with much noise next to nothing.
+        """
+        moved = _cells_of(before) @ self._kernel() + self._arrivals(before)
+        weight = moved.sum(axis=1)
+        share = moved / np.maximum(weight, 1e-300)[:, None]
+        mean = share @ RATES
+        variance = np.maximum(share @ RATES**2 - mean**2, LEAST_VARIANCE)
+        size = np.maximum(mean * (1 - mean) / variance - 1, 1e-3)
+        zero, one = (1 - self.left_zero) * before.zero, (1 - self.left_one) * before.one
+        total = zero + one + weight
+        return Posterior(mean * size, (1 - mean) * size, zero / total, one / total)
+
+    def _kernel(self) -> Values:
+        """Return the chance of each new cell given the old one, shape (old, new)."""
+        below = ndtr((EDGES[None, :] - self.shift - self.slope * CENTRES[:, None]) / self.noise)
+        kernel: Values = np.diff(below, axis=1, prepend=0.0, append=1.0)
+        return kernel
+
+    def _arrivals(self, before: Posterior) -> Values:
+        """Return where those are that left 0 and 1: mostly near it still."""
+        left: Values = (
+            self.left_zero * before.zero[:, None] * NEAR_ZERO + self.left_one * before.one[:, None] * NEAR_ONE
+        )
+        return left
+
+
+def fit_drift(before: Posterior, n: ArrayLike, s: ArrayLike, others: Drift | None = None) -> Drift:
+    """Fit a drift to prompts that were asked again: the maximum of the marginal likelihood, mildly penalised.
+
+    The old rate has the old posterior, the new one follows from it by the drift, and the new rewards are draws at that
+    rate; both rates are integrated out. Which prompts were asked may depend on their old posteriors in any way.
+
+    Args:
+        before: their old posteriors, shape (prompts,).
+        n: draws of the new policy, effective sizes for graded rewards.
+        s: what those draws sum to.
+        others: what the drift of more prompts is, those of other families, toward which few prompts are drawn.
+    """
+    sizes, sums = np.asarray(n, dtype=np.float64), np.asarray(s, dtype=np.float64)
+    rows = np.flatnonzero((sizes > 0) & np.isfinite(sums))
+    rows = rows[:: max(1, -(-len(rows) // MOST_ROWS))]
+    start, widths = (USUAL, USUAL_WIDTHS) if others is None else (_pack(others), FAMILY_WIDTHS)
+    if not len(rows):
+        return _unpack(start, 0)
+    chosen = Posterior(before.alpha[rows], before.beta[rows], before.zero[rows], before.one[rows])
+    loss = _Loss(chosen, sizes[rows], sums[rows], start, widths)
+    found = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-6})
+    return _unpack(found.x if np.isfinite(found.fun) else start, len(rows))
+
+
+class _Loss:
+    """Minus the log of the marginal likelihood of packed parameters, and the penalty."""
+
+    def __init__(self, before: Posterior, n: Values, s: Values, centre: Values, widths: Values) -> None:
+        self.before, self.cells = before, _cells_of(before)
+        self.centre, self.widths = centre, widths
+        self.likelihood = _mass(s + 1, n - s + 1) / WIDTHS
+        self.at_zero, self.at_one = (n + 1) * (s <= 0), (n + 1) * (s >= n)
+
+    def __call__(self, packed: Values) -> float:
+        drift = _unpack(packed, 0)
+        moved = self.cells @ drift._kernel() + drift._arrivals(self.before)
+        evidence = (moved * self.likelihood).sum(axis=1)
+        evidence += (1 - drift.left_zero) * self.before.zero * self.at_zero
+        evidence += (1 - drift.left_one) * self.before.one * self.at_one
+        misfit = -np.log(np.maximum(evidence, 1e-300)).sum()
+        return float(misfit + (((packed - self.centre) / self.widths) ** 2).sum() / 2)
+
+
+def _mass(alpha: Values, beta: Values) -> Values:
+    """Return the chance of each cell under Beta distributions, shape (prompts, cells)."""
+    below = betainc(alpha[:, None], beta[:, None], expit(EDGES)[None, :])
+    mass: Values = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    return mass
+
+
+def _cells_of(posterior: Posterior) -> Values:
+    return posterior.spread[:, None] * _mass(posterior.alpha, posterior.beta)
+
+
+def _pack(drift: Drift) -> Values:
+    noise = math.log(max(drift.noise - LEAST_NOISE, 1e-3))
+    left = [math.log(share / (1 - share)) for share in np.clip([drift.left_zero, drift.left_one], 1e-3, 1 - 1e-3)]
+    return np.array([drift.shift, math.log(drift.slope), noise, *left])
+
+
+def _unpack(packed: Values, fitted_to: int) -> Drift:
+    shift, slope, noise, zero, one = (float(value) for value in np.clip(packed, -8, 8))
+    return Drift(
+        shift,
+        math.exp(slope),
+        LEAST_NOISE + math.exp(min(noise, 2.0)),
+        float(expit(zero)),
+        float(expit(one)),
+        fitted_to,
+    )
+
+
+NEAR_ZERO, NEAR_ONE = _mass(np.array([0.5, 1.5]), np.array([1.5, 0.5]))  # where prompts are that left 0, or 1

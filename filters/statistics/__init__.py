@@ -1,0 +1,1 @@
+"""Statistics of groups: means, deviations, and where rewards vary."""

@@ -1,0 +1,80 @@
+"""Which parts of a reward move: each component's spread, and how much of the reward's spread is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from learnable.filters.statistics.groups import Truncated
+from learnable.filters.statistics.sums import exact_mean, exact_sum
+from learnable.filters.statistics.variance import variance_split
+
+
+def component_stats(
+    scores: pl.LazyFrame, by: Sequence[str] = ("family", "form"), *, truncated: Truncated = "count"
+) -> pl.LazyFrame:
+    """Reduce the components of scored rollouts to one row per `by` and component.
+
+    Args:
+        scores: one row a rollout: `prompt_id`, `reward`, `verdict`, `components`, and the columns in `by`.
+        by: columns to group by.
+        truncated: whether completions that ran out of tokens count, as for `group_stats`.
+
+    Returns:
+        In the order of their names, `by`, `component`, `prompts` and `rollouts` that have it, `mean` (of prompts'
+        means), `share_zero` and `share_one` (of rollouts where it is exactly 0 and 1), `within_std`,
+        `between_std` and `intraclass` as in `variance_split`, and `explained`: the share of the reward's
+        variance within groups that goes along with the component, the square of their correlation there. Components
+        move together, so these shares may add up to more than 1. Null where the component or the reward never
+        differs within a group.
+    """
+    keys = [*by, "component"]
+    prompts = _prompt_components(scores, by, truncated)
+    sums = prompts.group_by(keys).agg(
+        pl.len().cast(pl.Int64).alias("prompts"),
+        pl.col("n").sum().alias("rollouts"),
+        exact_mean(pl.col("mean")).alias("mean"),
+        (pl.col("zeros").sum() / pl.col("n").sum()).alias("share_zero"),
+        (pl.col("ones").sum() / pl.col("n").sum()).alias("share_one"),
+        *(exact_sum(pl.col(name)) for name in ("ss", "ss_reward", "products")),
+    )
+    split = variance_split(prompts, keys).select(*keys, "within_std", "between_std", "intraclass")
+    joined = sums.join(split, on=keys, how="left").with_columns(_explained().alias("explained"))
+    return joined.drop("ss", "ss_reward", "products").sort(keys)
+
+
+def _prompt_components(scores: pl.LazyFrame, by: Sequence[str], truncated: Truncated) -> pl.LazyFrame:
+    """Return one row per prompt and component, with sums of squares and products around the prompt's means."""
+    honest = ["scored", "truncated"] if truncated == "count" else ["scored"]
+    rows = (
+        scores.filter(pl.col("verdict").is_in(honest) & pl.col("reward").is_not_null())
+        .select(*by, "prompt_id", "reward", "components")
+        .explode("components")
+        .with_columns(
+            pl.col("components").struct.field("key").alias("component"),
+            pl.col("components").struct.field("value").alias("value"),
+        )
+        .filter(pl.col("value").is_not_null())
+    )
+    value, reward = pl.col("value"), pl.col("reward")
+    off, reward_off = value - exact_mean(value), reward - exact_mean(reward)
+    return (
+        rows.group_by(*by, "prompt_id", "component")
+        .agg(
+            pl.len().cast(pl.Int64).alias("n"),
+            exact_mean(value).alias("mean"),
+            (value == 0).sum().cast(pl.Int64).alias("zeros"),
+            (value == 1).sum().cast(pl.Int64).alias("ones"),
+            exact_sum(off**2).alias("ss"),
+            exact_sum(reward_off**2).alias("ss_reward"),
+            exact_sum(off * reward_off).alias("products"),
+        )
+        .with_columns((pl.col("ss") / pl.col("n")).sqrt().alias("std"))
+    )
+
+
+def _explained() -> pl.Expr:
+    """Squared pooled correlation within groups, by the sums of squares and products; at most 1 after rounding."""
+    both = pl.col("ss") * pl.col("ss_reward")
+    return pl.when(both > 0).then((pl.col("products") ** 2 / both).clip(upper_bound=1.0))

@@ -1,0 +1,1 @@
+"""When a group has told enough, and what that will cost."""

@@ -1,0 +1,1 @@
+"""The steps of a curation, in order: read, screen, sample, decide, publish, report."""

@@ -1,0 +1,54 @@
+"""The order of a curation, written once: as plain calls, or with every step a Prefect task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ParamSpec, Protocol, TypeVar
+
+from learnable.data.progress import progress
+from learnable.flows.curation.goal import next_limit
+from learnable.flows.curation.inspection import inspect_pool
+from learnable.flows.curation.publishing import publish
+from learnable.flows.curation.report import Report, build_report, find_warnings
+from learnable.flows.curation.steps import decide_groups, read_prompts, roll_out_and_score
+from learnable.flows.engines import policy_for
+from learnable.flows.run import Run, new_run_id
+from learnable.flows.settings import CurateSettings
+from learnable.flows.stores import held_store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Step(Protocol):
+    """Turns a function into one that runs as a step of a flow."""
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Return the step."""
+
+
+def plain(function: Callable[P, R]) -> Callable[P, R]:
+    """Run the function as it is."""
+    return function
+
+
+def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
+    """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
+    started = time.monotonic()
+    with held_store(settings) as store:
+        run = Run(new_run_id(), settings, policy_for(settings), store)
+        prompts = step(read_prompts)(settings)
+        collected = step(roll_out_and_score)(run, prompts)
+        while limit := next_limit(settings, len(prompts.prompts), collected):
+            prompts = step(read_prompts)(settings, limit)
+            collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
+        decided = step(decide_groups)(run, prompts, collected)
+        store.write_groups(run.run_id, decided)
+        inspection = step(inspect_pool)(run, prompts.prompts, decided, collected)
+        curated = step(publish)(run, decided, collected, inspection)
+    seconds = time.monotonic() - started
+    report = build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds)
+    for warning in find_warnings(report):
+        progress().warn(warning)
+    return report

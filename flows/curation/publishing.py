@@ -1,0 +1,117 @@
+"""Writes a curated set: the kept prompts, the rejected ones, a random control, and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from learnable.data.curated.curated_set import CuratedSet, publish_curated
+from learnable.filters.decisions.choosing import in_reserve
+from learnable.filters.decisions.demonstrations import pick_demonstrations
+from learnable.filters.decisions.forecast import forecast
+from learnable.filters.statistics.summary import summarise
+from learnable.flows.curation.inspection import Inspection
+from learnable.flows.run import Run
+from learnable.flows.sampling.collected import Collected
+from learnable.verifiers.protocol import verifier_conditions
+from learnable.verifiers.registry import find_verifier
+
+DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
+NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")
+DECISION = pl.col("decision").cast(pl.String)
+
+
+def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> CuratedSet:
+    """Write the curated set: kept prompts, held-out ones, rejects with reasons, a random control, demonstrations.
+
+    Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
+    """
+    parts = split_parts(run, decided, inspection.triage)
+    texts = passed_completions(run, parts["train"], collected.scores)
+    parts["demonstrations"] = show(parts["train"], texts)
+    return write_version(run, parts, _manifest(run, decided, collected, inspection))
+
+
+def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the parts of a curated set that are rows of its pool. `triage` says why prompts were never solved."""
+    kept, in_train, aside = DECISION == "keep", pl.col("split") == "train", in_reserve(run.settings.preset)
+    train = decided.filter(kept & in_train)
+    candidates = decided.filter(in_train & ~DECISION.is_in(NOT_SAMPLED))
+    parts = {
+        "train": train,
+        "test": decided.filter(kept & ~in_train),
+        "rejects": decided.filter(~kept & ~aside).join(triage, on="prompt_id", how="left", maintain_order="left"),
+        "control": candidates.sample(n=train.height, seed=run.settings.seed, shuffle=True),
+    }
+    if run.settings.preset.reserve is not None:
+        parts["reserve"] = decided.filter(~kept & aside)
+    return parts
+
+
+def passed_completions(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the best passed completion of each kept prompt that has one: `prompt_id`, `completion`."""
+    chosen = scores.join(train.select("prompt_id"), on="prompt_id", how="semi")
+    best = pick_demonstrations(chosen.lazy()).collect()
+    texts = run.store.ledger.read_completions(run.draw, best)
+    whole = pl.concat([pl.DataFrame(schema={"rollout_id": pl.String, "completion": pl.String}), *texts])
+    found = best.select("prompt_id", "rollout_id").join(whole, on="rollout_id").drop("rollout_id")
+    if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
+        turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
+        found = found.with_columns(pl.concat_list(turn).alias("completion"))
+    return found
+
+
+def show(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
+    """Return the part `demonstrations`: kept prompts in their order, with the completion that each has."""
+    return train.select(DEMONSTRATION_COLUMNS).join(completions, on="prompt_id", maintain_order="left")
+
+
+def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]) -> CuratedSet:
+    """Publish the parts as the set's next version, if this run still holds the store."""
+    tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
+    run.store.ledger.check_held()
+    return publish_curated(run.store.curated / run.settings.set_name, tables, manifest)
+
+
+def judged(decided: pl.DataFrame, graded: Mapping[str, bool], inspection: Inspection) -> dict[str, Any]:
+    """Return what a manifest says of its rows. `graded` says of each family whether rewards are more than pass and fail."""
+    kept = decided.filter(DECISION == "keep")
+    verifiers = {name: find_verifier(name) for name in decided["verifier"].unique().sort()}
+    return {
+        "expected_false_keeps": float((1 - kept["p_keep"]).sum()),
+        "forecast": {
+            "curated": [asdict(row) for row in forecast(kept, graded)],
+            "pool": [asdict(row) for row in forecast(decided, graded)],
+        },
+        "verifiers": {name: verifier.version for name, verifier in verifiers.items()},
+        "conditions": {name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
+        "forms": summarise(decided.lazy()).collect().to_dicts(),
+        "components": inspection.components.to_dicts(),
+        "findings": [asdict(finding) for finding in inspection.findings],
+    }
+
+
+def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> dict[str, Any]:
+    settings = run.settings
+    graded = {name: belief.spread.graded for name, belief in collected.beliefs.items()}
+    return {
+        "run_id": run.run_id,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "policy": asdict(run.policy),
+        "engine": settings.engine.name,
+        "sampling": asdict(settings.sampling),
+        "group_size": settings.group_size,
+        "effort": asdict(settings.effort),
+        "beliefs": {name: belief.as_dict() for name, belief in sorted(collected.beliefs.items())},
+        "band": asdict(settings.band),
+        "preset": asdict(settings.preset),
+        "truncated": settings.truncated,
+        "test_share": settings.test_share,
+        "seed": settings.seed,
+        **judged(decided, graded, inspection),
+    }

@@ -1,0 +1,1 @@
+"""Rollouts from an engine, scores from verifiers, both kept as they come."""

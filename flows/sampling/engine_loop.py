@@ -1,0 +1,89 @@
+"""Rolling out: every owed rollout is asked of the engine until it is there, refused, or the engine is given up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
+from learnable.data.storage.speeds import Speed, note_speed
+from learnable.flows.engines import drop_engine, engine_for
+from learnable.flows.sampling.collector import Collection
+from learnable.flows.sampling.missing import Owed
+from learnable.flows.settings import CurateSettings
+from learnable.rollouts.protocol import Answer, EngineError, Refusal
+
+ATTEMPTS = 4  # at an engine that yields nothing in between
+FIRST_DELAY = 1.0  # seconds, doubled after each failure
+
+
+class RollOut:
+    """One run's dealings with the engine."""
+
+    def __init__(self, collection: Collection, settings: CurateSettings) -> None:
+        self.collection = collection
+        self.settings = settings
+        self.total = self.expected = self.done = self.tokens = self.failures = 0
+        self.seconds = 0.0  # of wall clock, while the engine answered
+        self._owed: dict[tuple[str, int], Owed] = {}
+        self._refused: set[str] = set()
+
+    def expect(self, rollouts: int) -> None:
+        """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
+        self.expected = rollouts
+
+    def ask(self, owed: Iterable[Owed]) -> set[str]:
+        """Ask for everything that is owed in one call; an engine that fails is started anew, after growing pauses.
+
+        Returns the ids of the questions that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times
+        without an answer in between: what is still owed is not scored, and stays owed.
+        """
+        self._owed = {(o.prompt.question_id, o.first): o for o in owed}
+        self._refused = set()
+        self.total += sum(o.count for o in self._owed.values())
+        while self._owed:
+            try:
+                self._ask()
+            except EngineError as error:
+                self._pause(error)
+        self._note_speed()
+        return self._refused
+
+    def _ask(self) -> None:
+        requests = (owed.request(self.settings.seed) for owed in list(self._owed.values()))
+        engine = engine_for(self.settings)
+        started = time.monotonic() - self.seconds
+        for answer in engine.generate(requests, self.settings.sampling):
+            self._take(answer)
+            self.seconds = time.monotonic() - started  # up to the last answer: waiting for a dead engine is no speed
+        if self._owed:
+            raise EngineError(f"the engine left {len(self._owed)} groups unanswered")
+
+    def _take(self, answer: Answer) -> None:
+        self.done += self.collection.take(answer)
+        self.failures = 0
+        if isinstance(answer, Refusal):
+            del self._owed[answer.request.prompt.question_id, answer.request.first_index]
+            self._refused.add(answer.request.prompt.question_id)
+            return
+        del self._owed[answer[0].question_id, min(rollout.rollout_index for rollout in answer)]
+        self.tokens += sum(rollout.num_tokens for rollout in answer)
+        progress().rollouts(self.done, max(self.total, self.expected), self.tokens)
+
+    def _note_speed(self) -> None:
+        root, policy_id = self.collection.ledger.root, self.collection.draw.policy_id
+        note_speed(root, policy_id, self.settings.engine.name, Speed(self.tokens, self.seconds))
+
+    def _pause(self, error: EngineError) -> None:
+        drop_engine(self.settings)
+        self.failures += 1
+        if self.failures == ATTEMPTS:
+            raise LearnableError(
+                f"the engine failed {ATTEMPTS} times in a row, last with: {error}. {self.done:,} rollouts of this run are "
+                f"in {self.settings.store}; {self.total - self.done:,} are still owed and were not scored: the same "
+                "command goes on from there"
+            ) from error
+        delay = FIRST_DELAY * 2 ** (self.failures - 1)
+        progress().warn(f"{error}; the engine is asked again in {delay:g} s for {len(self._owed)} groups")
+        time.sleep(delay)

@@ -1,0 +1,119 @@
+"""Errors stop a run, instead of passing a broken verifier or an outage off as prompts that are too hard.
+
+A verifier is tried on the first completions of a run: where it fails on all of them, or hangs, the run stops before
+more is drawn. Later a few errors are forgiven, and a spike of them, or a verifier that begins to hang, stops the run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Score
+from learnable.verifiers.pool.scoring import ScoreJob
+from learnable.verifiers.pool.time_outs import TimeOutWarning, is_time_out
+
+FIRST_ERRORS = 8  # errors, and no score yet: the verifier is broken
+FIRST_TIME_OUTS = 3  # likewise: each takes the verifier's whole time limit
+TIME_OUTS_IN_A_ROW = 5  # without a score in between
+CHUNK_SCORES = 200
+MOST_ERRORS = 0.02
+REASONS_SHOWN = 3
+REASON_LENGTH = 120
+GO_ON = "what was drawn is in the store and is not drawn again: the same command goes on from there"
+
+
+class FailingVerifierError(LearnableError):
+    """A verifier that fails on all of its first completions, or hangs on one after the other."""
+
+
+class ErrorWatch:
+    """Looks at every score of a run: `see` at each as it comes, in any thread; `add` at those that were taken in."""
+
+    def __init__(self) -> None:
+        self._scores = 0
+        self._reasons: Counter[str] = Counter()
+        self._trials: defaultdict[str, _Trial] = defaultdict(_Trial)
+        self._warning = TimeOutWarning()
+        self._news = threading.Condition()
+
+    def see(self, job: ScoreJob, score: Score) -> None:
+        """Look at one score as it comes. Raises `FailingVerifierError` when its verifier is to be given up."""
+        self._warning.see(job, score)
+        with self._news:
+            self._trials[job.verifier].add(job.verifier, score)
+            self._news.notify_all()
+
+    def has_scored(self, verifier: str) -> bool:
+        """Whether this verifier has scored a completion of this run."""
+        return self._trials[verifier].has_scored
+
+    def await_score(self, verifier: str, scoring: Sequence[Future[list[Score]]]) -> None:
+        """Wait until this verifier has scored a completion, or until everything that is being scored is done."""
+        for future in scoring:
+            future.add_done_callback(self._wake)
+        with self._news:
+            self._news.wait_for(lambda: self.has_scored(verifier) or all(future.done() for future in scoring))
+
+    def add(self, scores: Iterable[Score]) -> None:
+        """Count scores. Raises `LearnableError` when more than `MOST_ERRORS` of a chunk are errors."""
+        for score in scores:
+            self._scores += 1
+            if score.reward is None:
+                self._reasons[f"{score.verdict}: {score.reason}"[:REASON_LENGTH]] += 1
+        if self._scores >= CHUNK_SCORES:
+            self._judge()
+            self._scores = 0
+            self._reasons.clear()
+
+    def _wake(self, _: object) -> None:
+        with self._news:
+            self._news.notify_all()
+
+    def _judge(self) -> None:
+        errors = self._reasons.total()
+        if errors <= MOST_ERRORS * self._scores:
+            return
+        raise LearnableError(
+            f"{errors} of {self._scores} scores in a row are errors ({errors / self._scores:.1%}, over {MOST_ERRORS:.0%}): "
+            f"{_most_common(self._reasons)}. The run stops, since errors are no zeros. The rollouts are in the store: mend "
+            "the verifier or the engine, then the same command goes on from there"
+        )
+
+
+@dataclass(slots=True)
+class _Trial:
+    """What one verifier has shown in this run: errors since the last score, by reason."""
+
+    has_scored: bool = False
+    time_outs: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, verifier: str, score: Score) -> None:
+        """Count a score. Raises `FailingVerifierError`."""
+        if score.reward is not None:
+            self.has_scored, self.time_outs = True, 0
+            self.reasons.clear()
+            return
+        self.time_outs += is_time_out(score)
+        self.reasons[score.reason[:REASON_LENGTH]] += 1
+        errors = self.reasons.total()
+        if self.time_outs >= (TIME_OUTS_IN_A_ROW if self.has_scored else FIRST_TIME_OUTS):
+            raise FailingVerifierError(
+                f"verifier {verifier!r} hangs: no score for {errors} completions one after the other "
+                f"({_most_common(self.reasons)}). The run stops here. Mend the verifier, or give it more time with "
+                f"--verifier-timeout SECONDS; {GO_ON}"
+            )
+        if not self.has_scored and errors >= FIRST_ERRORS:
+            raise FailingVerifierError(
+                f"verifier {verifier!r} fails: none of its first {errors} completions got a score "
+                f"({_most_common(self.reasons)}). The run stops here, since errors are no zeros. Mend the verifier; {GO_ON}"
+            )
+
+
+def _most_common(reasons: Counter[str]) -> str:
+    return "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(REASONS_SHOWN))

@@ -1,0 +1,65 @@
+"""What is sampled when the decisions have fallen: top-ups of kept prompts, second chances of rejected ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learnable.data.curated.curated_set import find_versions, open_curated
+from learnable.data.progress import progress
+from learnable.data.records import content_id, weights_id
+from learnable.data.storage.store import Store
+from learnable.flows.sampling.sampler import AdaptiveSampling
+from learnable.flows.settings import CurateSettings
+
+
+def sample_afterwards(sampling: AdaptiveSampling, store: Store) -> None:
+    """Let groups count all that is held of them, top kept ones up where that is asked for, and retest some rejected ones.
+
+    A retest happens only in a run that generates anyway: the same command again costs nothing.
+    """
+    effort, schedule = sampling.settings.effort, sampling.schedule
+    if effort.sampling == "fixed":
+        return
+    if effort.want is None:  # a goal that was reached stays so
+        sampling.take_up_held()
+    if effort.top_up:
+        kept = schedule.certified()
+        sampling.grow(kept, np.full(len(kept), sampling.settings.group_size))
+    if effort.want is None and effort.retest and sampling.generated:
+        rejected = _rejected_before(sampling, store)
+        if len(rejected):
+            progress().note(f"{len(rejected)} prompts that were rejected before are sampled again")
+            sampling.grow(rejected, schedule.asked[rejected] + effort.blocks[-1])
+
+
+def _rejected_before(sampling: AdaptiveSampling, store: Store) -> NDArray[np.int64]:
+    """Return the prompts to retest: a share of those that the last version of this set rejected and this run would too."""
+    settings, schedule = sampling.settings, sampling.schedule
+    previous = _last_rejects(settings, store, sampling.collection.draw.policy_id)
+    kept = set(schedule.certified().tolist())
+    rows = [
+        row
+        for row, prompt in enumerate(sampling.prompts)
+        if prompt.prompt_id in previous
+        and row not in kept
+        and schedule.asked[row] > 0
+        and _chance(prompt.prompt_id, schedule.asked[row]) < settings.effort.retest
+    ]
+    return np.array(rows, dtype=np.int64)
+
+
+def _last_rejects(settings: CurateSettings, store: Store, policy_id: str) -> set[str]:
+    versions = find_versions(store.curated / settings.set_name)
+    if not versions:
+        return set()
+    last = open_curated(versions[-1])
+    if weights_id(last.manifest["policy"]["policy_id"]) != weights_id(policy_id):
+        return set()
+    rejects = last.read("rejects", columns=["prompt_id", "decision"]).to_pylist()
+    return {row["prompt_id"] for row in rejects if row["decision"] in ("too_easy", "too_hard", "low_std", "zero_std")}
+
+
+def _chance(prompt_id: str, asked: int) -> float:
+    """Return a number in [0, 1) that is another one once the prompt was sampled again."""
+    return int(content_id("retest", prompt_id, int(asked))[:8], 16) / 2.0**32

@@ -1,0 +1,114 @@
+"""A Prefect server of this process's own: a process that ends with this one, however that ends.
+
+python -m learnable.flows.scheduling.server SOCKET
+
+It has a session, an output and a listening socket of its own, so it keeps no pipe of the caller's open, Ctrl-C does not
+reach it, and no other server can take its port. It ends when its standard input does: the kernel closes that pipe even
+when its parent is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import IO
+
+from learnable.data.errors import LearnableError
+
+POLL_SECONDS = 0.1
+START_SECONDS = 180.0  # it shares two cores with an engine's start
+STOP_SECONDS = 5.0
+TEMPORARY = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+
+
+class OwnServer:
+    """A Prefect server under way at `url`, ready or not yet."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int, log: IO[bytes]) -> None:
+        self.process, self.port, self._log = process, port, log
+
+    @property
+    def url(self) -> str:
+        """The address of its API."""
+        return f"http://127.0.0.1:{self.port}/api"
+
+    def wait_until_ready(self) -> None:
+        """Return once it answers. Raises `LearnableError` with its last words when it ends, or does not answer in time."""
+        end = time.monotonic() + START_SECONDS
+        while not self._answers():
+            status = self.process.poll()
+            if status is not None or time.monotonic() > end:
+                why = f"did not answer in {START_SECONDS:g} s" if status is None else f"ended with status {status}"
+                raise LearnableError(
+                    f"the Prefect server {why}: {self._last_words()}; run without it with --no-prefect"
+                )
+            time.sleep(POLL_SECONDS)
+
+    def stop(self) -> None:
+        """End it, if it has not ended."""
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self._log.close()
+
+    def _answers(self) -> bool:
+        import httpx
+
+        with suppress(httpx.HTTPError):
+            return httpx.get(f"{self.url}/health", timeout=1.0, trust_env=False).is_success
+        return False
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        lines = [line.strip() for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
+        return lines[-1][:300] if lines else "it said nothing"
+
+
+def start_own_server(environment: Mapping[str, str]) -> OwnServer:
+    """Start a server with what `environment` adds to this process's own. It ends with this process."""
+    from prefect.settings import get_current_settings
+
+    log = tempfile.TemporaryFile()  # noqa: SIM115 - the server's, for as long as that lives
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "learnable.flows.scheduling.server", str(listening.fileno())],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            pass_fds=[listening.fileno()],
+            start_new_session=True,
+            env={**os.environ, **get_current_settings().to_environment_variables(exclude_unset=True), **environment},
+        )
+    return OwnServer(process, port, log)
+
+
+def main(descriptor: int) -> None:
+    """Serve on an inherited socket until standard input ends. Runs in the server's process."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    import uvicorn
+
+    config = uvicorn.Config("prefect.server.api.server:create_app", factory=True, log_level="error", lifespan="on")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1024):
+        pass
+    os._exit(0)  # nobody is left to report to, and its database stands a sudden end
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,183 @@
+"""Serves a flow on a schedule, in one process that needs nothing beside it, and ends in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from learnable.data.curated.curated_set import open_curated
+from learnable.data.errors import LearnableError
+from learnable.data.progress import Silence, progress, watched_by
+from learnable.flows.curation.steps import read_prompts
+from learnable.flows.engines import policy_for
+from learnable.flows.launch import PREFECT_DEFAULTS, has_server
+from learnable.flows.refreshing.pool import RefreshSettings, open_pool
+from learnable.flows.scheduling.server import start_own_server
+from learnable.flows.settings import CurateSettings
+from learnable.train.preflight.checks import check_numbers
+from learnable.train.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from prefect import Flow
+    from prefect.runner import Runner
+
+ANSWER_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timetable:
+    """When a flow runs: at the times of a cron expression, in UTC, or every so many seconds.
+
+    Raises `LearnableError` for times that mean nothing.
+    """
+
+    cron: str | None = None
+    every: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.cron is None) == (self.every is None):
+            raise LearnableError("--cron and --every are two ways to say when: give one of them")
+        if self.every is not None and self.every < 1:
+            raise LearnableError(f"--every {self.every:g} is too often: give seconds, 1 or more")
+        if self.cron is not None:
+            self._check_cron(self.cron)
+
+    def __str__(self) -> str:
+        return f"at {self.cron!r} (UTC)" if self.every is None else f"every {self.every:g} s"
+
+    def _check_cron(self, cron: str) -> None:
+        from prefect.client.schemas.schedules import CronSchedule
+
+        try:
+            CronSchedule(cron=cron)
+        except ValueError as error:
+            raise LearnableError(
+                f"--cron {cron!r} is no cron expression: give minute, hour, day, month and weekday, such as '0 3 * * *'"
+            ) from error
+
+
+def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
+    """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
+    with watched_by(Silence()):  # each run will say it
+        read_prompts(settings)
+    policy_for(settings)
+    from learnable.flows.curate import curate
+
+    serve_flow(curate, settings.set_name, {"settings": settings, "train": train}, when)
+
+
+def serve_refresh(settings: RefreshSettings, when: Timetable) -> None:
+    """Refresh on a schedule, as `serve_curation` curates."""
+    pool = open_pool(settings)
+    from learnable.flows.refresh import refresh
+
+    serve_flow(refresh, pool.settings.set_name, {"settings": settings}, when)
+
+
+def serve_training(settings: TrainSettings, when: Timetable) -> None:
+    """Train on a schedule, as `serve_curation` curates: each run in a folder of its own."""
+    if settings.output or settings.resume:
+        raise LearnableError("each scheduled run trains in a folder of its own: leave out --output and --resume")
+    check_numbers(settings)
+    curated = open_curated(settings.curated)
+    from learnable.flows.finetune import finetune
+
+    serve_flow(finetune, curated.path.parent.name, {"settings": settings}, when)
+
+
+def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, Any], when: Timetable) -> None:
+    """Run a flow when it is due, one run at a time, each in a process of its own, until SIGINT or SIGTERM."""
+    with scheduling_server() as url:
+        from prefect.runner import Runner
+
+        from learnable.flows.scheduling.runs import SERVED
+
+        runner = Runner(name=name, limit=1)
+        os.environ[SERVED] = "1"  # its runs inherit it
+        schedule: dict[str, Any] = {"cron": when.cron} if when.every is None else {"interval": when.every}
+        runner.add_flow(flow, name=name, parameters=dict(parameters), **schedule)
+        progress().note(f"{flow.name}/{name} runs {when}, on the Prefect server at {url}; Ctrl-C ends it")
+        with suppress(asyncio.CancelledError):
+            asyncio.run(_serve_until_stopped(runner))
+    progress().note("stopped; the same command takes the schedule up again")
+
+
+@contextmanager
+def scheduling_server() -> Iterator[str]:
+    """Use the configured Prefect server inside the block, or else one of this process's own; yield its address.
+
+    Raises `LearnableError` when the configured one does not answer.
+    """
+    for name, value in PREFECT_DEFAULTS.items():
+        if name != "PREFECT_LOGGING_LEVEL":  # the log is all that a scheduled run leaves to read
+            os.environ.setdefault(name, value)
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    if has_server():
+        url = str(PREFECT_API_URL.value())
+        _check_answers(url)
+        yield url
+        return
+    progress().stage("Starting a Prefect server")
+    server = start_own_server({})
+    try:
+        server.wait_until_ready()
+        with temporary_settings({PREFECT_API_URL: server.url}):
+            yield server.url
+    finally:
+        server.stop()
+
+
+async def _serve_until_stopped(runner: Runner) -> None:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    stop = _stopper(task.cancel if task else loop.stop)
+    loop.add_signal_handler(signal.SIGINT, stop)
+
+    def stop_soon(*_: object) -> None:
+        loop.call_soon_threadsafe(stop)
+
+    runner.handle_sigterm = stop_soon  # type: ignore[method-assign]  # Prefect's own forgets to await what it calls
+    await runner.start()
+
+
+def _stopper(cancel: Callable[[], object]) -> Callable[[], None]:
+    """Return what stops serving: a run under way hears of it as of Ctrl-C, and is killed the second time."""
+    calls = 0
+
+    def stop() -> None:
+        nonlocal calls
+        calls += 1
+        logging.getLogger("prefect.runner").setLevel(
+            logging.CRITICAL
+        )  # it complains of runs that have ended by themselves
+        for run in multiprocessing.active_children():
+            with suppress(ProcessLookupError):
+                _stop_run(run.pid or 0, kill=calls > 1)
+        cancel()
+
+    return stop
+
+
+def _stop_run(pid: int, *, kill: bool) -> None:
+    has_begun = os.getpgid(pid) == pid  # until then there is nothing to save, and nobody to take Ctrl-C in good order
+    gently = signal.SIGINT if has_begun else signal.SIGTERM
+    os.kill(pid, signal.SIGKILL if kill else gently)
+
+
+def _check_answers(url: str) -> None:
+    import httpx
+
+    try:
+        httpx.get(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS).raise_for_status()
+    except httpx.HTTPError as error:
+        raise LearnableError(
+            f"the Prefect server at PREFECT_API_URL {url!r} does not answer ({error}): start one with `prefect server start`, "
+            "or unset PREFECT_API_URL to let this command run its own"
+        ) from error

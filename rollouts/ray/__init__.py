@@ -1,0 +1,1 @@
+"""Rollouts from vLLM replicas on a Ray cluster."""

@@ -1,0 +1,131 @@
+"""The Ray Data dataset behind a stream: blocks that wait until they are sent, vLLM, and what is kept of its answers."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from learnable.rollouts.ray.cluster import Footprint
+
+SLOTS = 8192  # a million rollouts between two loads of the policy
+SLOT_ROWS = 128
+BATCH_ROWS = 8  # a call of vLLM's stage: Ray Data holds back what is smaller
+BATCHES_AT_ONCE = SLOT_ROWS // BATCH_ROWS  # calls at once in a block, and blocks at once in a replica
+READERS = 2
+FAILED = "__inference_error__"  # Ray's column: a row that comes with a reason passes vLLM by
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """How many engines, what each loads and how, and what each takes of the cluster."""
+
+    count: int
+    model: str
+    options: Mapping[str, Any]
+    environment: Mapping[str, str]
+    footprint: Footprint
+    has_gpu: bool
+
+
+class Inbox:
+    """Holds each block from `put` to `drop`: an actor on the cluster, since nodes cannot ask the driver."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, asyncio.Future[pa.Table]] = {}
+
+    async def put(self, slot: int, rows: pa.Table) -> None:
+        """Answer everyone who waits for this block."""
+        self._block(slot).set_result(rows)
+
+    async def take(self, slot: int) -> pa.Table:
+        """Wait for a block; it can be taken again."""
+        return await asyncio.shield(self._block(slot))
+
+    async def drop(self, slot: int) -> None:
+        """Forget a block that is answered."""
+        self._blocks.pop(slot, None)
+
+    def _block(self, slot: int) -> asyncio.Future[pa.Table]:
+        return self._blocks.setdefault(slot, asyncio.get_running_loop().create_future())
+
+
+def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
+    """Return the answered blocks; the replicas start when the first is asked for."""
+    import ray
+    from ray.data import DataContext, TaskPoolStrategy
+
+    DataContext.get_current().enable_progress_bars = False
+    # The replicas may hold every CPU, so no other step asks for one. Steps with the same readers become one.
+    free: dict[str, Any] = {"num_cpus": 0}
+    reading = {**free, "compute": TaskPoolStrategy(READERS)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # vLLM's and Ray's own, while they are imported
+        from ray.data.llm import build_processor
+
+        processor = build_processor(
+            _configure(replicas), postprocess=_keep_answer, preprocess_map_kwargs=reading, postprocess_map_kwargs=free
+        )
+        source = ray.data.read_datasource(_source(inbox), override_num_blocks=SLOTS, **reading)
+    return iter(processor(source).iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0))
+
+
+def _configure(replicas: Replicas) -> Any:
+    from ray.data.llm import vLLMEngineProcessorConfig
+
+    return vLLMEngineProcessorConfig(
+        model_source=replicas.model,
+        engine_kwargs={"disable_log_stats": True, **replicas.options},
+        runtime_env={"env_vars": dict(replicas.environment)},
+        # A lone number would let Ray Data start with one replica and add others when it likes.
+        concurrency=(replicas.count, replicas.count),
+        batch_size=BATCH_ROWS,
+        max_concurrent_batches=BATCHES_AT_ONCE,
+        should_continue_on_error=True,
+        placement_group_config=None if replicas.has_gpu else {"bundle_per_worker": dict(replicas.footprint.bundle)},
+        log_engine_metrics=False,
+        chat_template_stage=False,
+        tokenize_stage=False,
+        detokenize_stage=False,
+    )
+
+
+def _source(inbox: Any) -> Any:
+    from ray.data.block import BlockMetadata
+    from ray.data.datasource import Datasource, ReadTask
+
+    class Slots(Datasource):
+        def __init__(self) -> None:
+            super().__init__()  # type: ignore[no-untyped-call]
+
+        def estimate_inmemory_data_size(self) -> None:
+            return None
+
+        def get_read_tasks(self, parallelism: int, *_: object, **__: object) -> list[Any]:
+            unknown = BlockMetadata(num_rows=None, size_bytes=None, exec_stats=None, input_files=None)
+            return [ReadTask(partial(_take, inbox, slot), unknown) for slot in range(parallelism)]
+
+    return Slots()
+
+
+def _take(inbox: Any, slot: int) -> list[pa.Table]:
+    import ray
+
+    return [ray.get(inbox.take.remote(slot))]
+
+
+def _keep_answer(row: dict[str, Any]) -> dict[str, Any]:
+    """Keep what the driver needs of an answered row: tokens and prompts stay where they are."""
+    tokens = row["generated_tokens"]
+    return {
+        **{name: row[name] for name in ("slot", "group", "child")},
+        "text": row["generated_text"],
+        "num_tokens": len(tokens),
+        "prompt_tokens": row["num_input_tokens"],
+        "last_token": int(tokens[-1]) if len(tokens) else None,
+    }

@@ -1,0 +1,189 @@
+"""vLLM replicas on a Ray cluster: one row a rollout, put together to groups again as the rollouts come back."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import ceil
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.policies import Policy, find_policy
+from learnable.data.records import FinishReason, Prompt, Sampling
+from learnable.rollouts.policy_tokens import PolicyTokens
+from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
+from learnable.rollouts.ray.cluster import Cluster, Footprint
+from learnable.rollouts.ray.dataset import BATCH_ROWS, FAILED, SLOT_ROWS, Replicas
+from learnable.rollouts.ray.stream import Stream
+from learnable.rollouts.vllm_engine import CPU_OPTIONS, QUIET
+
+ROWS_A_REPLICA = 2048  # in flight: twice what vLLM batches on the largest GPUs, so that it never waits for us
+LARGEST_GROUP = 2**16  # seeds have no room for more
+IN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"  # on CPU it saves a replica a process; on GPUs vLLM decides
+
+
+@dataclass(slots=True)
+class _Group:
+    request: GroupRequest
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def owed(self) -> int:
+        return self.request.group_size - len(self.rows)
+
+
+class RayEngine:
+    """An `Engine` over `replicas` vLLM engines that `ray.data.llm` runs on a Ray cluster.
+
+    The policy is loaded by the first `generate` and stays loaded until `close`; closing a generator early, a failure
+    and every million rollouts or so load it anew. Every node needs this package, vLLM, and the policy under the same
+    path or hub id. `address` is "auto" or "HOST:PORT" of the head node; None is what RAY_ADDRESS says, else a Ray
+    started on this machine. `options` go to vLLM as they are; with `tensor_parallel_size` a replica takes so many GPUs.
+    A replica that Ray cannot give its resources yet is waited for. Raises `LearnableError` when the cluster cannot be
+    reached or can never hold the replicas.
+    """
+
+    def __init__(
+        self, policy: Policy | str | None = None, *, address: str | None = None, replicas: int = 1, **options: Any
+    ) -> None:
+        if replicas < 1:
+            raise LearnableError(f"--replicas {replicas} leaves nobody to answer: give 1 or more")
+        self.policy = policy if isinstance(policy, Policy) else find_policy(policy)
+        for name, value in QUIET.items():
+            os.environ.setdefault(name, value)
+        logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])  # for what it logs while it is imported
+        self._tokens = PolicyTokens(self.policy, options)
+        self.max_context = self._tokens.max_context
+        self._stream: Stream | None = None
+        self._cluster = Cluster(address)
+        atexit.register(self.close)  # before Ray's own, which would leave the stream without Ray
+        try:
+            self._replicas = self._plan(replicas, options)
+            self._cluster.check_room(replicas, self._replicas.footprint)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def policy_id(self) -> str:
+        """Folder or hub id with the hash of its weights."""
+        return self.policy.policy_id
+
+    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
+        """Return the tokens each prompt takes, chat template and special tokens included."""
+        return [len(self._tokens.encode(prompt)) for prompt in prompts]
+
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
+        """Yield each group as it finishes. See `Engine.generate`. One generator at a time."""
+        queue = enumerate(requests)
+        groups: dict[int, _Group] = {}
+        try:
+            while True:
+                is_idle = not groups
+                self._send(self._draw(queue, groups, sampling), is_idle)
+                if not groups or self._stream is None:
+                    return
+                for row in self._stream.read():
+                    group = groups[row["group"]]
+                    group.rows.append(row)
+                    if not group.owed:
+                        yield self._answer(groups.pop(row["group"]), sampling)
+        finally:
+            if groups:
+                self._stop()
+
+    def close(self) -> None:
+        """Stop the replicas, leave the cluster, and stop Ray if it was started here."""
+        atexit.unregister(self.close)
+        self._stop()
+        self._cluster.close()
+
+    def _plan(self, replicas: int, options: Mapping[str, Any]) -> Replicas:
+        has_gpu = self._cluster.has_gpu
+        ranks = int(options.get("tensor_parallel_size", 1)) * int(options.get("pipeline_parallel_size", 1))
+        bundle = {"CPU": 1.0} | ({"GPU": 1.0} if has_gpu else {})  # what Ray Data gives a rank
+        quiet = {name: os.environ[name] for name in QUIET if not (has_gpu and name == IN_PROCESS)}
+        return Replicas(
+            count=replicas,
+            model=self.policy.path,
+            options={**({} if has_gpu else CPU_OPTIONS), **options, "max_model_len": self.max_context},
+            environment=quiet,
+            footprint=Footprint(bundle, ranks),
+            has_gpu=has_gpu,
+        )
+
+    def _draw(
+        self, queue: Iterator[tuple[int, GroupRequest]], groups: dict[int, _Group], sampling: Sampling
+    ) -> list[dict[str, Any]]:
+        """Take requests while the replicas have room; a stream that is nearly spent is emptied first."""
+        rows: list[dict[str, Any]] = []
+        if groups and self._is_spent():
+            return rows
+        room = ROWS_A_REPLICA * self._replicas.count - sum(group.owed for group in groups.values())
+        while len(rows) < room and (numbered := next(queue, None)) is not None:
+            number, request = numbered
+            groups[number] = _Group(request)
+            rows.extend(self._rows(number, request, sampling))
+        return rows
+
+    def _rows(self, number: int, request: GroupRequest, sampling: Sampling) -> list[dict[str, Any]]:
+        tokens = self._tokens.encode(request.prompt)
+        settings = asdict(sampling)
+        return [
+            {
+                "group": number,
+                "child": child,
+                "tokenized_prompt": tokens,
+                "sampling_params": {**settings, "seed": request.base_seed + child},
+            }
+            for child in range(request.group_size)
+        ]
+
+    def _send(self, rows: Sequence[dict[str, Any]], is_idle: bool) -> None:
+        """Send rows in blocks; where nothing is in flight, every replica gets a share."""
+        if not rows:
+            return
+        if self._stream is None or self._is_spent():
+            self._stop()
+            self._cluster.check_room(self._replicas.count, self._replicas.footprint)
+            self._stream = Stream(self._replicas, self._cluster)
+        shares = min(self._replicas.count, ceil(len(rows) / BATCH_ROWS)) if is_idle else 1
+        size = min(SLOT_ROWS, ceil(len(rows) / shares))
+        for start in range(0, len(rows), size):
+            self._stream.send(rows[start : start + size])
+
+    def _is_spent(self) -> bool:
+        most_rows = ROWS_A_REPLICA * self._replicas.count + LARGEST_GROUP
+        return self._stream is not None and self._stream.free_slots < most_rows // SLOT_ROWS + self._replicas.count
+
+    def _stop(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _answer(self, group: _Group, sampling: Sampling) -> Answer:
+        request, rows = group.request, sorted(group.rows, key=lambda row: row["child"])
+        if failed := next((row[FAILED] for row in rows if row[FAILED]), None):
+            return Refusal(request, f"vLLM: {failed.splitlines()[0]}")
+        ends = [self._find_finish(row, sampling) for row in rows]
+        if None in ends:
+            return Refusal(request, "vLLM ended a completion with neither a stop token nor a full length")
+        return [
+            request.rollout(
+                row["child"], row["text"], end, row["num_tokens"], policy_id=self.policy_id, sampling=sampling
+            )
+            for row, end in zip(rows, ends, strict=True)
+            if end
+        ]
+
+    def _find_finish(self, row: dict[str, Any], sampling: Sampling) -> FinishReason | None:
+        """Ray Data passes no finish reason on, but the last token tells: vLLM looks at it before it looks at lengths."""
+        if row["last_token"] in self._tokens.stops:
+            return "stop"
+        is_full = row["num_tokens"] >= sampling.max_tokens or (
+            row["prompt_tokens"] + row["num_tokens"] >= self.max_context
+        )
+        return "length" if is_full else None

@@ -1,0 +1,1 @@
+"""Rollouts from servers with the OpenAI interface."""

@@ -1,0 +1,127 @@
+"""What a server is asked for a group, and what its answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+from learnable.data.records import FinishReason, Sampling, message_list
+from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
+from learnable.rollouts.server.failures import ServerFailedError
+from learnable.rollouts.server.models import Served
+
+FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
+# vLLM takes what is left unsaid from the model's generation_config.json, and would sample otherwise than we record.
+SAID_TO_VLLM: dict[str, Any] = {
+    "return_token_ids": True,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+}
+CHARACTERS_PER_TOKEN = 4  # roughly; for servers that count nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One completion of an answer."""
+
+    text: str
+    finish_reason: str
+    num_tokens: int
+
+
+def request_body(
+    request: GroupRequest, first: int, count: int, sampling: Sampling, served: Served
+) -> tuple[str, dict[str, Any]]:
+    """Return the path and the JSON that ask for `count` completions of a group, from its `first` on."""
+    max_tokens = sampling.max_tokens if served.context is None else min(sampling.max_tokens, served.context)
+    body: dict[str, Any] = {
+        "model": served.model,
+        "n": count,
+        "seed": request.base_seed + first,  # vLLM gives child i the seed + i
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "max_tokens": max_tokens,  # vLLM refuses more than its context
+    }
+    if served.is_vllm:
+        body |= SAID_TO_VLLM
+    if served.is_vllm or sampling.top_k > 0:  # OpenAI's own servers refuse fields they do not know
+        body["top_k"] = sampling.top_k
+    prompt = message_list(request.prompt.prompt)
+    if isinstance(prompt, str):
+        return "/completions", body | {"prompt": prompt}
+    return "/chat/completions", body | {"messages": prompt}
+
+
+def read_choices(answer: object, count: int, max_tokens: int) -> list[Choice]:
+    """Return the answer's completions in the order of their indices: `count`, or one from a server that ignores `n`.
+
+    Raises `ServerFailedError` for anything else.
+    """
+    try:
+        return _read_choices(answer, count, max_tokens)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ServerFailedError(f"an answer that makes no sense: {error!r}", blames_request=True) from None
+
+
+def to_answer(request: GroupRequest, choices: Sequence[Choice], sampling: Sampling, policy_id: str) -> Answer:
+    """Return a group's rollouts from all its completions, or a refusal where one ended in an odd way."""
+    if odd := {choice.finish_reason for choice in choices} - set(FINISH_REASONS):
+        return Refusal(request, f"the server ended a completion with {odd.pop()!r}")
+    return [
+        request.rollout(
+            index,
+            choice.text,
+            FINISH_REASONS[choice.finish_reason],
+            choice.num_tokens,
+            policy_id=policy_id,
+            sampling=sampling,
+        )
+        for index, choice in enumerate(choices)
+    ]
+
+
+def share_tokens(texts: Sequence[str], are_cut: Sequence[bool], total: int | None, max_tokens: int) -> list[int]:
+    """Return the tokens of each completion where the server tells only their sum.
+
+    One that ran out of tokens has `max_tokens`; the others share the rest by length of text, an end token counted in.
+    Without a sum a token is taken as four characters.
+
+    >>> share_tokens(["abc", "a", "long"], [False, False, True], total=22, max_tokens=10)
+    [8, 4, 10]
+    """
+    if total is None:
+        pairs = zip(texts, are_cut, strict=True)
+        return [max_tokens if cut else min(max_tokens, len(text) // CHARACTERS_PER_TOKEN + 1) for text, cut in pairs]
+    if len(texts) == 1:
+        return [total]
+    rest = max(0, total - max_tokens * sum(are_cut))
+    weights = [0 if cut else len(text) + 1 for text, cut in zip(texts, are_cut, strict=True)]
+    whole = sum(weights) or 1
+    ends = [rest * end // whole for end in accumulate(weights, initial=0)]  # rounded ends: the sum stays true
+    return [max_tokens if cut else end - start for cut, (start, end) in zip(are_cut, pairwise(ends), strict=True)]
+
+
+def _read_choices(answer: Any, count: int, max_tokens: int) -> list[Choice]:
+    choices = sorted(answer["choices"], key=lambda choice: int(choice["index"]))
+    if len(choices) not in (1, count) or [choice["index"] for choice in choices] != list(range(len(choices))):
+        raise ValueError(f"choices {[choice['index'] for choice in choices]} where {count} were asked for")
+    texts = [_text(choice) for choice in choices]
+    reasons = [str(choice["finish_reason"]) for choice in choices]
+    if all(isinstance(choice.get("token_ids"), list) for choice in choices):
+        tokens = [len(choice["token_ids"]) for choice in choices]
+    else:
+        total = (answer.get("usage") or {}).get("completion_tokens")
+        total = None if total is None else int(total)
+        tokens = share_tokens(texts, [reason == "length" for reason in reasons], total, max_tokens)
+    return [Choice(*fields) for fields in zip(texts, reasons, tokens, strict=True)]
+
+
+def _text(choice: Mapping[str, Any]) -> str:
+    text = choice["message"]["content"] if "message" in choice else choice["text"]
+    if not isinstance(text, str | None):
+        raise TypeError(f"a completion of type {type(text).__name__}")
+    return text or ""  # a chat that is all reasoning has none

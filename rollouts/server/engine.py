@@ -1,0 +1,124 @@
+"""An engine over servers with the OpenAI interface (vLLM, SGLang, a hosted one): several at once, each may come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from types import TracebackType
+
+from learnable.data.policies import Policy
+from learnable.data.progress import progress
+from learnable.data.records import Prompt, Sampling
+from learnable.rollouts.protocol import Answer, GroupRequest
+from learnable.rollouts.server.client import Access, Notice, ServerPool
+from learnable.rollouts.server.models import HEALTH_TIMEOUT, check_key, find_served, find_served_policy, identify
+
+__all__ = ["ServerEngine", "find_served_policy"]
+
+UNKNOWN_CONTEXT = 1 << 30  # tokens
+
+
+class ServerEngine:
+    """An `Engine` over any endpoints with the OpenAI interface that serve one model.
+
+    `policy` is whose rollouts these are; without it the servers' own (see `find_served_policy`). `model` chooses where
+    a server has several. Each server has at most `concurrency` requests in flight, one a group. A request fails after
+    `request_timeout` seconds. Failures are asked again, elsewhere if possible, until no server has answered for
+    `patience` seconds. Raises `LearnableError` when a server cannot be used.
+    """
+
+    def __init__(
+        self,
+        base_urls: Sequence[str],
+        policy: Policy | None = None,
+        *,
+        model: str | None = None,
+        api_key: str | None = None,
+        concurrency: int = 64,
+        request_timeout: float = 600.0,
+        patience: float = 300.0,
+    ) -> None:
+        self._access = Access(check_key(api_key), concurrency, request_timeout, patience)
+        self._served = find_served(base_urls, policy, model, self._access.key, HEALTH_TIMEOUT)
+        self.policy = identify(self._served, policy)
+        self.max_context = min(each.context or UNKNOWN_CONTEXT for each in self._served)
+
+    @property
+    def policy_id(self) -> str:
+        """Name and hash of the policy's weights; `@served` in place of a hash where nothing could be hashed."""
+        return self.policy.policy_id
+
+    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
+        """Return zeros: a server cannot be asked cheaply. A prompt that is too long comes back as a refusal."""
+        return [0] * len(prompts)
+
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
+        """Yield each group as it finishes. See `Engine.generate`.
+
+        `requests` is drawn from in the caller's thread, half as many again as the servers take at once.
+        """
+        queue = iter(requests)
+        slots = self._access.concurrency * len(self._served)
+        owed = 0
+        with _PoolThread(self, sampling) as pool:
+            while True:
+                while owed <= slots + slots // 2 and (request := next(queue, None)) is not None:
+                    pool.ask(request)
+                    owed += 1
+                if not owed:
+                    return
+                answer = pool.wait()
+                owed -= 1
+                yield answer
+
+    def close(self) -> None:
+        """Nothing to free: each `generate` closes what it opened."""
+
+
+class _PoolThread:
+    """A `ServerPool` in a thread and loop of its own, so that it runs in any thread and beside any loop."""
+
+    def __init__(self, engine: ServerEngine, sampling: Sampling) -> None:
+        self._events: SimpleQueue[Answer | Notice | BaseException] = SimpleQueue()
+        self._pool = ServerPool(engine._served, engine.policy_id, sampling, engine._access, self._events.put)
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # without it the caller's loop is replaced
+        self._loop = self._runner.get_loop()
+        self._thread = threading.Thread(target=self._run, name="server-engine", daemon=True)
+
+    def __enter__(self) -> _PoolThread:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._call(self._pool.stop)
+        self._thread.join()
+
+    def ask(self, request: GroupRequest) -> None:
+        """Take a request on."""
+        self._call(self._pool.add, request)
+
+    def wait(self) -> Answer:
+        """Return the next answer, and pass notices on; raises what ended the pool."""
+        while True:
+            event = self._events.get()
+            if isinstance(event, BaseException):
+                raise event
+            if not isinstance(event, Notice):
+                return event
+            (progress().warn if event.is_warning else progress().note)(event.text)
+
+    def _call(self, function: Callable[..., None], *arguments: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: what ended it is among the events
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _run(self) -> None:
+        try:
+            with self._runner:
+                self._runner.run(self._pool.run())
+        except BaseException as error:  # whatever it is, the caller's thread raises it
+            self._events.put(error)

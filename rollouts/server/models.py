@@ -1,0 +1,209 @@
+"""Which model the servers serve, and which policy that is: asked once, before anything is generated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from learnable.data.errors import LearnableError
+from learnable.data.policies import Policy, find_policy
+from learnable.data.progress import progress
+from learnable.data.records import content_id
+from learnable.rollouts.server.failures import server_message, shown
+
+HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
+NO_KEY = "EMPTY"  # what servers without keys are told by custom; the openai package insists on one
+NAMED_MODELS = 8
+UNHASHED = "served"  # with a hash of the name, in place of one of the weights
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One server and the model it is asked for, as its model list tells.
+
+    `root` is the folder or hub id that vLLM loaded, `parent` the base model of an adapter, `context` the tokens that a
+    prompt and its completion may take together; each is None where the server does not say.
+    """
+
+    url: str
+    model: str
+    root: str | None = None
+    parent: str | None = None
+    context: int | None = None
+    is_vllm: bool = False
+
+
+def find_served_policy(
+    base_urls: Sequence[str],
+    *,
+    model: str | None = None,
+    api_key: str | None = None,
+    request_timeout: float = HEALTH_TIMEOUT,
+) -> Policy:
+    """Return the policy that the servers serve, without generating anything.
+
+    The identity is that of the weights where they can be found here or on the hub, so that rollouts from a server and
+    from an engine in this process are the same policy's. Elsewhere it is the model's name, with a warning. Raises
+    `LearnableError` when a server cannot be used.
+    """
+    served = find_served(base_urls, None, model, check_key(api_key), request_timeout)
+    return identify(served, None)
+
+
+def find_served(
+    base_urls: Sequence[str], policy: Policy | None, model: str | None, key: str | None, timeout: float
+) -> list[Served]:
+    """Ask every server which model it serves; all must serve the same one. Raises `LearnableError`."""
+    urls = list(dict.fromkeys(_check_url(url) for url in base_urls))
+    if not urls:
+        raise LearnableError("no server is named: give --base-url, for example http://127.0.0.1:8000/v1")
+    served = [_choose(url, _list_models(url, key, timeout), policy, model, key) for url in urls]
+    if len({each.model for each in served}) > 1:
+        named = ", ".join(f"{each.url} serves {each.model!r}" for each in served)
+        raise LearnableError(f"the servers serve different models ({named}): name servers of one model")
+    return served
+
+
+def identify(served: Sequence[Served], policy: Policy | None) -> Policy:
+    """Return `policy`, or the policy that is served where it is None.
+
+    Raises `LearnableError` when a server loaded other weights than the policy's.
+    """
+    identity = policy or _find_identity(served[0])
+    for each in served:
+        if _is_other(each, identity):
+            raise LearnableError(
+                f"server {each.url} loaded {each.root!r}, which is not the policy {identity.policy_id!r}: "
+                "give --policy the same weights, or start the server with them"
+            )
+    return identity
+
+
+def check_key(api_key: str | None) -> str | None:
+    """Return the key without blanks around it, or None for none; raises `LearnableError` for one no header can carry."""
+    key = (api_key or "").strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise LearnableError(
+            "the key of the server holds a blank or a character that is not ASCII: "
+            "correct the variable that --api-key-env names (OPENAI_API_KEY by default)"
+        )
+    return key or None
+
+
+def _check_url(url: str) -> str:
+    try:
+        parts = urlsplit(url.strip())
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise LearnableError(f"--base-url {url!r} is no address: give one like http://127.0.0.1:8000/v1")
+    if "@" in parts.netloc:
+        raise LearnableError(
+            f"--base-url for {parts.hostname} holds a password: leave it out, and set OPENAI_API_KEY instead"
+        )
+    return url.strip().rstrip("/")
+
+
+def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str, Any]]:
+    from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAI
+
+    try:
+        with OpenAI(base_url=url, api_key=key or NO_KEY, timeout=timeout, max_retries=0) as client:
+            answer: Any = client.get("/models", cast_to=object)
+        return [card for card in answer["data"] if isinstance(card["id"], str)]
+    except APITimeoutError:
+        reason = f"does not answer within {timeout:g} s: wait until it is ready, or correct --base-url"
+    except APIConnectionError as error:
+        reason = f"cannot be reached ({shown(error.__cause__ or error, key)}): start it, or correct --base-url"
+    except APIStatusError as error:
+        reason = _explain_status(error, key)
+    except (ValueError, TypeError, KeyError):
+        reason = (
+            "answers /models with something else than a list of models: correct --base-url, which often ends in /v1"
+        )
+    raise LearnableError(f"server {url} {reason}")
+
+
+def _explain_status(error: Any, key: str | None) -> str:
+    if error.status_code in (401, 403) and key is None:
+        return "needs a key: set OPENAI_API_KEY or name another variable with --api-key-env"
+    message = server_message(error, key)
+    if error.status_code in (401, 403):
+        return f"does not accept the key ({message}): correct the variable that --api-key-env names (OPENAI_API_KEY)"
+    if error.status_code == 429 or error.status_code >= 500:
+        return f"is not ready ({message}): wait until it is"
+    return f"has no list of models ({message}): correct --base-url, which often ends in /v1"
+
+
+def _choose(
+    url: str, cards: Sequence[Mapping[str, Any]], policy: Policy | None, model: str | None, key: str | None
+) -> Served:
+    by_name = {card["id"]: card for card in cards}
+    if model is not None:
+        wanted = [model]
+    elif len(by_name) == 1:
+        wanted = list(by_name)
+    else:
+        wanted = [policy.path, Path(policy.path).name] if policy else []
+    for name in wanted:
+        if name in by_name:
+            return _read_card(url, by_name[name])
+    names = ", ".join(repr(name) for name in list(by_name)[:NAMED_MODELS]) or "no model"
+    more = f" and {len(by_name) - NAMED_MODELS} more" if len(by_name) > NAMED_MODELS else ""
+    fix = f"not {model!r}: correct --served-model" if model is not None else "choose one with --served-model"
+    raise LearnableError(f"server {url} serves {shown(names, key)}{more}: {fix}")
+
+
+def _read_card(url: str, card: Mapping[str, Any]) -> Served:
+    root, parent, context = card.get("root"), card.get("parent"), card.get("max_model_len")
+    return Served(
+        url=url,
+        model=card["id"],
+        root=root if isinstance(root, str) else None,
+        parent=parent if isinstance(parent, str) else None,
+        context=context if isinstance(context, int) and context > 0 else None,
+        is_vllm=card.get("owned_by") == "vllm",
+    )
+
+
+def _loaded_policy(served: Served) -> Policy | None:
+    """The policy in the folder that the server loaded, if that folder is a model on this machine."""
+    if served.root is None or not Path(served.root).is_absolute() or not Path(served.root).is_dir():
+        return None
+    try:
+        return find_policy(served.root)
+    except LearnableError:  # an adapter, say: it has no identity of its own here
+        return None
+
+
+def _find_identity(served: Served) -> Policy:
+    if loaded := _loaded_policy(served):
+        return loaded
+    if served.root and _is_on_hub(served):
+        with suppress(LearnableError):  # not on the hub, or the hub is out of reach: told below
+            return find_policy(served.root)
+    progress().warn(
+        f"the weights that {served.url} serves as {served.model!r} cannot be hashed, so the ledger cannot notice when "
+        "they change: give --policy"
+    )
+    return Policy(path=served.model, policy_id=f"{served.model}@{UNHASHED}-{content_id(served.model)}")
+
+
+def _is_other(served: Served, policy: Policy) -> bool:
+    if loaded := _loaded_policy(served):
+        return _weights(loaded) != _weights(policy)
+    names_a_hub_id = _weights(policy) != UNHASHED and not Path(policy.path).is_dir()
+    return names_a_hub_id and _is_on_hub(served) and served.root != policy.path
+
+
+def _is_on_hub(served: Served) -> bool:
+    return bool(served.root) and not served.parent and not str(served.root).startswith((".", "/", "~"))
+
+
+def _weights(policy: Policy) -> str:
+    return policy.policy_id.rpartition("@")[2]

@@ -1,0 +1,214 @@
+"""`learnable explain`: why a poem scores what it scores; rhyme schemes and scansions of whole files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from learnable.cli.console import Shell, open_shell
+from learnable.cli.terminal_text import print_text
+
+if TYPE_CHECKING:
+    from learnable.verifiers.poetry.explanation import Explanation, LineAccount, Part
+
+EXPLAIN_HELP = """
+Show why a poem scores what it scores.
+
+Prints the poem with stress marks, syllable counts and rhyme letters, the score of each component, and \
+what would raise it. Reads a file, or standard input.
+
+\b
+Examples:
+  learnable explain --form sonnet poem.txt
+  learnable explain --form haiku --json < poem.txt
+  learnable explain --form acrostic --spec '{"word": "OCEAN"}' poem.txt
+  learnable explain --forms my_forms.toml --form lantern poem.txt
+  learnable explain --rhyme-scheme stanzas.jsonl     # {"lines": [...]} a line -> {"scheme": [...]}
+  learnable explain --scansion lines.jsonl           # {"line": "...", "metre"?: "iambic"} -> syllables, stress, metre
+"""
+COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
+RIGHT, PARTLY, WRONG = "green", "yellow", "red"
+BAR = 20  # characters
+BESIDE_POEM, BESIDE_BAR = 30, 38  # columns that the figures beside them take
+
+Poem = Annotated[Path | None, typer.Argument(help="A text file with the poem. (default: standard input)")]
+Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
+SpecText = Annotated[str, typer.Option("--spec", help="Parameters of the form, as JSON.")]
+FormsFile = Annotated[
+    str | None, typer.Option("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")
+]
+RhymeScheme = Annotated[Path | None, typer.Option(help="Infer the rhyme schemes of a file of stanzas, JSONL.")]
+ScansionFile = Annotated[Path | None, typer.Option("--scansion", help="Scan a file of lines, JSONL.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def explain(
+    poem: Poem = None,
+    form: Form = None,
+    spec: SpecText = "{}",
+    forms_file: FormsFile = None,
+    rhyme_scheme: RhymeScheme = None,
+    scansion: ScansionFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show why a poem scores what it scores."""
+    with open_shell(as_json=as_json, quiet=True) as shell:
+        from learnable.verifiers.poetry.batch import read_scansions, read_schemes
+
+        if rhyme_scheme or scansion:
+            for path, read in ((rhyme_scheme, read_schemes), (scansion, read_scansions)):
+                if path is not None:
+                    write_rows(shell, read(path))
+            return
+        from learnable.verifiers.poetry.explanation import explain_poem
+
+        judged_by = with_own_form(read_spec(form, spec), forms_file)
+        show_explanation(shell, explain_poem(read_text(poem), judged_by))
+
+
+def write_rows(shell: Shell, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write one JSON object a line."""
+    for row in rows:
+        shell.out.file.write(json.dumps(row) + "\n")
+
+
+def read_text(path: Path | None) -> str:
+    """Return the poem. Raises `LearnableError` for a file that cannot be read."""
+    from learnable.data.errors import LearnableError
+
+    if path is None:
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise LearnableError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+
+
+def read_spec(form: str | None, text: str) -> dict[str, Any]:
+    """Return the spec that `--form` and `--spec` make. Raises `LearnableError` for what is none."""
+    from learnable.data.errors import LearnableError
+
+    try:
+        spec = json.loads(text)
+    except ValueError as error:
+        raise LearnableError(f"--spec {text!r} is not JSON: {error}") from error
+    if not isinstance(spec, dict):
+        raise LearnableError(f'--spec {text!r} is not a JSON object: give {{"stanzas": 4}}, or leave it out')
+    if form:
+        spec["form"] = form
+    if "form" not in spec:
+        raise LearnableError(
+            "--form is missing: name the form to judge by, such as sonnet; `learnable forms` lists them"
+        )
+    return spec
+
+
+def with_own_form(spec: dict[str, Any], forms_file: str | None) -> Mapping[str, Any]:
+    """Return the spec with the declaration of the form it names, where that is one of a user's file.
+
+    Raises `LearnableError` for a file that cannot be read, and for a form that is neither there nor built in.
+    """
+    if forms_file is None:
+        return spec
+    from learnable.data.errors import UnknownNameError
+    from learnable.data.forms import find_form, load_forms, poem_forms
+    from learnable.verifiers.files.rows import with_declaration
+
+    own = load_forms(forms_file)
+    whole = with_declaration(spec, own)
+    if "declaration" not in whole:
+        try:
+            find_form(str(whole["form"]))
+        except UnknownNameError as error:
+            raise UnknownNameError("poem form", str(whole["form"]), [*own, *poem_forms()]) from error
+    return whole
+
+
+def show_explanation(shell: Shell, found: Explanation) -> None:
+    """Show the poem as it was heard, its components, the verdict, and what would raise it."""
+    if shell.as_json:
+        shell.out.file.write(json.dumps(found.as_dict(), indent=2) + "\n")
+        return
+    shell.out.print(poem_table(found, shell.out.width), "")
+    shell.out.print(parts_table(found.parts, shell.out.width))
+    score = found.score
+    verdict = f"[{RIGHT}]passes[/]" if score.passed else f"[{WRONG}]does not pass[/]"
+    reward = "-" if score.reward is None else f"{score.reward:.3f}"
+    shell.out.print(f"\nreward {reward}; {verdict} as {escape(found.form)}", highlight=False)
+    if score.reason:
+        shell.out.print(escape(score.reason), highlight=False, soft_wrap=not shell.out.is_terminal)
+    if found.hints:
+        shell.out.print("\nWhat would raise it", style="bold")
+    for hint in found.hints:
+        print_text(shell.out, f"- {hint}")
+
+
+def poem_table(found: Explanation, width: int) -> Table:
+    """Return the poem, each line under its stress marks, with its syllables and its rhyme, on so many columns."""
+    from learnable.verifiers.poetry.metre.marks import marks_over
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
+    for heading in ("", "syllables", "rhyme"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(found.form)
+    ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
+    for number, line in enumerate(found.lines, 1):
+        marks = marks_over(line.text, line.stress)
+        text = _folded(marks, line.text, max(width - BESIDE_POEM, 12))
+        table.add_row(f"\n[dim]{number}[/]", f"\n{_syllables(line)}", f"\n{_rhyme(line)}", text, end_section=False)
+        if number in ends:
+            table.add_row()
+    return table
+
+
+def _folded(marks: str, text: str, room: int) -> str:
+    """Return a line under its marks; one that is longer than `room` goes on below, with its own part of the marks."""
+    pieces, start = [], 0
+    while len(text) - start > room:
+        space = text.rfind(" ", start + 1, start + room + 1)
+        end = space if space > 0 else start + room
+        pieces.append((marks[start:end], text[start:end]))
+        start = end + (space > 0)
+    pieces.append((marks[start:], text[start:]))
+    return "\n".join(f"[dim]{escape(over)}[/]\n{escape(under)}" for over, under in pieces)
+
+
+def _syllables(line: LineAccount) -> str:
+    heard = "/".join(map(str, line.syllables[:3]))
+    if line.wanted_syllables is None:
+        return heard
+    low, _, high = line.wanted_syllables.partition("-")
+    inside = any(int(low) <= count <= int(high or low) for count in line.syllables)
+    return f"[{RIGHT}]{heard}[/]" if inside else f"[{WRONG}]{heard}[/] [dim]({line.wanted_syllables})[/]"
+
+
+def _rhyme(line: LineAccount) -> str:
+    heard = f"[dim]{line.rhyme}[/]" if line.rhyme == "x" else f"[{_colour(line.rhyme)}]{line.rhyme}[/]"
+    return heard if line.wanted_rhyme in (None, line.rhyme) else f"{heard} [dim]({line.wanted_rhyme})[/]"
+
+
+def _colour(letter: str) -> str:
+    return COLOURS[(ord(letter[0]) - ord("a")) % len(COLOURS)]
+
+
+def parts_table(parts: Sequence[Part], width: int) -> Table:
+    """Return a row a component: its value as a bar, its weight, and what a pass needs, on so many columns."""
+    names = max((len(part.name) for part in parts), default=0)
+    length = min(BAR, max(width - names - BESIDE_BAR, 4))
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold", title="")
+    for heading in ("component", "", "value", "weight", "for the pass"):
+        table.add_column(heading, justify="left" if heading in ("component", "") else "right", no_wrap=True)
+    for part in parts:
+        colour = WRONG if part.fails else RIGHT if part.value > 1 - 1e-9 else PARTLY
+        bar = "█" * round(length * part.value)
+        weight = f"{part.weight:g}" if part.weight else "factor"
+        needed = "" if part.strict is None or part.needs is None else f"{part.strict:.2f} of {part.needs:.2f}"
+        table.add_row(part.name, f"[{colour}]{bar:<{length}}[/]", f"{part.value:.2f}", weight, needed)
+    return table

@@ -1,0 +1,123 @@
+"""`learnable refresh`: a curated set, brought up to date with a policy that has moved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from shlex import quote
+from typing import Annotated, Any
+
+from learnable.cli import options
+from learnable.cli.console import STOPPED_RUN, Shell, open_shell
+from learnable.cli.fitted_table import Column, FittedTable, figure
+
+REFRESH_HELP = """
+Bring a curated set up to date with a policy that has moved.
+
+Asks the new policy some of the set's prompts, kept and rejected ones, learns from them how far pass rates have moved, moves \
+every other prompt's certificate by that, and asks again only those that may have changed sides. Writes the \
+next version of the set, and says how much of the old one was still good.
+
+\b
+Examples:
+  learnable refresh --curated learnable-store/curated/arithmetic --policy runs/arithmetic-1/policy
+  learnable refresh --curated SET --policy path/to/model --anchors 200 --json
+  learnable refresh --curated SET --engine server --base-url http://127.0.0.1:8000/v1
+"""
+
+CHANGES_COLUMNS = (
+    Column("family", text=12),
+    Column("prompts", need=4),
+    Column("asked\nagain", need=3),
+    Column("drift,\ntrained on", need=2),
+    Column("drift,\nothers", need=1),
+    Column("kept\nbefore"),
+    Column("left"),
+    Column("joined"),
+    Column("kept\nnow"),
+)
+
+Curated = Annotated[str, options.prompts(help="A curated set: its folder, or a version's.")]
+Anchors = Annotated[int, options.decision(help="Prompts to ask first, of every family, in and out of the band.")]
+Policy = Annotated[str | None, options.policy(help="Model folder or hub id of the policy as it is now.")]
+Store = Annotated[str | None, options.output(help="Folder or URL of the store. (default: the one the set lies in)")]
+
+
+def refresh(
+    curated: Curated,
+    policy: Policy = None,
+    anchors: Anchors = 100,
+    engine: options.Engine = "vllm",
+    engine_arg: options.EngineArg = None,
+    base_url: options.BaseUrl = None,
+    served_model: options.ServedModel = None,
+    api_key_env: options.ApiKeyEnv = "OPENAI_API_KEY",
+    concurrency: options.Concurrency = 64,
+    request_timeout: options.RequestTimeout = 600.0,
+    engine_patience: options.EnginePatience = 300.0,
+    ray_address: options.RayAddress = None,
+    replicas: options.Replicas = 1,
+    store: Store = None,
+    workers: options.Workers = None,
+    verifier_timeout: options.VerifierTimeout = None,
+    wait: options.Wait = True,
+    cron: options.Cron = None,
+    every: options.Every = None,
+    prefect: options.UsePrefect = True,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Bring a curated set up to date with a policy that has moved."""
+    asked = dict(locals())
+    with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
+        from learnable.cli.settings import engine_settings, timetable, worker_count
+        from learnable.flows.launch_refresh import launch_refresh
+        from learnable.flows.refreshing.pool import RefreshSettings
+
+        keys = ("curated", "policy", "anchors", "store", "verifier_timeout", "wait")
+        settings = RefreshSettings(
+            engine=engine_settings(asked), workers=worker_count(workers), **{key: asked[key] for key in keys}
+        )
+        if scheduled := timetable(cron, every, prefect=prefect):
+            from learnable.flows.scheduling.serving import serve_refresh
+
+            serve_refresh(settings, scheduled)
+            return
+        show_refresh(shell, launch_refresh(settings, use_prefect=prefect))
+
+
+def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
+    """Show what changed in each family, how much of the old set was still good, and what to type next."""
+    if shell.as_json:
+        shell.out.file.write(json.dumps(report, indent=2) + "\n")
+        return
+    changed, totals, life = report["changed"], report["totals"], report["shelf_life"]
+    shell.out.print(changes_table(report))
+    lines = [
+        "",
+        f"{changed['asked_again']:,} of {changed['prompts']:,} prompts asked again ({changed['asked_share']:.0%}), "
+        f"{changed['anchors']:,} of them anchors; {totals['generated']:,} new rollouts, {report['seconds']:.0f} s.",
+        f"{changed['keep_to_drop']} left the set, {changed['drop_to_keep']} joined it, {changed['unchanged']:,} stay as they were.",
+    ]
+    if life is not None:
+        lines.append(
+            f"Shelf life: {life['share']:.0%} of the old set is still in the band [{life['low']:.0%}, {life['high']:.0%}]."
+        )
+    shell.line("\n".join(lines))
+    shell.line(f"\ncurated set  {report['curated']}", whole=True)
+    if totals["train"]:
+        shell.line(f"next         learnable train --curated {quote(report['curated'])}", whole=True)
+
+
+def changes_table(report: Mapping[str, Any]) -> FittedTable:
+    """Return a table with a row a family; a drift is how far log-odds of success have moved, give or take its noise."""
+    drifts = {
+        (row["family"], row["trained"]): f"{figure(row['shift'], signed=True)} ± {figure(row['noise'])}"
+        for row in report["drift"]
+    }
+    table = FittedTable(CHANGES_COLUMNS)
+    for row in report["families"]:
+        moved = [drifts.get((row["family"], trained), "-") for trained in (True, False)]
+        counts = [str(row[key]) for key in ("kept_before", "keep_to_drop", "drop_to_keep", "kept_now")]
+        table.add_row(row["family"], str(row["prompts"]), str(row["asked_again"]), *moved, *counts)
+    return table

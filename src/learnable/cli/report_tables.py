@@ -1,0 +1,129 @@
+"""What commands report, as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from learnable.cli.fitted_table import Column, FittedTable, figure
+
+MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
+FORM_COLUMNS = (
+    Column("form", text=20),
+    Column("prompts", need=5),
+    Column("learn-\nability"),
+    Column("mean"),
+    Column("within\nstd"),
+    Column("between\nstd", need=2),
+    Column("zero-\nstd\nshare", need=4),
+    Column("pass@1", need=3),
+    Column("kept"),
+    Column("rejected", need=1),
+)
+MEASURES = (
+    ("mean reward", "mean_reward"),
+    ("pass@1", "pass_at_1"),
+    ("pass@{k}", "pass_at_k"),
+    ("greedy reward", "greedy_reward"),
+)
+PLANNED = (
+    ("prompts", "prompts looked at"),
+    ("kept", "prompts kept"),
+    ("rollouts", "rollouts"),
+    ("tokens", "completion tokens"),
+    ("seconds", "time"),
+    ("cost", "cost"),
+)
+STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+
+
+def forms_table(report: Mapping[str, Any]) -> FittedTable:
+    """Return the table of forms, the most learnable first, under a row for each family where there are several."""
+    table = FittedTable(FORM_COLUMNS, f"policy {report['policy']}")
+    several, many = len(report["families"]) > 1, len(report["forms"]) > MOST_FORM_ROWS
+    ranked = sorted(report["forms"], key=lambda form: -(form["learnability"] or 0.0))
+    for family in report["families"]:
+        if several:
+            table.add_row(family["family"], *_cells(family), style="bold")
+        if several and many:
+            continue
+        for form in ranked:
+            if form["family"] == family["family"]:
+                table.add_row(f"  {form['form']}" if several else form["form"], *_cells(form))
+    return table
+
+
+def plan_table(plan: Mapping[str, Any]) -> FittedTable:
+    """Return the table of what a run would come to, a row a figure."""
+    table = _titled(f"policy {plan['policy']}, 90% intervals", ("expected", "low", "high"))
+    for name, label in PLANNED:
+        if name in plan["figures"]:
+            table.add_row(label, *_planned_cells(name, plan["figures"][name]))
+    return table
+
+
+def _planned_cells(name: str, figure: Mapping[str, float | None] | None) -> list[str]:
+    if figure is None:
+        return ["unknown", "", ""]
+    in_words = {"seconds": _duration, "cost": "{:,.2f}".format}.get(name, "{:,.0f}".format)
+    values = [figure[end] for end in ("expected", "low", "high")]
+    return ["no end" if value is None else in_words(value) for value in values]
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:,.0f} s"
+
+
+def holdings_table(holdings: Mapping[str, Any]) -> FittedTable:
+    """Return the table of a ledger's policies and samplings."""
+    keys = ("prompts", "rollouts", "tokens", "files")
+    needs = {"prompts": 2, "files": 1}
+    columns = [Column(key, need=needs.get(key, 0)) for key in keys]
+    table = FittedTable([Column("policy", text=18), Column("sampling", text=8), *columns])
+    for part in holdings["parts"]:
+        table.add_row(part["policy"], part["sampling"], *(f"{part[key]:,}" for key in keys))
+    return table
+
+
+def held_out_table(held_out: Mapping[str, Any]) -> FittedTable:
+    """Return the table of held-out figures, with 95 % intervals over prompts."""
+    title = f"{held_out['prompts']} held-out prompts x {held_out['group_size']} fresh completions, 95% intervals"
+    table = _titled(title, ("before", "after", "change"))
+    for name, key in MEASURES:
+        measure = held_out[key]
+        label = name.format(k=held_out["k"])
+        table.add_row(label, *(_interval(measure[when], when == "change") for when in ("before", "after", "change")))
+    return table
+
+
+def parts_table(comparison: Mapping[str, Any]) -> FittedTable:
+    """Return the table of two runs on parts of one set, side by side."""
+    title = f"held-out mean reward, the same {comparison['prompts']} prompts, 95% intervals"
+    figures = [Column(heading) for heading in ("before", "after", "change")]
+    table = FittedTable([Column("part", text=8), *figures, Column("run", text=12)], title)
+    for run in (comparison["first"], comparison["second"]):
+        measure = run["mean_reward"]
+        cells = (_interval(measure[when], when == "change") for when in ("before", "after", "change"))
+        table.add_row(run["part"], *cells, run["folder"])
+    return table
+
+
+def _titled(title: str, headings: Sequence[str]) -> FittedTable:
+    """Return an empty table of figures: a column of labels, then one for each heading."""
+    return FittedTable([Column("", text=12), *map(Column, headings)], title)
+
+
+def _interval(interval: Mapping[str, float | None], signed: bool) -> str:
+    """Write a measure over its interval, so that three of them fit side by side."""
+    if interval["value"] is None:
+        return "-"
+    value, low, high = (figure(interval[end], 3, signed=signed) for end in ("value", "low", "high"))
+    return f"{value}\n[{low}, {high}]"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    figures = [figure(row[key]) for key in STATISTICS]
+    return [str(row["prompts"]), *figures, str(row["kept"]), str(row["prompts"] - row["kept"])]

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from learnable.data.curated import curated_set as module
+from learnable.data.curated.curated_set import PARTS, find_versions, open_curated, publish_curated
+from learnable.data.errors import LearnableError
+from learnable.data.records import Prompt
+from learnable.data.tables import hash_file, prompts_table
+
+MANIFEST: dict[str, Any] = {
+    "created": "2026-01-01T00:00:00+00:00",
+    "policy": {"path": "p", "policy_id": "p@1"},
+    "sampling": {"temperature": 1.0},
+    "group_size": 16,
+    "band": {"low": 0.2, "high": 0.8, "min_std": 0.1, "signal": "reward"},
+    "verifiers": {"arithmetic": "1"},
+    "seed": 0,
+    "forms": [
+        {"form": "F", "prompts": 3, "kept": 1, "mean": 0.5, "within_std": 0.5, "between_std": None, "zero_std_share": 0}
+    ],
+}
+
+
+def some(rows: int, first: int = 0) -> pa.Table:
+    prompts = [
+        Prompt(f"{i} + 1 = ", "arithmetic", {"answer": i + 1}, family="f", form="F") for i in range(first, first + rows)
+    ]
+    return prompts_table(prompts)
+
+
+def parts(rows: int = 3) -> dict[str, pa.Table]:
+    return {name: some(rows, 10 * index) for index, name in enumerate(PARTS)}
+
+
+def test_what_is_published_is_what_is_read(tmp_path: Path) -> None:
+    published = publish_curated(tmp_path / "set", parts(), MANIFEST)
+    assert published.path.name == "v0001"
+    again = open_curated(tmp_path / "set")
+    for name, table in parts().items():
+        assert again.read(name).equals(table)
+        [shard] = again.shards(name)
+        assert again.manifest["parts"][name] == {"rows": 3, "sha256": {shard.name: hash_file(shard)}}
+
+
+def test_shards_split_and_come_back_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROWS_A_SHARD", 2)
+    published = publish_curated(tmp_path / "set", parts(5), MANIFEST)
+    assert [path.name for path in published.shards("train")] == [f"train-{i:05d}-of-00003.parquet" for i in range(3)]
+    assert published.read("train").equals(some(5))
+
+
+def test_the_same_rows_are_not_published_twice(tmp_path: Path) -> None:
+    first = publish_curated(tmp_path / "set", parts(), MANIFEST)
+    assert publish_curated(tmp_path / "set", parts(), MANIFEST).path == first.path
+    second = publish_curated(tmp_path / "set", parts(4), MANIFEST)
+    assert second.path.name == "v0002"
+    assert second.manifest["parent"] == "v0001"
+    assert open_curated(tmp_path / "set").path == second.path
+    assert open_curated(first.path).path == first.path
+
+
+def test_a_crash_half_way_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "render_card", crash)
+    with pytest.raises(LearnableError, match="No space left"):
+        publish_curated(tmp_path / "set", parts(), MANIFEST)
+    assert find_versions(tmp_path / "set") == []
+    assert list((tmp_path / "set").iterdir()) == []
+
+
+def test_the_card_opens_with_what_load_dataset_reads(tmp_path: Path) -> None:
+    card = (publish_curated(tmp_path / "set", parts(), MANIFEST).path / "README.md").read_text(encoding="utf-8")
+    header = card.split("---")[1]
+    assert "path: train-*.parquet" in header
+    assert "config_name: control" in header
+    assert "| F | 3 | 1 | 0.50 | 0.50 | - | 0.00 |" in card
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"), [("missing", "does not exist"), ("empty", "no manifest"), ("torn", "not valid JSON")]
+)
+def test_what_is_no_curated_set_is_named(tmp_path: Path, spoil: str, message: str) -> None:
+    folder = tmp_path / "set"
+    if spoil != "missing":
+        folder.mkdir()
+    if spoil == "torn":
+        (folder / "manifest.json").write_text(json.dumps(MANIFEST)[:40], encoding="utf-8")
+    with pytest.raises(LearnableError, match=message):
+        open_curated(folder)

@@ -1,0 +1,148 @@
+"""Forecasts against groups that are really drawn, their advantages computed as TRL does."""
+
+from __future__ import annotations
+
+from math import comb, sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.filters.decisions.forecast import (
+    FEW_DEAD,
+    Forecast,
+    advise,
+    forecast,
+    graded_advantage,
+    mean_abs_advantage,
+    zero_std_graded,
+    zero_std_share,
+)
+from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.prior import Prior
+from tests.filters.populations_for_tests import Values, coins, draw_means
+
+DRAWS = 60_000
+BELIEFS = [Prior(0.4, 1.3), Prior(3, 2, 0.2, 0.3), Prior(0.05, 0.05), Prior(40, 40)]
+
+
+def advantages(rewards: Values) -> Values:
+    """Those of groups, shape (groups, size), with the sample standard deviation and 1e-4, as TRL computes them."""
+    centred = rewards - rewards.mean(axis=1, keepdims=True)
+    return centred / (rewards.std(axis=1, ddof=1, keepdims=True) + 1e-4)
+
+
+@pytest.mark.parametrize("belief", BELIEFS, ids=str)
+@pytest.mark.parametrize("size", [2, 4, 16])
+def test_coin_forecasts_equal_groups_that_are_drawn(belief: Prior, size: int) -> None:
+    rng, posterior = np.random.default_rng(67), Posterior.update(belief, 0, 0)
+    rewards = coins(rng, draw_means(rng, belief, DRAWS), size)
+    dead = rewards.min(axis=1) == rewards.max(axis=1)
+    assert float(zero_std_share(posterior, size)) == pytest.approx(dead.mean(), abs=5 * 0.5 / sqrt(DRAWS))
+    per_group = np.abs(advantages(rewards)).mean(axis=1)
+    assert float(mean_abs_advantage(posterior, size)) == pytest.approx(per_group.mean(), abs=0.012)
+
+
+@given(st.integers(0, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.integers(2, 64))
+def test_a_known_coin_agrees_by_the_binomial(flips: tuple[int, int], size: int) -> None:
+    """A belief as narrow as a coin of a known rate."""
+    p = (flips[1] + 1) / (flips[0] + 2)
+    known = Posterior.update(Prior(1e7 * p, 1e7 * (1 - p)), 0, 0)
+    assert float(zero_std_share(known, size)) == pytest.approx(p**size + (1 - p) ** size, abs=1e-4)
+    expected = sum(
+        comb(size, k) * p**k * (1 - p) ** (size - k) * 2 * sqrt(k * (size - k) * (size - 1) / size) / size
+        for k in range(size + 1)
+    )
+    assert float(mean_abs_advantage(known, size)) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("size", [2, 4, 8, 64])
+def test_graded_advantage_equals_normal_rewards(size: int) -> None:
+    rewards = np.random.default_rng(71).normal(0.5, 0.2, (200_000 // size, size))
+    assert graded_advantage(size) == pytest.approx(np.abs(advantages(rewards)).mean(), rel=0.01)
+
+
+def counts(rows: list[tuple[int, int, int]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["n", "zeros", "ones"], orient="row")
+
+
+def test_graded_groups_agree_on_nothing_and_on_everything() -> None:
+    share = zero_std_graded(counts([(8, 0, 0), (64, 64, 0), (64, 0, 64), (64, 32, 32), (1, 1, 0), (0, 0, 0)]), 8)
+    assert share[0] < 0.002
+    assert share[1] > 0.9
+    assert share[2] == pytest.approx(share[1])
+    assert share[3] == pytest.approx(2 * 0.5**8, rel=0.6)
+    assert np.all((share >= 0) & (share <= 1))
+
+
+@given(st.integers(1, 20), st.integers(2, 32), st.data())
+def test_graded_agreement_equals_the_product_of_predictions(n: int, size: int, data: st.DataObject) -> None:
+    zeros = data.draw(st.integers(0, n))
+    ones = data.draw(st.integers(0, n - zeros))
+    expected = 0.0
+    for alike in (zeros, ones):
+        chance = 1.0
+        for drawn in range(size):  # each that agrees makes the next one likelier
+            chance *= (alike + 0.5 + drawn) / (n + 1 + drawn)
+        expected += chance
+    assert zero_std_graded(counts([(n, zeros, ones)]), size)[0] == pytest.approx(min(expected, 1.0), rel=1e-8)
+
+
+def certified() -> pl.DataFrame:
+    rows = [
+        ("coins", 1.5, 3.5, 0.0, 0.0, 8, 0, 0),
+        ("coins", 0.5, 8.5, 0.4, 0.0, 8, 8, 0),
+        ("coins", 0.5, 8.5, 0.4, 0.0, 8, 8, 0),
+        ("coins", None, None, None, None, 0, 0, 0),
+        ("poems", 20.0, 30.0, 0.0, 0.0, 8, 1, 0),
+        ("poems", 90.0, 5.0, 0.0, 0.0, 8, 0, 6),
+    ]
+    names = ["family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def test_forecast_equals_a_plain_loop() -> None:
+    groups, sizes = certified(), (4, 32)
+    for found, size in zip(forecast(groups, {"coins": False, "poems": True}, sizes), sizes, strict=True):
+        dead = taught = 0.0
+        rows = [row for row in groups.to_dicts() if row["alpha"] is not None]
+        for row in rows:
+            if row["family"] == "poems":
+                agrees = float(zero_std_graded(counts([(row["n"], row["zeros"], row["ones"])]), size)[0])
+                taught += (1 - agrees) * graded_advantage(size)
+            else:
+                alone = Posterior(*(np.array(row[name]) for name in ("alpha", "beta", "p_zero", "p_one")))
+                agrees = float(zero_std_share(alone, size))
+                taught += float(mean_abs_advantage(alone, size))
+            dead += agrees
+        assert found.group_size == size
+        assert found.zero_std_share == pytest.approx(dead / len(rows))
+        assert found.usable_rate == pytest.approx(1 - dead / len(rows))
+        assert found.mean_abs_advantage == pytest.approx(taught / len(rows))
+
+
+def test_a_family_that_nothing_is_known_of_is_taken_as_coins() -> None:
+    groups = certified()
+    assert forecast(groups, {}) == forecast(groups, {"coins": False, "poems": False})
+    assert [f.group_size for f in forecast(groups, {})] == [4, 8, 16, 32, 64]
+
+
+def test_larger_groups_agree_less_often() -> None:
+    shares = [f.zero_std_share for f in forecast(certified(), {"poems": True})]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_nothing_scored_is_nothing_forecast() -> None:
+    assert forecast(certified().filter(pl.col("n") == 0), {"coins": False}) == []
+    assert advise([]) == ""
+
+
+def test_advice_names_the_smallest_group_that_is_enough() -> None:
+    def at(*shares: float) -> str:
+        return advise([Forecast(4 * 2**i, share, 1 - share, 0.5) for i, share in enumerate(shares)])
+
+    assert at(0.4, 0.2, 0.08, 0.01) == "at G = 4, 40% of the groups teach nothing; G = 16: 8%"
+    assert at(0.4, 0.3) == "at G = 4, 40% of the groups teach nothing; G = 8: 30%"
+    assert at(FEW_DEAD) == "at G = 4, 10% of the groups teach nothing"

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.data.records import Message, Prompt
+from learnable.filters.duplicates.wording import read_texts, split_words, whole_text
+
+WORDS = st.lists(st.sampled_from("the sea Haiku write 12 3.5 café naïve C x".split()), min_size=1, max_size=12)
+SEPARATORS = st.sampled_from([" ", "  ", "\n", ", ", "; ", "! ", " (", ") ", ' "', "… ", " — ", "? "])
+
+
+@given(WORDS, st.data())
+def test_punctuation_case_and_white_space_change_nothing(words: list[str], data: st.DataObject) -> None:
+    dressed = "".join(
+        data.draw(st.sampled_from([word, word.upper(), word.title()])) + data.draw(SEPARATORS) for word in words
+    )
+    assert split_words(dressed) == split_words(" ".join(words))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2 + 2 =", "2 * 2 ="),
+        ("0 - 0", "0 + 0"),
+        ("8 / 2", "8 - 2"),
+        ("What is 1.5 + 1?", "What is 15 + 1?"),
+        ("(-3) + 5", "3 + 5"),
+        ("x * y", "x / y"),
+        ("x^2", "x2"),
+        ("3 < 5", "3 > 5"),
+        ("Hello in C#", "Hello in C"),
+        ("Describe 🙂", "Describe 🎉"),
+        ("की", "का"),
+        ("€5", "£5"),
+        ("1,000", "1000"),
+    ],
+)
+def test_what_changes_the_question_changes_the_words(one: str, other: str) -> None:
+    assert split_words(one) != split_words(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ﬁnd the ½", "FIND the 1\N{FRACTION SLASH}2"),
+        ("5 \N{MINUS SIGN} 3", "5 - 3"),
+        ("Straße", "STRASSE"),
+        ("well-known, and/or", "well known and or"),
+        ("“don\N{RIGHT SINGLE QUOTATION MARK}t”", '"don\'t"'),
+        ("$x + y$", "x + y"),
+        ("the end. Start", "the end.Start"),
+        ("ǰ", "J̌"),
+    ],
+)
+def test_dress_alone_leaves_the_words(one: str, other: str) -> None:
+    assert split_words(one) == split_words(other)
+
+
+def test_chinese_characters_are_words() -> None:
+    assert split_words("东京 tower") == ["东", "京", "tower"]
+
+
+def test_a_chat_is_all_its_turns() -> None:
+    chat = Prompt((Message("system", "Be brief."), Message("user", "2 + 2 =")), "arithmetic", {"answer": 4}, "a", "A")
+    assert split_words(whole_text(chat)) == ["be", "brief", "2", "+", "2", "="]
+
+
+@given(st.lists(st.text(max_size=40), max_size=6))
+def test_numbered_words_spell_the_texts(texts: list[str]) -> None:
+    read = read_texts(texts)
+    assert [[read.vocabulary[word] for word in words] for words in read] == [split_words(text) for text in texts]
+    assert read.owners.tolist() == [owner for owner, text in enumerate(texts) for _ in split_words(text)]
+    assert read.room.tolist() == [left for text in texts for left in range(len(split_words(text)), 0, -1)]

@@ -1,0 +1,57 @@
+"""Prompts with known rates, asked by an old policy and by a new one whose log-odds have moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from learnable.filters.decisions.band import Band
+from learnable.filters.posterior.certificate import certify, fit_beliefs
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One row a prompt: certified rows of the old policy, statistics of the new one, and the true new rates."""
+
+    before: pl.DataFrame
+    after: pl.DataFrame
+    rates: Values
+
+    @property
+    def truth(self) -> Values:
+        return (self.rates >= 0.2) & (self.rates <= 0.8)
+
+
+@cache
+def simulate(
+    prompts: int, shift: float, noise: float, *, slope: float = 1.0, family: str = "a", draws: int = 12, seed: int = 0
+) -> Moved:
+    """Draw old rates from Beta(.3, .3), move their log-odds, and ask both policies `draws` times a prompt."""
+    rng = np.random.default_rng(seed)
+    old = np.clip(rng.beta(0.3, 0.3, prompts), 1e-9, 1 - 1e-9)
+    new = expit(shift + slope * logit(old) + noise * rng.normal(size=prompts))
+    ids = [f"{family}-{number:05d}" for number in rng.permutation(prompts)]
+    stats = coins(ids, family, old, draws, rng)
+    return Moved(
+        certify(stats, fit_beliefs(stats), Band()).with_columns(
+            n_eff=pl.col("n").cast(pl.Float64), trained=pl.lit(False)
+        ),
+        coins(ids, family, new, draws, rng).with_columns(n_eff=pl.col("n").cast(pl.Float64)),
+        new,
+    )
+
+
+def coins(ids: list[str], family: str, rates: Values, draws: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Flip each prompt's coin, and return what `group_stats` would say of it."""
+    passes = rng.binomial(draws, rates)
+    mean = passes / draws
+    columns = {"prompt_id": ids, "n": [draws] * len(ids), "mean": mean, "std": np.sqrt(mean * (1 - mean))}
+    more = {"pass_rate": mean, "zeros": draws - passes, "ones": passes, "zero_std": (mean == 0) | (mean == 1)}
+    return pl.DataFrame({**columns, **more}).with_columns(family=pl.lit(family))

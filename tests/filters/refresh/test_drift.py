@@ -1,0 +1,148 @@
+"""Drift against simulation: figures that were put in come out, and moved posteriors keep their promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+
+from learnable.filters.decisions.band import Band
+from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.prior import Prior
+from learnable.filters.refresh.drift import Drift, fit_drift
+from tests.filters.refresh.drift_for_tests import Moved, simulate
+
+BAND = Band()
+shapes = st.floats(0.1, 60)
+masses = st.floats(0, 0.45)
+
+
+def one(alpha: float, beta: float, zero: float = 0.0, always: float = 0.0) -> Posterior:
+    return Posterior(*(np.array([value]) for value in (alpha, beta, zero, always)))
+
+
+def posteriors(moved: Moved) -> Posterior:
+    return Posterior(*(moved.before[name].to_numpy() for name in ("alpha", "beta", "p_zero", "p_one")))
+
+
+def evidence(moved: Moved) -> tuple[np.ndarray, np.ndarray]:
+    n = moved.after["n"].cast(pl.Float64).to_numpy()
+    return n, n * moved.after["mean"].to_numpy()
+
+
+def fit(moved: Moved, others: Drift | None = None) -> Drift:
+    return fit_drift(posteriors(moved), *evidence(moved), others=others)
+
+
+@pytest.mark.parametrize(
+    ("shape", "drift"),
+    [
+        ((3.0, 9.0, 0.0, 0.0), Drift(shift=0.8, slope=0.9, noise=0.6)),
+        ((0.3, 8.3, 0.5, 0.0), Drift(shift=1.5, noise=1.0, left_zero=0.3)),
+        ((12.0, 2.0, 0.0, 0.3), Drift(shift=-1.0, noise=0.3, left_one=0.6)),
+    ],
+)
+def test_a_moved_posterior_is_what_drawing_both_rates_gives(shape: tuple[float, ...], drift: Drift) -> None:
+    rng, draws = np.random.default_rng(1), 200_000
+    kind = rng.random(draws)
+    at_zero, at_one = kind < shape[2], kind > 1 - shape[3]
+    old = np.clip(rng.beta(shape[0], shape[1], draws), 1e-12, 1 - 1e-12)
+    new = expit(drift.shift + drift.slope * logit(old) + drift.noise * rng.normal(size=draws))
+    leaves = rng.random(draws)
+    new = np.where(at_zero, np.where(leaves < drift.left_zero, rng.beta(0.5, 1.5, draws), 0.0), new)
+    new = np.where(at_one, np.where(leaves < drift.left_one, rng.beta(1.5, 0.5, draws), 1.0), new)
+    moved = drift.move(one(*shape))
+    assert moved.mean[0] == pytest.approx(new.mean(), abs=0.005)
+    assert moved.zero[0] == pytest.approx((new == 0).mean(), abs=0.005)
+    assert moved.one[0] == pytest.approx((new == 1).mean(), abs=0.005)
+    assert moved.in_band(BAND)[0] == pytest.approx(((new >= 0.2) & (new <= 0.8)).mean(), abs=0.03)
+
+
+@given(shapes, shapes, masses, masses)
+def test_what_did_not_drift_is_what_it_was(alpha: float, beta: float, zero: float, always: float) -> None:
+    before = one(alpha, beta, zero, always)
+    moved = Drift().move(before)
+    assert moved.mean[0] == pytest.approx(before.mean[0], abs=0.005)
+    assert moved.in_band(BAND)[0] == pytest.approx(before.in_band(BAND)[0], abs=0.02)
+    assert moved.zero[0] == pytest.approx(zero)
+
+
+@given(shapes, shapes, masses, masses, st.floats(-3, 3), st.floats(0.05, 3))
+def test_more_shift_means_more_success_and_more_noise_less_evidence(
+    alpha: float, beta: float, zero: float, always: float, shift: float, noise: float
+) -> None:
+    before = one(alpha, beta, zero, always)
+    moved, further = (Drift(shift=by, noise=noise).move(before) for by in (shift, shift + 0.5))
+    noisier = Drift(shift=shift, noise=noise + 0.5).move(before)
+    assert moved.zero[0] + moved.one[0] + moved.spread[0] == pytest.approx(1)
+    assert further.mean[0] >= moved.mean[0] - 1e-9
+    assert noisier.alpha[0] + noisier.beta[0] <= (moved.alpha[0] + moved.beta[0]) * 1.05
+
+
+@pytest.mark.parametrize(("shift", "noise", "slope"), [(0.6, 0.5, 1.0), (-1.0, 1.0, 1.0), (0.8, 0.8, 0.8)])
+def test_a_fit_finds_the_drift_that_was_put_in(shift: float, noise: float, slope: float) -> None:
+    found = fit(simulate(1500, shift, noise, slope=slope, seed=2))
+    assert found.shift == pytest.approx(shift, abs=0.15)
+    assert found.noise == pytest.approx(noise, abs=0.2)
+    assert found.slope == pytest.approx(slope, abs=0.1)
+
+
+def test_no_drift_is_found_where_there_is_none() -> None:
+    found = fit(simulate(1500, 0.0, 0.0, seed=3))
+    assert abs(found.shift) < 0.1
+    assert found.noise < 0.35
+
+
+@pytest.mark.parametrize(("shift", "noise"), [(0.0, 0.0), (0.7, 0.5), (-1.0, 1.0), (0.0, 2.5)])
+def test_moved_chances_come_true(shift: float, noise: float) -> None:
+    """Of the prompts that were not asked again, as many are in the band as their chances say, bin by bin."""
+    moved = simulate(3000, shift, noise, seed=4)
+    asked = slice(0, 150)
+    n, s = evidence(moved)
+    before = posteriors(moved)
+    anchors = Posterior(before.alpha[asked], before.beta[asked], before.zero[asked], before.one[asked])
+    chances = fit_drift(anchors, n[asked], s[asked]).move(before).in_band(BAND)[150:]
+    truth = moved.truth[150:]
+    bins = np.digitize(chances, [0.1, 0.3, 0.5, 0.7, 0.9])
+    for number in np.unique(bins):
+        mine = bins == number
+        if mine.sum() >= 100:
+            assert truth[mine].mean() == pytest.approx(chances[mine].mean(), abs=0.12)
+    assert truth.mean() == pytest.approx(chances.mean(), abs=0.06)
+
+
+def test_point_masses_move_by_the_share_that_left() -> None:
+    """200 prompts that failed 12 times; 40 % of them succeed half of the time now. 200 that passed stay as they were."""
+    rng = np.random.default_rng(5)
+    before = Posterior.update(Prior(0.4, 0.4, zero=0.4, one=0.4), np.full(400, 12.0), np.repeat([0.0, 12.0], 200))
+    rates = np.concatenate([np.where(rng.random(200) < 0.4, 0.5, 0.0), np.ones(200)])
+    found = fit_drift(before, np.full(400, 12.0), rng.binomial(12, rates).astype(float))
+    assert 0.2 < found.left_zero < 0.55
+    assert found.left_one < 0.05
+
+
+def test_graded_rewards_count_by_their_effective_size() -> None:
+    """Rewards worth 20 flips each tell a noise of .2 from none at all; as plain coins they could not."""
+    rng, prompts, flips = np.random.default_rng(6), 150, 160.0
+    old = rng.uniform(0.15, 0.85, prompts)
+    for noise in (0.0, 0.4):
+        new = expit(logit(old) + 0.3 + noise * rng.normal(size=prompts))
+        seen = [rng.beta(rate * flips, (1 - rate) * flips) for rate in (old, new)]
+        size = np.full(prompts, flips)
+        found = fit_drift(Posterior.update(Prior(1, 1), size, size * seen[0]), size, size * seen[1])
+        assert found.noise == pytest.approx(noise, abs=0.15)
+        assert found.shift == pytest.approx(0.3, abs=0.1)
+
+
+def test_few_prompts_are_drawn_toward_the_others_and_none_follow_them() -> None:
+    others = Drift(shift=1.0, noise=0.5, fitted_to=80)
+    few, many = (fit(simulate(count, -1.0, 0.5, seed=7), others) for count in (4, 800))
+    assert -1.0 < few.shift < 1.0
+    assert many.shift == pytest.approx(-1.0, abs=0.2)
+    empty = np.zeros(0)
+    nothing = fit_drift(Posterior(empty, empty, empty, empty), empty, empty, others)
+    assert (nothing.shift, nothing.fitted_to) == (pytest.approx(1.0), 0)
+    assert nothing.noise == pytest.approx(0.5)

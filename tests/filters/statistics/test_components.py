@@ -1,0 +1,117 @@
+"""Component statistics against plain loops, SciPy, and components whose part in the reward is known."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import pearsonr
+
+from learnable.filters.statistics.components import component_stats
+
+SCHEMA = {
+    "family": pl.String,
+    "form": pl.String,
+    "prompt_id": pl.String,
+    "reward": pl.Float64,
+    "verdict": pl.String,
+    "components": pl.List(pl.Struct({"key": pl.String, "value": pl.Float64})),
+}
+Row = tuple[str, float | None, str, dict[str, float] | None]
+
+VALUES = st.one_of(st.sampled_from([0.0, 1.0, 0.1]), st.floats(0, 1).map(lambda v: round(v, 3)))
+COMPONENTS = st.none() | st.dictionaries(st.sampled_from(["rhyme", "lines"]), VALUES)
+VERDICTS = st.sampled_from(["scored", "scored", "truncated", "verifier_error"])
+ROWS = st.lists(st.tuples(st.sampled_from("abc"), VALUES, VERDICTS, COMPONENTS), min_size=1, max_size=30)
+
+
+def as_frame(rows: list[Row], form: str = "F") -> pl.LazyFrame:
+    data = [
+        (
+            "f",
+            form,
+            prompt,
+            reward,
+            verdict,
+            None if parts is None else [{"key": k, "value": v} for k, v in parts.items()],
+        )
+        for prompt, reward, verdict, parts in rows
+    ]
+    return pl.LazyFrame(data, schema=SCHEMA, orient="row")
+
+
+def stats_of(rows: list[Row], **options: Any) -> dict[str, dict[str, Any]]:
+    found = component_stats(as_frame(rows), **options).collect()
+    return {row["component"]: row for row in found.to_dicts()}
+
+
+@given(ROWS, st.sampled_from(["count", "exclude"]))
+def test_statistics_equal_a_plain_loop(rows: list[Row], truncated: str) -> None:
+    honest = {"scored", "truncated"} if truncated == "count" else {"scored"}
+    groups: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    for prompt, reward, verdict, parts in rows:
+        if verdict in honest and reward is not None:
+            for name, value in (parts or {}).items():
+                groups[name][prompt].append((value, reward))
+    found = stats_of(rows, truncated=truncated)
+    assert list(found) == sorted(groups)
+    for name, row in found.items():
+        members = groups[name].values()
+        pairs = [pair for member in members for pair in member]
+        assert (row["prompts"], row["rollouts"]) == (len(members), len(pairs))
+        assert row["mean"] == pytest.approx(fmean(fmean(v for v, _ in member) for member in members))
+        assert row["share_zero"] == pytest.approx(fmean(v == 0 for v, _ in pairs))
+        assert row["share_one"] == pytest.approx(fmean(v == 1 for v, _ in pairs))
+        centred = [
+            (v - fmean(x for x, _ in member), r - fmean(y for _, y in member)) for member in members for v, r in member
+        ]
+        if len(pairs) > len(members):
+            within = sum(v * v for v, _ in centred) / (len(pairs) - len(members))
+            assert row["within_std"] == pytest.approx(within**0.5, abs=1e-9)
+        if row["explained"] is not None:
+            xs, ys = zip(*centred, strict=True)
+            assert row["explained"] == pytest.approx(pearsonr(xs, ys).statistic ** 2, abs=1e-6)
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_order_of_rows_changes_no_bit(rows: list[Row], shuffler: random.Random) -> None:
+    shuffled = list(rows)
+    shuffler.shuffle(shuffled)
+    assert stats_of(rows) == stats_of(shuffled)
+
+
+def test_the_part_of_each_component_is_recovered() -> None:
+    rng = np.random.default_rng(3)
+    rows: list[Row] = []
+    for prompt in range(400):
+        lines, rhyme = rng.normal(0.5, 0.15, 8), rng.normal(rng.random(), 0.05, 8)
+        rows += [
+            (f"p{prompt}", (a + b) / 2, "scored", {"lines": a, "rhyme": b, "title": 1.0})
+            for a, b in zip(lines.tolist(), rhyme.tolist(), strict=True)
+        ]
+    found = stats_of(rows)
+    # Independent parts: the shares are those of the variances, .15^2 and .05^2.
+    assert found["lines"]["explained"] == pytest.approx(0.9, abs=0.02)
+    assert found["rhyme"]["explained"] == pytest.approx(0.1, abs=0.02)
+    assert found["rhyme"]["intraclass"] > 0.9
+    assert found["lines"]["intraclass"] < 0.05
+    title = found["title"]
+    assert (title["share_one"], title["within_std"], title["explained"]) == (1.0, 0.0, None)
+
+
+def test_an_always_equal_component_has_exactly_no_spread() -> None:
+    row = stats_of([(p, r, "scored", {"lines": 0.1}) for p in "ab" for r in (0.0, 0.3, 0.7)])["lines"]
+    assert (row["within_std"], row["between_std"], row["explained"]) == (0.0, 0.0, None)
+
+
+def test_forms_stay_apart() -> None:
+    frames = [as_frame([("a", value, "scored", {"lines": value})], form) for form, value in (("G", 1.0), ("F", 0.0))]
+    found = component_stats(pl.concat(frames)).collect()
+    assert found.select("form", "share_zero", "share_one").rows() == [("F", 1.0, 0.0), ("G", 0.0, 1.0)]

@@ -1,0 +1,128 @@
+"""Schedules as a user types them: the command alone, and the script of the README beside a Prefect server."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.documents_for_tests import ROOT, blocks
+from tests.flows.scheduling.prefect_processes_for_tests import Command, still_alive
+
+pytestmark = pytest.mark.e2e
+
+Start = Callable[..., Command]
+SIMULATED = ("--engine", "simulated", "--family", "simulated", "--limit", "16", "--store", "store")
+FIND = ("-m", "learnable", "find", *SIMULATED, "--every", "3")
+CRON = "0 3 * * *"
+README = {block.language: block.text for block in blocks(ROOT / "README.md") if CRON in block.text}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start commands; whatever still runs at the end is killed."""
+    started: list[Command] = []
+
+    def run(*arguments: str, **environment: str) -> Command:
+        started.append(Command(tmp_path, *arguments, **environment))
+        return started[-1]
+
+    yield run
+    for command in started:
+        command.close()
+
+
+@pytest.fixture
+def prefect_url(start: Start) -> Iterator[str]:
+    """The address of a Prefect server as `prefect server start` starts it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    server = start("-m", "prefect", "server", "start", "--no-ui", "--port", port)
+    url = f"http://127.0.0.1:{port}/api"
+    assert server.listen(lambda: answers(url)), server.said
+    yield url
+    server.process.send_signal(signal.SIGTERM)
+    server.listen(lambda: False)
+
+
+def answers(url: str) -> bool:
+    with suppress(httpx.HTTPError):
+        return httpx.get(f"{url}/health", timeout=1, trust_env=False).is_success
+    return False
+
+
+def check_two_runs(served: Command, store: Path) -> None:
+    """Wait until two runs are through, and see that they went one after the other and wrote the store."""
+    served.listen(lambda: len(ends_of(served)) >= 2)
+    events = re.findall(r"Flow run '.*?' - (Beginning|Finished in state \w+)", served.said)
+    assert events[:4] == ["Beginning", "Finished in state Completed"] * 2, served.said
+    assert len(list((store / "groups").glob("*.parquet"))) >= 2
+    assert len(list((store / "curated").glob("*/v*"))) >= 1
+
+
+def ends_of(served: Command) -> list[str]:
+    return re.findall(r"Flow run '.*?' - Finished in state \w+", served.said)
+
+
+def check_stops(served: Command, number: signal.Signals, status: int | None = 0) -> None:
+    """Stop it, and see that nothing is left behind."""
+    family = served.family()
+    served.process.send_signal(number)
+    served.listen(lambda: False)
+    assert still_alive(family) == []
+    assert status is None or served.process.wait(60) == status, served.said
+
+
+def test_a_command_with_a_period_runs_again_and_again(start: Start, tmp_path: Path) -> None:
+    served = start(*FIND)
+    check_two_runs(served, tmp_path / "store")
+    check_stops(served, signal.SIGTERM)
+
+    again = start(*FIND)  # the schedule, paused by the stop, goes on
+    check_two_runs(again, tmp_path / "store")
+    check_stops(again, signal.SIGINT)
+
+
+def test_times_that_pass_during_a_run_are_not_made_up_for(start: Start) -> None:
+    served = start(*FIND, "--engine-arg", "group_seconds=0.5", "--sampling", "fixed", "--group-size", "2")
+    served.wait_for("earlier times were missed and are not made up for", times=2)
+    check_stops(served, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_under_way_stops_with_its_schedule(start: Start, number: signal.Signals) -> None:
+    served = start(*FIND, "--engine-arg", "group_seconds=600")
+    served.wait_for("Rolling out")
+    check_stops(served, number, status=None if number == signal.SIGKILL else 0)
+
+
+def test_the_script_of_the_readme_runs_beside_a_server(start: Start, prefect_url: str, tmp_path: Path) -> None:
+    typed = README["python"].replace(f'cron="{CRON}"', "interval=3")
+    assert "interval" in typed
+    (tmp_path / "nightly.py").write_text(typed)
+    served = start("nightly.py", PREFECT_API_URL=prefect_url)
+    check_two_runs(served, tmp_path / "nightly-store")
+    check_stops(served, signal.SIGINT)
+
+
+def test_the_command_of_the_readme_runs_again_and_again(start: Start, tmp_path: Path) -> None:
+    program, *words = shlex.split(README["sh"].replace(f'--cron "{CRON}"', "--every 3"), comments=True)
+    assert program == "find-learnable"
+    assert "--every" in words
+    served = start("-m", "learnable", "find", *words)
+    check_two_runs(served, tmp_path / "nightly-store")
+    check_stops(served, signal.SIGTERM)
+
+
+def test_a_command_uses_the_configured_server(start: Start, prefect_url: str, tmp_path: Path) -> None:
+    served = start(*FIND, PREFECT_API_URL=prefect_url)
+    check_two_runs(served, tmp_path / "store")
+    assert f"on the Prefect server at {prefect_url}" in served.said
+    check_stops(served, signal.SIGTERM)

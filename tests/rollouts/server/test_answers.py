@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.data.records import Prompt, Sampling
+from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.server.answers import read_choices, request_body, share_tokens
+from learnable.rollouts.server.failures import ServerFailedError
+from learnable.rollouts.server.models import Served
+
+COMPLETIONS = st.lists(st.tuples(st.text(max_size=30), st.booleans()), min_size=1, max_size=8)
+
+
+@given(COMPLETIONS, st.integers(0, 400))
+def test_shared_tokens_add_up(completions: list[tuple[str, bool]], spare: int) -> None:
+    texts, cut = [text for text, _ in completions], [is_cut for _, is_cut in completions]
+    total = 9 * sum(cut) + (0 if all(cut) else spare)
+    tokens = share_tokens(texts, cut, total, max_tokens=9)
+    assert sum(tokens) == total
+    assert [count for count, is_cut in zip(tokens, cut, strict=True) if is_cut] == [9] * sum(cut)
+    assert all(count >= 0 for count in tokens)
+
+
+def test_tokens_are_guessed_where_nothing_is_told() -> None:
+    assert share_tokens(["", "x" * 40, "y"], [False, False, True], None, max_tokens=9) == [1, 9, 9]
+
+
+def choice(index: int, text: str, reason: str = "stop", **fields: object) -> dict[str, Any]:
+    return {"index": index, "text": text, "finish_reason": reason, **fields}
+
+
+def test_choices_are_put_in_order() -> None:
+    answer = {"choices": [choice(1, "b", token_ids=[1, 2]), choice(0, "a", "length", token_ids=[7])]}
+    first, second = read_choices(answer, 2, max_tokens=9)
+    assert (first.text, first.finish_reason, first.num_tokens) == ("a", "length", 1)
+    assert (second.text, second.num_tokens) == ("b", 2)
+
+
+def test_a_chat_without_content_is_empty() -> None:
+    answer = {"choices": [{"index": 0, "message": {"content": None}, "finish_reason": "length"}], "usage": None}
+    [only] = read_choices(answer, 1, max_tokens=9)
+    assert (only.text, only.num_tokens) == ("", 9)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [[], [choice(0, "a"), choice(0, "b"), choice(1, "c")], [choice(0, "a"), choice(1, "b")], [choice(1, "a")], None],
+)
+def test_choices_that_are_not_those_asked_for_are_a_failure(choices: object) -> None:
+    with pytest.raises(ServerFailedError, match="makes no sense"):
+        read_choices({"choices": choices}, 3, max_tokens=9)
+
+
+def test_top_k_is_told_to_others_only_where_it_is_set() -> None:
+    request = GroupRequest(Prompt("p", "choice", {"answer": "x"}, family="f", form="F"), 4, redraw_seed=70)
+    served = Served("http://h/v1", "m")
+    assert "top_k" not in request_body(request, 0, 4, Sampling(), served)[1]
+    path, body = request_body(request, 2, 1, Sampling(top_k=5, temperature=0.7, top_p=0.9, max_tokens=30), served)
+    assert path == "/completions"
+    assert body == {
+        "model": "m", "n": 1, "seed": 72, "temperature": 0.7, "top_p": 0.9, "max_tokens": 30, "top_k": 5, "prompt": "p",
+    }  # fmt: skip

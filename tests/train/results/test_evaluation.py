@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Message, Prompt, Sampling, Score
+from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.scripted import ScriptedEngine
+from learnable.train.results.evaluation import (
+    FRESH,
+    EvaluationSettings,
+    evaluate_policy,
+    held_out_prompts,
+    prompt_result,
+    read_evaluation,
+)
+from learnable.verifiers.pool.scoring import ScoringPool
+
+Prompts = Callable[..., list[Prompt]]
+
+
+def settings(**changes: Any) -> EvaluationSettings:
+    usual: dict[str, Any] = {
+        "curated": "c",
+        "policy": "p",
+        "sampling": Sampling(temperature=0.9, max_tokens=3),
+        "group_size": 6,
+        "seed": 4,
+        "limit": None,
+        "output": "o",
+    }
+    return EvaluationSettings(**{**usual, **changes})
+
+
+class RecordingEngine(ScriptedEngine):
+    """Remembers what it was asked."""
+
+    asked: list[tuple[GroupRequest, Sampling]]
+
+    def generate(self, requests, sampling):
+        requests = list(requests)
+        self.asked = [*getattr(self, "asked", []), *((request, sampling) for request in requests)]
+        return super().generate(requests, sampling)
+
+
+def test_every_prompt_gets_fresh_draws_and_a_greedy_completion(prompts_of_ones: Prompts) -> None:
+    prompts = prompts_of_ones(3)
+    engine = RecordingEngine({prompt.text: ["1"] if index else ["2"] for index, prompt in enumerate(prompts)})
+    events: list[Any] = []
+
+    with ScoringPool(workers=0) as pool:
+        found = evaluate_policy(engine, pool, prompts, settings(), events.append)
+
+    assert [(result.n, result.passes, result.mean, result.greedy) for result in found.prompts] == [
+        (6, 0, 0.0, 0.0),
+        (6, 6, 1.0, 1.0),
+        (6, 6, 1.0, 1.0),
+    ]
+    assert {(request.group_size, sampling.temperature) for request, sampling in engine.asked} == {(6, 0.9), (1, 0.0)}
+    assert {request.seed for request, _ in engine.asked} == {4 + FRESH}
+    assert events[-1] == {"event": "rollouts", "done": 21, "total": 21, "tokens": 21}
+
+
+def test_unscored_draws_are_counted_and_left_out(prompts_of_ones: Prompts) -> None:
+    [prompt] = prompts_of_ones(1)
+    draws = [Score(1.0, True), Score(0.0, False), Score.unscored("broken")]
+
+    result = prompt_result(prompt, draws, Score.unscored("broken"))
+
+    assert (result.n, result.passes, result.mean, result.unscored, result.greedy) == (2, 1, 0.5, 1, None)
+    assert prompt_result(prompt, draws[2:], Score(1.0, True)).mean is None
+
+
+def test_held_out_prompts_are_those_that_were_curated(make_curated, prompts_of_ones: Prompts) -> None:
+    test = [*prompts_of_ones(4, chat=True)]
+    folder = make_curated(test=test)
+
+    found = held_out_prompts(settings(curated=str(folder)))
+
+    assert {prompt.prompt_id for prompt in found} == {prompt.prompt_id for prompt in test}
+    assert isinstance(found[0].prompt[0], Message)
+    assert held_out_prompts(settings(curated=str(folder), limit=2)) == found[:2]
+    assert held_out_prompts(settings(curated=str(folder), families=("poetry",))) == []
+
+
+def test_an_evaluation_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(LearnableError, match="--resume"):
+        read_evaluation(tmp_path / "before.json")
+
+
+def test_settings_are_plain_data(tmp_path: Path) -> None:
+    settings(limit=5).write(tmp_path / "s.json")
+
+    assert json.loads((tmp_path / "s.json").read_text())["sampling"]["max_tokens"] == 3

@@ -1,0 +1,130 @@
+"""The real trainer on a tiny policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learnable.train import rewards
+from learnable.train.preflight.checks import prepare_run
+from learnable.train.settings import TrainSettings
+from learnable.train.trainers.grpo import make_config
+from learnable.train.trainers.trainer import checkpoint_step, last_checkpoint
+
+# What the libraries themselves warn of when they are imported or used as they ask to be.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:TRL currently supports vLLM:UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+@pytest.fixture
+def _closed_pool() -> Iterator[None]:
+    yield
+    rewards.scoring_pool().__exit__(None, None, None)
+    rewards.scoring_pool.cache_clear()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
+@pytest.mark.usefixtures("_closed_pool")
+def test_trl_trains_on_curated_parquet_with_the_reward_unchanged(
+    tiny_policy: Path, make_curated: Any, prompts_of_ones: Any, tmp_path: Path, chat: bool
+) -> None:
+    from datasets import load_dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    curated = make_curated(tiny_policy, train=prompts_of_ones(8, chat=chat), shards=2)
+    dataset = load_dataset(
+        "parquet", data_files=str(curated / "train-*.parquet"), cache_dir=str(tmp_path / "c"), split="train"
+    )
+    config = GRPOConfig(
+        output_dir=str(tmp_path / "out"),
+        per_device_train_batch_size=32,
+        num_generations=8,
+        max_completion_length=3,
+        max_steps=2,
+        learning_rate=1e-2,
+        logging_steps=1,
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        save_strategy="no",
+        disable_tqdm=True,
+    )
+    trainer = GRPOTrainer(str(tiny_policy), reward_funcs=[rewards.verifier_reward], args=config, train_dataset=dataset)
+    trainer.train()
+    logs = [log for log in trainer.state.log_history if "reward" in log]
+
+    assert [log["step"] for log in logs] == [1, 2]
+    assert 0 < logs[0]["reward"] < 1
+    assert logs[0]["grad_norm"] > 0
+    assert 0 < logs[0]["rewards/verifier_reward/within_group_std"] <= 0.5
+    assert logs[0]["component/arithmetic/correct"] == pytest.approx(logs[0]["reward"])
+
+
+@pytest.mark.e2e
+@pytest.mark.usefixtures("_closed_pool")
+def test_an_unscored_completion_moves_nothing(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    rows = make_curated(tiny_policy)
+    table = __import__("pyarrow.parquet").parquet.read_table(rows / "train-00000-of-00001.parquet").to_pylist()
+    dataset = Dataset.from_list([{**row, "verifier": "no such verifier"} for row in table])
+    config = GRPOConfig(
+        output_dir=str(tmp_path / "out"),
+        per_device_train_batch_size=32,
+        num_generations=8,
+        max_completion_length=3,
+        max_steps=1,
+        logging_steps=1,
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        save_strategy="no",
+        disable_tqdm=True,
+    )
+    trainer = GRPOTrainer(str(tiny_policy), reward_funcs=[rewards.verifier_reward], args=config, train_dataset=dataset)
+    trainer.train()
+    [log] = [log for log in trainer.state.log_history if "grad_norm" in log]
+
+    assert log["grad_norm"] == 0.0
+    assert log["reward"] is None
+    assert log["rewards/verifier_reward/unscored_share"] == 1.0
+
+
+def test_settings_reach_trl_under_its_own_names(make_curated: Any, tiny_policy: Path, tmp_path: Path) -> None:
+    curated = make_curated(tiny_policy)
+    settings = TrainSettings(
+        curated=str(curated),
+        output=str(tmp_path / "run"),
+        batch_size=32,
+        micro_batch_size=16,
+        num_generations=8,
+        temperature=0.8,
+        no_kl=True,
+        seed=3,
+        eval_steps=5,
+    )
+
+    config = make_config(prepare_run(settings).settings)
+
+    assert (config.generation_batch_size, config.gradient_accumulation_steps) == (32, 2)
+    assert (config.num_generations, config.max_completion_length, config.temperature) == (8, 3, 0.8)
+    assert (config.beta, config.seed, config.loss_type) == (0.0, 3, "grpo")
+    assert (config.eval_steps, config.per_device_eval_batch_size % 8) == (5, 0)
+
+
+def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
+    for step in (9, 20, 100):
+        (tmp_path / "checkpoints" / f"checkpoint-{step}").mkdir(parents=True)
+    for step in (9, 20):
+        (tmp_path / "checkpoints" / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
+
+    assert checkpoint_step(last_checkpoint(tmp_path)) == 20
+    assert checkpoint_step(last_checkpoint(tmp_path / "empty")) == 0

@@ -1,0 +1,1 @@
+"""What training steps tell while they go by."""

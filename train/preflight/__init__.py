@@ -1,0 +1,1 @@
+"""Is this training run going to work? Asked before anything heavy starts."""

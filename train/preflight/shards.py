@@ -1,0 +1,104 @@
+"""Do a curated set's shards hold what training and evaluation need?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
+from learnable.train.settings import TrainSettings
+from learnable.verifiers.registry import find_verifier
+
+NEEDED_COLUMNS = ("prompt", "verifier", "spec")
+CURATE = "curate it with find-learnable"
+HOW_TO_GET = {
+    "reserve": "curate it with --preset hard-biased, or with a preset file of yours that has a reserve",
+    "demonstrations": "curate it again with find-learnable",
+}
+NOTHING_KEPT = (
+    "kept no prompt to train on: widen --band, or curate other prompts (its rejects say why each one fell out)"
+)
+WHY_EMPTY = {
+    "reserve": "has no prompt in its reserve: curate more prompts, or train on --part train",
+    "demonstrations": "has no demonstration, since no completion of a kept prompt passed: train with --method grpo",
+}
+
+
+def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
+    """Raise `LearnableError` for a family that the set has no prompt of."""
+    if settings.families and curated.shards(settings.part):
+        known = pc.unique(curated.read(settings.part, columns=["family"])["family"]).to_pylist()
+        for family in settings.families:
+            if family not in known:
+                raise UnknownNameError(f"family of {str(curated.path)!r}", family, known)
+
+
+def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -> int:
+    """Count the rows of a part. Raises `LearnableError` for a broken shard."""
+    if families and curated.shards(part):
+        return int(curated.read(part, families, columns=["family"]).num_rows)
+    total = 0
+    for shard in curated.shards(part):
+        try:
+            total += pq.read_metadata(shard).num_rows
+        except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
+            raise LearnableError(
+                f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again"
+            ) from error
+    return total
+
+
+def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, int]) -> None:
+    """Raise `LearnableError` when a part lacks rows or columns that training or evaluation needs."""
+    where = str(curated.path)
+    part, count = settings.rows_part, rows[settings.rows_part]
+    if not curated.shards(part):
+        raise LearnableError(f"curated set {where!r} has no {part}-*.parquet shard: {HOW_TO_GET.get(part, CURATE)}")
+    if not count:
+        raise LearnableError(f"curated set {where!r} {WHY_EMPTY.get(part, NOTHING_KEPT)}")
+    if settings.evaluate and not rows["test"]:
+        raise LearnableError(
+            f"curated set {where!r} holds out no test prompts, so before and after cannot be compared: curate more "
+            "prompts or raise --test-share, or train without evaluation with --no-evaluate"
+        )
+    check_columns(curated, part)
+    if settings.prompts_per_step > count:
+        most = count * settings.completions_per_prompt
+        raise LearnableError(
+            f"--batch-size {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
+            f"{where!r} has {count} to train on: give --batch-size {most} or less, or curate more prompts"
+        )
+
+
+def check_columns(curated: CuratedSet, part: str) -> None:
+    """Raise `LearnableError` when a shard lacks a column that the reward function reads."""
+    for shard in [*curated.shards(part), *curated.shards("test")]:
+        columns = pq.read_schema(shard).names
+        for needed in NEEDED_COLUMNS:
+            if needed not in columns:
+                near = nearest_names(needed, columns)
+                hint = f"rename {near[0]!r}, " if near else ""
+                raise LearnableError(
+                    f"shard {str(shard)!r} has no column {needed!r} (it has {', '.join(columns)}): {hint}or curate "
+                    "the set again with find-learnable"
+                )
+
+
+def check_verifiers(curated: CuratedSet, part: str) -> None:
+    """Raise `LearnableError` when a prompt names a verifier that cannot be loaded: none of its rewards would count."""
+    for shard in [*curated.shards(part), *curated.shards("test")]:
+        for name in pc.unique(pq.read_table(shard, columns=["verifier"]).column("verifier")).to_pylist():
+            try:
+                find_verifier(name)
+            except LearnableError as error:
+                raise LearnableError(f"shard {str(shard)!r}: {error}") from error
+
+
+def has_chats(curated: CuratedSet, part: str) -> bool:
+    """Whether the prompts of a part, or of `test`, are lists of messages."""
+    shards = [*curated.shards(part), *curated.shards("test")]
+    return any(pa.types.is_nested(pq.read_schema(shard).field("prompt").type) for shard in shards)

@@ -1,0 +1,1 @@
+"""What training did to held-out reward."""

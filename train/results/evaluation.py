@@ -1,0 +1,193 @@
+"""How good is a policy on held-out prompts? Asked of the real engine, in a process of its own.
+
+    python -m learnable.train.results.evaluation SETTINGS.json
+
+The held-out prompts were selected by the policy's rollouts during curation. Those rollouts cannot serve as
+the figure before training: prompts that were lucky are over-represented among the kept ones, so the figure
+would be too near the middle of the band, and every later one would seem to move away from it. So both
+figures, before and after, come from fresh draws.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from learnable.data.curated.curated_set import open_curated
+from learnable.data.errors import LearnableError
+from learnable.data.records import Prompt, Rollout, Sampling, Score
+from learnable.data.storage.places import write_whole
+from learnable.data.tables import prompt_from_row
+from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
+from learnable.train.child import OnEvent, serve
+from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
+
+FRESH = 0x5EED  # added to the run's seed: no draw of the curation is repeated
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSettings:
+    """One evaluation, as plain data. `limit` takes the first held-out prompts in the order of their ids."""
+
+    curated: str
+    policy: str
+    sampling: Sampling
+    group_size: int
+    seed: int
+    limit: int | None
+    output: str
+    families: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as `write` writes them."""
+        return asdict(self) | {"families": list(self.families)}
+
+    def write(self, path: Path) -> None:
+        """Write the settings as JSON."""
+        path.write_text(json.dumps(self.as_json(), indent=2) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptResult:
+    """One held-out prompt. `n` of its completions have a reward; `mean` is None where n is 0.
+
+    `greedy` and `greedy_passed` are those of the completion at temperature 0.
+    """
+
+    prompt_id: str
+    family: str
+    form: str
+    n: int
+    passes: int
+    mean: float | None
+    unscored: int
+    greedy: float | None
+    greedy_passed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All held-out prompts under one policy."""
+
+    policy_id: str
+    prompts: tuple[PromptResult, ...]
+    tokens: int
+    seconds: float
+
+    @property
+    def by_id(self) -> dict[str, PromptResult]:
+        """Results by prompt id."""
+        return {result.prompt_id: result for result in self.prompts}
+
+
+def main(path: Path, emit: OnEvent) -> None:
+    """Evaluate as the settings file says and write the result to its `output`."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    settings = EvaluationSettings(**{**values, "sampling": Sampling(**values["sampling"])})
+    prompts = held_out_prompts(settings)
+    from learnable.rollouts.vllm_engine import VLLMEngine
+
+    started = time.monotonic()
+    with ScoringPool(workers=1) as pool:
+        pool.warm_up({prompt.verifier for prompt in prompts})
+        engine = VLLMEngine(settings.policy)
+        result = evaluate_policy(engine, pool, prompts, settings, emit)
+        engine.close()
+    evaluation = {**asdict(result), "seconds": round(time.monotonic() - started, 2)}
+    write_whole(Path(settings.output), lambda file: file.write_text(json.dumps(evaluation), encoding="utf-8"))
+
+
+def evaluate_policy(
+    engine: Engine, pool: ScoringPool, prompts: Sequence[Prompt], settings: EvaluationSettings, emit: OnEvent
+) -> Evaluation:
+    """Draw a fresh group and one greedy completion a prompt, and score them while the engine goes on."""
+    greedy = Sampling(temperature=0.0, max_tokens=settings.sampling.max_tokens)
+    seed, size = settings.seed + FRESH, settings.group_size
+    meter = _Meter(len(prompts) * (size + 1), emit)
+    groups = _scored(engine, pool, [GroupRequest(p, size, seed=seed) for p in prompts], settings.sampling, meter)
+    singles = _scored(engine, pool, [GroupRequest(p, 1, seed=seed) for p in prompts], greedy, meter)
+    results = [prompt_result(p, groups[p.prompt_id], singles[p.prompt_id][0]) for p in prompts]
+    return Evaluation(engine.policy_id, tuple(results), tokens=meter.tokens, seconds=0.0)
+
+
+def prompt_result(prompt: Prompt, draws: Sequence[Score], greedy: Score) -> PromptResult:
+    """Reduce one prompt's scores; unscored draws are counted and otherwise left out."""
+    rewards = [score.reward for score in draws if score.reward is not None]
+    return PromptResult(
+        prompt_id=prompt.prompt_id,
+        family=prompt.family,
+        form=prompt.form,
+        n=len(rewards),
+        passes=sum(bool(score.passed) for score in draws if score.reward is not None),
+        mean=sum(rewards) / len(rewards) if rewards else None,
+        unscored=len(draws) - len(rewards),
+        greedy=greedy.reward,
+        greedy_passed=greedy.passed,
+    )
+
+
+def held_out_prompts(settings: EvaluationSettings) -> list[Prompt]:
+    """Read the test shard in the order of prompt ids, which is unrelated to what the prompts are."""
+    table = open_curated(settings.curated).read("test", settings.families)
+    rows = sorted(table.to_pylist(), key=lambda row: str(row.get("prompt_id")))
+    return [prompt_from_row(row, settings.curated) for row in rows[: settings.limit]]
+
+
+def read_evaluation(path: Path) -> Evaluation:
+    """Read what `main` wrote. Raises `LearnableError` when it is not there."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LearnableError(
+            f"evaluation {str(path)!r} cannot be read: {error.strerror}; run again with --resume"
+        ) from error
+    return Evaluation(
+        policy_id=values["policy_id"],
+        prompts=tuple(PromptResult(**prompt) for prompt in values["prompts"]),
+        tokens=values["tokens"],
+        seconds=values["seconds"],
+    )
+
+
+class _Meter:
+    """Counts rollouts and tokens and says so."""
+
+    def __init__(self, total: int, emit: OnEvent) -> None:
+        self.total, self.emit = total, emit
+        self.done = self.tokens = 0
+
+    def add(self, group: Sequence[Rollout]) -> None:
+        self.done += len(group)
+        self.tokens += sum(rollout.num_tokens for rollout in group)
+        self.emit({"event": "rollouts", "done": self.done, "total": self.total, "tokens": self.tokens})
+
+
+def _scored(
+    engine: Engine, pool: ScoringPool, requests: Sequence[GroupRequest], sampling: Sampling, meter: _Meter
+) -> dict[str, list[Score]]:
+    """Return the scores of each request's group by prompt id. A question that several prompts share is asked once."""
+    prompts: dict[str, list[Prompt]] = {}
+    for request in requests:
+        prompts.setdefault(request.prompt.question_id, []).append(request.prompt)
+    waiting = {}
+    once = {request.prompt.question_id: request for request in requests}
+    for group in engine.generate(once.values(), sampling):
+        if isinstance(group, Refusal):
+            raise LearnableError(f"the engine refuses held-out prompt {group.request.prompt.prompt_id}: {group.reason}")
+        for prompt in prompts[group[0].question_id]:
+            waiting[prompt.prompt_id] = pool.submit([_job(prompt, rollout) for rollout in group])
+        meter.add(group)
+    return {prompt_id: scores.result() for prompt_id, scores in waiting.items()}
+
+
+def _job(prompt: Prompt, rollout: Rollout) -> ScoreJob:
+    return ScoreJob(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
+
+
+if __name__ == "__main__":
+    sys.exit(serve(main, sys.argv[1:]))

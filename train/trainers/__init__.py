@@ -1,0 +1,1 @@
+"""TRL's trainers, each in a process of its own."""

@@ -1,0 +1,60 @@
+"""Supervised warm-up on a curated set's demonstrations with TRL, in a process of its own.
+
+python -m learnable.train.trainers.sft SETTINGS.json
+
+The demonstrations are the policy's own completions that passed, one a prompt: imitating them raises the
+share of completions that keep the format before GRPO starts, and teaches nothing that it cannot do at all.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from learnable.train.child import OnEvent, serve
+from learnable.train.preflight.checks import PreparedRun
+from learnable.train.settings import TrainSettings, usual_learning_rate
+from learnable.train.trainers.grpo import lora_config
+from learnable.train.trainers.trainer import run_trainer, training_options
+
+if TYPE_CHECKING:
+    from trl import SFTConfig, SFTTrainer
+
+
+def main(path: Path, emit: OnEvent) -> None:
+    """Train as the settings file says."""
+    run_trainer(path, make_trainer, emit)
+
+
+def make_trainer(run: PreparedRun) -> SFTTrainer:
+    """Build TRL's trainer over prompts and completions; the loss is on completions alone. Loads the policy."""
+    from datasets import Dataset
+    from transformers import AutoTokenizer
+    from trl import SFTTrainer
+    from trl.trainer.utils import create_model_from_path
+
+    settings = run.settings
+    config = make_config(settings)
+    model = create_model_from_path(run.policy.path, dtype="float32")
+    if settings.learning_rate is None:
+        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
+    rows = run.curated.read("demonstrations", settings.families).select(["prompt", "completion"])
+    return SFTTrainer(
+        model=model,
+        args=config,
+        train_dataset=Dataset(rows.combine_chunks()),
+        processing_class=AutoTokenizer.from_pretrained(run.policy.path),
+        peft_config=lora_config(settings.lora_rank) if settings.lora_rank else None,
+    )
+
+
+def make_config(settings: TrainSettings) -> SFTConfig:
+    """Translate our settings into TRL's. `batch_size` counts demonstrations."""
+    from trl import SFTConfig
+
+    return SFTConfig(max_length=None, completion_only_loss=True, **training_options(settings))
+
+
+if __name__ == "__main__":
+    sys.exit(serve(main, sys.argv[1:]))

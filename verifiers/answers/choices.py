@@ -1,0 +1,253 @@
+"""The choice that a completion settles on, among those that its problem offers."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from learnable.verifiers.answers.extraction import CLAUSE_END, Statement, explicit_answers, first_line
+from learnable.verifiers.answers.statements import states_answer
+
+NOTHING, SEVERAL = "no choice found", "names several choices"
+Reading = tuple[str | None, str]
+LOOK_BACK = 60  # characters before a choice that may rule it out
+
+_RULED_OUT_BEFORE = re.compile(
+    r"(?:\bnot|n['\u2019]t|\bnever|\bneither|\bnor|\bcannot|\brul(?:e[sd]?|ing) out|\b(?:eliminat|exclud|reject)\w*|\binstead of|"
+    r"\brather than|\bexcept|\bunlike|\bother than|\bthan|\bagainst)"
+    r"(?:\s+(?:be|the|an?|option|choice|answer|letter|just|simply|for))*[\s(\[\"'*_`]*\Z",
+    re.IGNORECASE,
+)
+_RULED_OUT_AFTER = re.compile(
+    r"[)\]\"'*_`]*\s+(?:(?:is|are|was|seems|looks|would be|can be|must be)\s+(?:clearly\s+|also\s+|definitely\s+)?"
+    r"(?:not|n['\u2019]t|wrong|false|incorrect|impossible|invalid|ruled|eliminated|out|too)\b|(?:is|does|would|could|ca)n['\u2019]t\b|"
+    r"cannot\b|does not\b)",
+    re.IGNORECASE,
+)
+_CONFIRMED = re.compile(
+    r"[)\]\"'*_`]*\s+(?:is|must be|would be|seems)\s+(?:clearly\s+)?(?:the\s+)?(?:(?:final|only|best)\s+)?"
+    r"(?:correct|right|best|answer|true)\b",
+    re.IGNORECASE,
+)
+_CHOSEN = re.compile(
+    r"\bI(?:['\u2019](?:d|ll|m)|\s+would|\s+will|\s+am)?\s+(?:choose|pick|select|choosing|picking|go(?:ing)? (?:with|for))\s+"
+    r"(?:(?:the|option|choice|answer|letter)\s+)*[\s(\[\"'*_`]*\Z|"
+    r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion)\b,?\s+(?:(?:it|this|that)(?:\s+is|\s+must be|['\u2019]s)\s+)?"
+    r"(?:(?:the|option|choice|answer|letter)\s+)*[\s(\[\"'*_`]*\Z",
+    re.IGNORECASE,
+)
+_HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly|either|whether)\b[^.\n]{0,40}\Z", re.IGNORECASE)
+_WRAP = r"[ \t\"'*_`()\[\]]*"
+_STRONG_LINK = re.compile(
+    rf"{_WRAP}(?:[.,;:{_WRAP[1:-2]}]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b){_WRAP})?"
+)
+_WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+")
+_ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]-]|\n|(?:and|or)\b)", re.IGNORECASE)
+_LABEL_SIGN = re.compile(r"[*_`]*[).:]")
+_WORD = re.compile(r"\w")
+_BOLD = re.compile(r"\*\*[(]?\Z")
+_BOLD_END = re.compile(r"[).:]*\*\*")
+_VERB = re.compile(
+    r"\s+(?:is|was|are|because|since|and|or|but|as|would|seems|fits|not|vs|has|over|for|then|must|should|rather|instead|due|"
+    r"which|looks|works|matches|describes|can|cannot|may|might|could|does|will|too|if|only)\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\s+(?!(?:is|was|because|since|and|or)\b)[^\W\d_]{2,}", re.IGNORECASE)
+_WORD_NEXT = re.compile(r"\s+[^\W\d_]{2,}|[ \t]+[a-z](?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A choice, case folded, where a text names it."""
+
+    choice: str
+    start: int
+    end: int
+
+
+def read_choice(text: str, answer: str, choices: tuple[str, ...] | None) -> Reading:
+    """Return the choice that a text settles on, case folded, or None and why there is none: see `ChoiceVerifier`.
+
+    `answer` is looked for alone where the choices are not known.
+    """
+    if choices is None:
+        found = states_answer(text, answer)
+        return found, NOTHING
+    line, goes_on = first_line(text)
+    if goes_on and (found := _only(line, choices)):
+        return found, ""
+    for stated in reversed(_statements(text, choices)):
+        if (reading := _read_statement(stated, choices)) is not None:
+            return reading if reading[0] is None or not _goes_on(text, stated, choices) else (None, SEVERAL)
+    return _read_mentions(text, choices)
+
+
+def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
+    """Whether a statement of words is the beginning of a list that goes on behind it."""
+    if stated.closed:
+        return False
+    near = text[stated.start : stated.end + LOOK_BACK]
+    first = next(_mentions(near, choices))
+    return any(first in link for link in _chains(near, list(_mentions(near, choices))))
+
+
+def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
+    named = list(_mentions(text, choices))
+    chosen = [mention for mention in _unlisted(text, named, choices) if not _is_ruled_out(text, mention)]
+    if not chosen:
+        return None, SEVERAL if len({mention.choice for mention in named}) > 1 else NOTHING
+    if not _WORD.search(text, 0, chosen[0].start):
+        return chosen[0].choice, ""
+    marked = [mention for mention in chosen if _is_bold(text, mention)]
+    last = (marked or chosen)[-1]
+    if len({mention.choice for mention in chosen}) > 1 and not marked and _is_open(text, last, chosen, choices):
+        return None, SEVERAL
+    return last.choice, ""
+
+
+def _is_open(text: str, last: Mention, chosen: list[Mention], choices: tuple[str, ...]) -> bool:
+    """Whether several are named and the last is no more chosen than the others."""
+    if _HEDGED.search(text, max(0, last.start - LOOK_BACK), last.start):
+        return True
+    once = [mention.choice for mention in chosen].count(last.choice) == 1
+    return once and len(choices) > 2 and {mention.choice for mention in chosen} == {one.casefold() for one in choices}
+
+
+def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
+    """Return the explicit statements with those that a choice's own surroundings make, in order."""
+    found = explicit_answers(text)
+    for mention in _mentions(text, choices):
+        before = max(0, mention.start - LOOK_BACK)
+        confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)
+        if confirmed and not _RULED_OUT_BEFORE.search(text, before, mention.start):
+            rest = CLAUSE_END.split(text[mention.start : mention.start + LOOK_BACK], maxsplit=1)[0]
+            found.append(Statement(rest, mention.start, "words"))
+    return sorted(found, key=lambda stated: stated.start)
+
+
+def _read_statement(stated: Statement, choices: tuple[str, ...]) -> Reading | None:
+    """Return what a statement chooses; None where it names no choice at all, or only rules some out."""
+    named = list(_mentions(stated.text, choices))
+    chosen = [mention for mention in named if not _is_ruled_out(stated.text, mention)]
+    if not chosen:
+        return None
+    if stated.closed and len({mention.choice for mention in chosen}) > 1:
+        return None, SEVERAL
+    linked = _links(stated.text, named)
+    if any(chosen[0] in (one, other) and one.choice != other.choice for one, other in linked):
+        return None, SEVERAL
+    return chosen[0].choice, ""
+
+
+def _only(line: str, choices: tuple[str, ...]) -> str | None:
+    """Return the choice that a line holds and nothing else."""
+    named = list(_mentions(line, choices))
+    if len(named) != 1 or not _is_alone(line, named[0]):
+        return None
+    return named[0].choice
+
+
+def _unlisted(text: str, named: list[Mention], choices: tuple[str, ...]) -> list[Mention]:
+    """Return the mentions that are neither labels of a list nor named in one breath with others."""
+    listed = {mention for link in _chains(text, named) for mention in link}
+    labels = _labels(text, [mention for mention in named if mention not in listed])
+    if len(labels) > 1 and (len(labels) > 2 or len(choices) == 2):
+        listed.update(labels)
+    return [mention for mention in named if mention not in listed]
+
+
+def _chains(text: str, named: list[Mention]) -> Iterator[list[Mention]]:
+    """Yield runs of mentions that link to each other and name more than one choice."""
+    links = set(_links(text, named))
+    run: list[Mention] = []
+    for mention in named:
+        if run and (run[-1], mention) not in links:
+            if len({one.choice for one in run}) > 1:
+                yield run
+            run = []
+        run.append(mention)
+    if len({one.choice for one in run}) > 1:
+        yield run
+
+
+def _links(text: str, named: list[Mention]) -> list[tuple[Mention, Mention]]:
+    """Return the neighbours that are named in one breath: "A or B", "A B", "A, B." and one below the other."""
+    found = []
+    for one, other in itertools.pairwise(named):
+        between = text[one.end : other.start]
+        alone = "\n" not in between or _is_alone(text, other)
+        alone = alone and not _is_ruled_out(text, one)
+        weak = alone and _WEAK_LINK.fullmatch(between) and _ENDS.match(text, other.end)
+        if _STRONG_LINK.fullmatch(between) or weak:
+            found.append((one, other))
+    return found
+
+
+def _is_alone(text: str, mention: Mention) -> bool:
+    """Whether a mention is all that its line holds."""
+    before = text.rfind("\n", 0, mention.start) + 1
+    after = text.find("\n", mention.end)
+    after = after if after >= 0 else len(text)
+    return not (_WORD.search(text, before, mention.start) or _WORD.search(text, mention.end, after))
+
+
+def _labels(text: str, named: list[Mention]) -> list[Mention]:
+    """Return the first mention of each choice that is a label, "B)" anywhere or "B." on a new line, of words behind it."""
+    found: dict[str, Mention] = {}
+    for mention in named:
+        sign = _LABEL_SIGN.match(text, mention.end)
+        on_new_line = not _WORD.search(text, text.rfind("\n", 0, mention.start) + 1, mention.start)
+        if sign and (on_new_line or ")" in sign[0]) and not _VERB.match(text, sign.end()):
+            found.setdefault(mention.choice, mention)
+    return list(found.values())
+
+
+def _is_ruled_out(text: str, mention: Mention) -> bool:
+    before = max(0, mention.start - LOOK_BACK)
+    return bool(_RULED_OUT_BEFORE.search(text, before, mention.start) or _RULED_OUT_AFTER.match(text, mention.end))
+
+
+def _is_bold(text: str, mention: Mention) -> bool:
+    bold = _BOLD.search(text, max(0, mention.start - 4), mention.start) and _BOLD_END.match(text, mention.end)
+    brackets = text[mention.start - 1 : mention.start] in ("(", "[") and text[mention.end : mention.end + 1] in (
+        ")",
+        "]",
+    )
+    return bool(bold) or brackets
+
+
+def _mentions(text: str, choices: tuple[str, ...]) -> Iterator[Mention]:
+    for match in _pattern(choices).finditer(text):
+        if not _is_article(text, match):
+            yield Mention(match[0].casefold(), match.start(), match.end())
+
+
+def _is_article(text: str, match: re.Match[str]) -> bool:
+    """Whether a single letter is the article "a" or the pronoun "I" rather than a choice."""
+    letter = match[0]
+    if letter in "Ii":
+        return _PRONOUN.match(text, match.end()) is not None
+    if letter not in "Aa" or _VERB.match(text, match.end()):
+        return False
+    return _WORD_NEXT.match(text, match.end()) is not None
+
+
+@lru_cache(maxsize=1024)
+def _pattern(choices: tuple[str, ...]) -> re.Pattern[str]:
+    # The longest first, so that "<=" is not read as "<" nor "New York" as "New".
+    longest_first = sorted(choices, key=len, reverse=True)
+    return re.compile("|".join(_whole_word(choice.strip()) for choice in longest_first), re.IGNORECASE)
+
+
+def _whole_word(choice: str) -> str:
+    before, after = "", ""
+    if choice[0].isalnum():
+        before = r"(?<!\w)(?<![0-9][.,])(?<!-)" if choice[0].isdigit() else r"(?<!\w)(?<!\w['\u2019])"
+    if choice[-1].isalnum():
+        after = r"(?!\w)(?![.,][0-9])" if choice[-1].isdigit() else r"(?!\w)"
+    if len(choice) == 1 and choice.isalpha():  # no part of "e.g.", "I'm" or "B-side"
+        before, after = before + r"(?<![^\W\d_]\.)(?<!\w-)", after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)"
+    return before + re.escape(choice) + after

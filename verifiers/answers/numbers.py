@@ -1,0 +1,175 @@
+"""The number that a completion gives as its answer."""
+
+from __future__ import annotations
+
+import re
+
+from learnable.verifiers.answers.extraction import (
+    MAX_STATED,
+    Statement,
+    explicit_answers,
+    first_line,
+    without_latex_text,
+)
+
+_DIGITS = r"(?>(?:[0-9]{1,3}(?:[,\u202f\u2009\u00a0][0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?)"
+NUMBER = rf"(?<!\.)([-+\u2212]?{_DIGITS})(?![eE][-+]?[0-9])"
+_ANYWHERE = re.compile(rf"(?<![\w.]){NUMBER}")
+_LEADING = re.compile(rf"[\s*_`()\[\]{{}}<>\"'\u2018\u201c=:;,.!?#\u2248]*+{NUMBER}")
+_BARE = re.compile(r"[-+*/^=().,;:!_`$%\[\]{}\u2212\u00d7\u00f7\u00b7\u2248\s0-9]+")  # numbers and signs alone
+_OPERATOR = r"(?:[+*/\u00d7\u00f7\u00b7^]|\*\*|[-\u2212]|[xX](?=\s*[0-9]))"
+_GOES_ON = re.compile(rf"[)\s]*{_OPERATOR}\s*[(-]?[0-9]")
+_CAME_FROM = re.compile(rf"[0-9)]\s*{_OPERATOR}\s*[(]*\Z")
+_OR = re.compile(rf"[*_)]*\s*(?:or|to|\u2013)\s+(?:maybe\s+|perhaps\s+)?{NUMBER}", re.IGNORECASE)
+_RESULT = re.compile(
+    r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|gets?|gives?|makes?|equals?|has|have|leaves?|totals?|total of|comes to|left with|"
+    rf"becomes?|obtain|find|yields?)\b)(?:(?!\bnot\b)[^\d\n=]){{0,40}}?(?<![\w.]){NUMBER}",
+    re.IGNORECASE,
+)
+_LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
+_TALLY = re.compile(r"\(([0-9]{1,3})\)")
+_MONEY = (
+    (re.compile(r"([-+\u2212])\s?[$\u20ac\u00a3\u00a5]\s?"), r"\1"),
+    (re.compile(r"[$\u20ac\u00a3\u00a5]"), " "),
+)
+_LATEX = (
+    (re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\1/\2"),
+    (re.compile(r"\{,\}|\\[,!;](?=[0-9]{3})"), ","),
+    (re.compile(r"\\(?:times|cdot)\b"), "*"),
+    (re.compile(r"\\[()\[\],!; ]|\\(?=[$%])"), " "),
+    *_MONEY,
+)
+
+_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+_UNITS += "sixteen seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SPELLED = re.compile(
+    rf"\b(?:({'|'.join(_TENS)})(?:[\s-]+({'|'.join(_UNITS[1:10])})\b)?|({'|'.join(_UNITS)})\b)", re.IGNORECASE
+)
+
+
+class SeveralNumbersError(Exception):
+    """The completion leaves open which of its numbers is the answer."""
+
+
+def read_answer(text: str) -> str | None:
+    """Return the number that is the answer to a computation, as `plain_number` writes it, or None.
+
+    See `ArithmeticVerifier` for the rules. Raises `SeveralNumbersError`.
+    """
+    text = _plain(text)
+    found = _alone_before_a_question(text) or _stated(text) or _leading(text)
+    return found or _last_result(text)
+
+
+def read_count(text: str) -> str | None:
+    """Return the number that is a count, in digits or spelled out, as `plain_number` writes it, or None.
+
+    See `CountingVerifier` for the rules. Raises `SeveralNumbersError`.
+    """
+    text = _plain(_SPELLED.sub(lambda match: str(_spelled_value(match)), text))
+    found = _alone_before_a_question(text) or _stated(text) or _leading(text)
+    if found or _counts_up(text):
+        return found or _last_result(text)
+    numbers = (_value(text, match) for match in _ANYWHERE.finditer(text))
+    return next((number for number in numbers if number), None)
+
+
+def plain_number(text: str) -> str:
+    """Write a matched number so that equal numbers are equal text.
+
+    Text, because a policy may print more digits than `int` is willing to read.
+
+    >>> plain_number("+1,024"), plain_number("-007"), plain_number("-0.0"), plain_number("2.50")
+    ('1024', '-7', '0', '2.5')
+    """
+    sign = "-" if text[0] in "-\u2212" else ""
+    whole, _, fraction = re.sub(r"[^0-9.]", "", text).partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    value = f"{whole}.{fraction}" if fraction else whole
+    return value if value == "0" else sign + value
+
+
+def _plain(text: str) -> str:
+    """Return the text without the marks of LaTeX and money, so that a number stands by itself."""
+    text = without_latex_text(text)
+    for pattern, by in _LATEX if "\\" in text else _MONEY:
+        text = pattern.sub(by, text)
+    return text
+
+
+def _value(text: str, match: re.Match[str]) -> str | None:
+    """Return a matched number, or what the calculation that it begins comes to; None for an operand of anything else."""
+    if _CAME_FROM.search(text, max(0, match.start(1) - 10), match.start(1)):
+        return None
+    if not _GOES_ON.match(text, match.end()):
+        if (other := _OR.match(text, match.end())) and plain_number(other[1]) != plain_number(match[1]):
+            raise SeveralNumbersError
+        return plain_number(match[1])
+    line = text[match.end() : match.end() + MAX_STATED].split("\n", 1)[0]
+    result = _LEADING.match(line.rpartition("=")[2]) if "=" in line else None
+    if result is None or _GOES_ON.match(result.string, result.end()):
+        return None
+    return plain_number(result[1])
+
+
+def _alone_before_a_question(text: str) -> str | None:
+    """Return the number of a first line behind which the next problem begins."""
+    line, goes_on = first_line(text)
+    return _leading(line) or _last_result(line) if goes_on and _BARE.fullmatch(line) else None
+
+
+def _stated(text: str) -> str | None:
+    return next((found for stated in reversed(explicit_answers(text)) if (found := _read_statement(stated))), None)
+
+
+def _read_statement(stated: Statement) -> str | None:
+    text = stated.text
+    if stated.closed:
+        values = {plain_number(match[1]) for match in _ANYWHERE.finditer(text.rpartition("=")[2])}
+        if len(values) > 1:
+            raise SeveralNumbersError
+        return next(iter(values), None)
+    first = _ANYWHERE.search(text)
+    if first is None or _LIST_LABEL.match(text) or (stated.form == "hashes" and not _LEADING.match(text)):
+        return None  # four hashes may also be a heading
+    return _value(text, first)
+
+
+def _leading(text: str) -> str | None:
+    """Return the number that the text opens with, unless it is the first of a list's labels or a mere operand."""
+    match = _LEADING.match(text)
+    if match is None or _is_calculation(text, match) or (_LIST_LABEL.match(text.lstrip()) and _counts_up(text)):
+        return None
+    return _value(text, match)
+
+
+def _is_calculation(text: str, match: re.Match[str]) -> bool:
+    return _GOES_ON.match(text, match.end()) is not None
+
+
+def _counts_up(text: str) -> bool:
+    """Whether the text has the labels 1 and 2, of a list or of a tally: those are no answers."""
+    return any({"1", "2"} <= set(labels.findall(text)) for labels in (_LIST_LABEL, _TALLY))
+
+
+def _last_result(text: str) -> str | None:
+    """Return the last result that the last line with a number gives: by itself, or behind "=", "is", "makes" and the like."""
+    line = next((line for line in reversed(text.split("\n")) if _ANYWHERE.search(line)), "")
+    if line.rstrip().endswith("?"):
+        return None
+    line = _LIST_LABEL.sub("", line)
+    alone = _LEADING.match(line)
+    if alone and len(line[alone.end() :].split()) <= 2 and not _is_calculation(line, alone):
+        return _value(line, alone)
+    found = None
+    for match in _RESULT.finditer(line):
+        found = _value(line, match) or found
+    return found
+
+
+def _spelled_value(match: re.Match[str]) -> int:
+    tens, unit, small = (part and part.lower() for part in match.groups())
+    if small:
+        return _UNITS.index(small)
+    return 10 * (_TENS.index(tens) + 2) + (_UNITS.index(unit) if unit else 0)

@@ -1,0 +1,73 @@
+"""Whether a completion states one known answer, where nothing says what else it could have stated."""
+
+from __future__ import annotations
+
+import re
+
+from learnable.verifiers.answers.extraction import MAX_STATED, explicit_answers, first_line, without_latex_text
+
+MAX_ANSWER = 80  # characters of another answer that are worth naming
+EXPLAINED = 4  # words that make a line an explanation rather than another answer
+
+_FILLER = re.compile(
+    r"(?:(?:so|thus|therefore|hence|well|okay|ok|sure|it['\u2019]?s|it is|that['\u2019]?s|that is|this is|"
+    r"I (?:think|believe|say|choose|pick|would say|would go with)|I['\u2019]d (?:say|go with|choose|pick)|the|in|at|on|of|"
+    r"option|choice|letter|answer|clearly|definitely)\b[\s,:]*)+",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"an?\s+", re.IGNORECASE)
+_REASON = re.compile(
+    r",?\s+(?:because|since|as)\b|,\s*(?:which|so|not)\b|\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n", re.IGNORECASE
+)
+_OTHER_LABEL = re.compile(r"\b[A-Za-z][).:]|\bor\b")
+_NEXT_LETTER = re.compile(r"[\s.,;:/|()\[\]*_`\"']*(?:(?:or|and)\b[\s(\[*_`\"']*)?[A-Za-z](?!\w|['\u2019]\w| [a-z])")
+_SPACE = re.compile(r"\s+")
+_WRAPPING = " \t\n*_`$()[]{}<>\"'.,:;!?"
+
+
+def states_answer(text: str, answer: str) -> str | None:
+    """Return the answer, case folded, where the text states it; what it states instead; or None.
+
+    The last explicit statement counts; without one, a completion that is nearly the answer alone, or has it alone on a
+    first line with an explanation below.
+    """
+    text = _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", without_latex_text(text))
+    line, goes_on = first_line(text)
+    if goes_on and _is_answer(line, answer):
+        return answer.casefold()
+    if stated := explicit_answers(text):
+        last = stated[-1]
+        return _settled(last.text, text[last.end :] if not last.closed else "", answer)
+    rest = [other for other in text.strip().split("\n")[1:] if other.strip()]
+    if all(len(other.split()) >= EXPLAINED for other in rest) and _is_answer(line, answer):
+        return answer.casefold()
+    return None
+
+
+def _settled(stated: str, behind: str, answer: str) -> str | None:
+    if _is_answer(stated, answer):
+        return None if len(answer.strip()) == 1 and _NEXT_LETTER.match(behind) else answer.casefold()
+    other = _core(_REASON.split(stated, maxsplit=1)[0], answer)
+    return other if other and len(other) <= MAX_ANSWER and other != answer.casefold() else None
+
+
+def _is_answer(text: str, answer: str) -> bool:
+    """Whether a text is the answer, with no more around it than filler, a reason, or what the answer's letter stands for."""
+    wanted = _core(answer, answer)
+    text = text.strip()[: MAX_STATED + len(answer)]
+    cut = _REASON.search(text)
+    if wanted == _core(text, answer):
+        return True
+    if cut and wanted == _core(text[: cut.start()], answer):
+        if len(wanted) == 1 and _NEXT_LETTER.match(text, cut.start()):
+            return False
+        return cut[0] not in ".!?\n" or len(re.split(r"[.!?]", text[cut.end() :], maxsplit=1)[0].split()) >= EXPLAINED
+    label = re.match(rf"[\s*_(\[]*{re.escape(answer.strip())}\s?[).:\]]+[*_]*\s+", text, re.IGNORECASE)
+    return len(answer.strip()) == 1 and label is not None and not _OTHER_LABEL.search(text, label.end())
+
+
+def _core(text: str, answer: str) -> str:
+    words = _FILLER.sub("", text.strip(_WRAPPING), count=1) if _FILLER.match(text.strip(_WRAPPING)) else text
+    words = words.strip(_WRAPPING)
+    words = words if len(answer.strip()) == 1 else _ARTICLE.sub("", words, count=1) if _ARTICLE.match(words) else words
+    return (words or text.strip(_WRAPPING)).casefold()

@@ -1,0 +1,1 @@
+"""Files of completions: read, checked and scored."""

@@ -1,0 +1,183 @@
+"""Scoring a JSON Lines file of completions with any verifier: all of it is checked before any of it is scored.
+
+A path of `-` is standard input.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Score
+from learnable.data.sources.files.problems import row_ids
+from learnable.verifiers.files.rows import Row, RowReader, check_rows, read_rows
+from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
+from learnable.verifiers.pool.time_outs import TimeOutWarning
+
+STANDARD = Path("-")
+REASONS_SHOWN, MAX_REASONS = 3, 1000
+REASON_LENGTH = 120
+CHUNK_ROWS = 512
+CHUNKS_IN_FLIGHT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class VerifySummary:
+    """What a scored file holds. Means are over the rows that have a reward; None where no row has one."""
+
+    rows: int
+    verdicts: dict[str, int]
+    mean_reward: float | None
+    pass_rate: float | None
+    reasons: dict[str, int]  # the most common ones of rows without a reward
+
+
+def verify_file(
+    reader: RowReader,
+    input_path: Path,
+    output: Path | IO[str],
+    workers: int,
+    on_progress: Callable[[int, int], None],
+    time_limit: float | None = None,
+) -> VerifySummary:
+    """Score every row of `input_path` into the same row of `output`: a file that appears when all are done, or a stream.
+
+    `reader` says what a row is and who judges it; ids of rows are written to their scores. `on_progress` gets the rows done and the rows in all.
+    `time_limit` is in seconds for each completion, instead of the verifier's own; whoever watches is told of a
+    completion that reaches it. Raises `LearnableError` for a row that cannot be scored, before anything is written.
+    """
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise LearnableError(f"--verifier-timeout {time_limit:g} is no time: give seconds, more than 0")
+    ids: deque[Mapping[str, Any]] = deque()  # of the rows under way
+    tally = _Tally()
+    with _seekable(input_path) as (path, name):
+        total = check_rows(path, reader, name)
+        with _published(output) as out, ScoringPool(workers, time_limit, TimeOutWarning().see) as pool:
+            pool.warm_up([reader.verifier])
+            jobs = (reader.job(row) for row in _noting_ids(read_rows(path, name), ids))
+            for scores in _scored_chunks(pool, jobs):
+                out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
+                tally.add(scores)
+                on_progress(tally.rows, total)
+    return tally.summary()
+
+
+def _scored_chunks(pool: ScoringPool, jobs: Iterable[ScoreJob]) -> Iterator[list[Score]]:
+    """Yield scores chunk by chunk, in order, with a few chunks under way and no more in memory."""
+    jobs = iter(jobs)
+    pending: deque[Future[list[Score]]] = deque()
+    while chunk := list(islice(jobs, CHUNK_ROWS)):
+        pending.append(pool.submit(chunk))
+        if len(pending) >= CHUNKS_IN_FLIGHT:
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
+
+
+def _noting_ids(rows: Iterable[tuple[str, Row]], ids: deque[Mapping[str, Any]]) -> Iterator[Row]:
+    for _, row in rows:
+        ids.append({key: row[key] for key in row_ids(row)})
+        yield row
+
+
+def _score_row(score: Score) -> dict[str, Any]:
+    return {
+        "reward": score.reward,
+        "passed": score.passed,
+        "verdict": score.verdict,
+        "components": dict(score.components),
+        "reason": score.reason,
+    }
+
+
+@contextmanager
+def _seekable(path: Path) -> Iterator[tuple[Path, str]]:
+    """Give a file that can be read twice, and its name: standard input is kept in a temporary one."""
+    if path != STANDARD:
+        yield path, str(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="learnable-") as folder:
+        kept = Path(folder) / "input"
+        with kept.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield kept, "standard input"
+
+
+@contextmanager
+def _published(output: Path | IO[str]) -> Iterator[IO[str]]:
+    """Open a text file that appears under its name when the block ends well, and not at all otherwise; or use a stream."""
+    if isinstance(output, Path):
+        with _published_file(output) as file:
+            yield file
+        return
+    try:
+        yield output
+        output.flush()
+    except BrokenPipeError as error:
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123 (what is still buffered has nobody to go to)
+            os.dup2(nowhere.fileno(), output.fileno())
+        raise LearnableError("standard output was closed before all scores were written") from error
+
+
+@contextmanager
+def _published_file(path: Path) -> Iterator[IO[str]]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(0, "is a folder")
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".scores-") as folder:
+            partial = Path(folder) / "part"
+            pack = gzip.open if path.suffix == ".gz" else open
+            with pack(partial, "wt", encoding="utf-8") as file:
+                yield file
+            partial.replace(path)
+    except OSError as error:
+        raise LearnableError(f"{path}: cannot be written ({error.strerror}): choose another output") from error
+
+
+class _Tally:
+    """Running counts, so that no score is kept."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._verdicts: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self._rewards, self._rewarded, self._passed = 0.0, 0, 0
+
+    def add(self, scores: list[Score]) -> None:
+        """Count these scores."""
+        self.rows += len(scores)
+        for score in scores:
+            self._verdicts[score.verdict] += 1
+            if score.reward is not None:
+                self._rewarded += 1
+                self._rewards += score.reward
+                self._passed += bool(score.passed)
+            else:
+                self._count(score.reason[:REASON_LENGTH])
+
+    def summary(self) -> VerifySummary:
+        """Return the counts and means so far."""
+        reasons = dict(self._reasons.most_common(REASONS_SHOWN))
+        if not self._rewarded:
+            return VerifySummary(self.rows, dict(self._verdicts), None, None, reasons)
+        mean, rate = self._rewards / self._rewarded, self._passed / self._rewarded
+        return VerifySummary(self.rows, dict(self._verdicts), mean, rate, reasons)
+
+    def _count(self, reason: str) -> None:
+        if reason in self._reasons or len(self._reasons) < MAX_REASONS:
+            self._reasons[reason] += 1

@@ -1,0 +1,1 @@
+"""A user's own judge, loaded and made into a verifier."""

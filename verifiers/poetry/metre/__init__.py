@@ -1,0 +1,1 @@
+"""How a line is stressed, and which metre it keeps."""

@@ -1,0 +1,1 @@
+"""Which words rhyme, how well, and in which scheme."""

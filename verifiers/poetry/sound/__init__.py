@@ -1,0 +1,1 @@
+"""How words sound: the dictionary, and what is done for words it lacks."""

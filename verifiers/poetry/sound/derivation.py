@@ -1,0 +1,176 @@
+"""The sound of inflected, derived and compound words whose parts the dictionary has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from learnable.verifiers.poetry.sound.phones import Phones
+
+Sounds = tuple[Phones, ...]
+Lookup = Callable[[str], Sounds]
+
+_VOICELESS = frozenset("P T K F TH".split())
+_SIBILANT = frozenset("S Z SH ZH CH JH".split())
+_LEAST_PART = 3  # letters of each half of a compound: two-letter entries are mostly abbreviations
+
+_SUFFIXES = {
+    suffix: tuple(phones.split())
+    for suffix, phones in {
+        "ing": "IH0 NG",
+        "ings": "IH0 NG Z",
+        "eth": "IH0 TH",
+        "est": "AH0 S T",
+        "er": "ER0",
+        "ers": "ER0 Z",
+        "ish": "IH0 SH",
+        "y": "IY0",
+        "ly": "L IY0",
+        "ness": "N AH0 S",
+        "less": "L AH0 S",
+        "lessness": "L AH0 S N AH0 S",
+        "lessly": "L AH0 S L IY0",
+        "ful": "F AH0 L",
+        "full": "F AH0 L",
+        "fully": "F AH0 L IY0",
+        "ment": "M AH0 N T",
+        "ments": "M AH0 N T S",
+        "some": "S AH0 M",
+        "ward": "W ER0 D",
+        "wards": "W ER0 D Z",
+        "hood": "HH UH2 D",
+        "ship": "SH IH2 P",
+        "like": "L AY2 K",
+        "wise": "W AY2 Z",
+        "able": "AH0 B AH0 L",
+        "en": "AH0 N",
+    }.items()
+}
+_PREFIXES = {
+    prefix: tuple(phones.split())
+    for prefix, phones in {
+        "un": "AH0 N",
+        "re": "R IY0",
+        "be": "B IH0",
+        "a": "AH0",
+        "en": "EH0 N",
+        "em": "EH0 M",
+        "in": "IH0 N",
+        "im": "IH0 M",
+        "dis": "D IH0 S",
+        "mis": "M IH0 S",
+        "de": "D IH0",
+        "over": "OW2 V ER0",
+        "o'er": "AO2 R",
+        "out": "AW2 T",
+        "under": "AH2 N D ER0",
+        "fore": "F AO0 R",
+        "up": "AH0 P",
+        "non": "N AA2 N",
+        "self": "S EH2 L F",
+        "mid": "M IH2 D",
+        "ever": "EH2 V ER0",
+    }.items()
+}
+_LONG_SUFFIXES_FIRST = tuple(sorted(_SUFFIXES, key=len, reverse=True))
+_LONG_PREFIXES_FIRST = tuple(sorted(_PREFIXES, key=len, reverse=True))
+
+
+def derived(word: str, lookup: Lookup) -> Sounds:
+    """Return the pronunciations of a word made of a known one by inflection or a suffix; none where it is not.
+
+    `lookup` gives the pronunciations of known words.
+    """
+    return _inflected(word, lookup) or _suffixed(word, lookup)
+
+
+def compound(word: str, lookup: Lookup) -> Sounds:
+    """Return the pronunciations of two known words written as one, the first with the main stress.
+
+    Of several splits the most even one counts: `moontide` is moon and tide.
+    """
+    cuts = range(_LEAST_PART, len(word) - _LEAST_PART + 1)
+    for cut in sorted(cuts, key=lambda cut: abs(len(word) - 2 * cut)):
+        first, second = lookup(word[:cut]), lookup(word[cut:])
+        if first and second and _has_vowel_letter(word[:cut]) and _has_vowel_letter(word[cut:]):
+            return tuple(one + _secondary(other) for one in first[:2] for other in second[:2])
+    return ()
+
+
+def _has_vowel_letter(part: str) -> bool:
+    return any(letter in "aeiouy" for letter in part)
+
+
+def _inflected(word: str, lookup: Lookup) -> Sounds:
+    if word.endswith("s") and not word.endswith("ss"):
+        stems = [word[:-1], word[:-2]] if word.endswith("es") else [word[:-1]]
+        if word.endswith("ies"):
+            stems.append(word[:-3] + "y")
+        return _with_ending(stems, _plural, lookup)
+    if word.endswith("ed"):
+        return _with_ending(_stems(word[:-2]), _past, lookup)
+    if word.endswith("'st"):
+        return _with_ending(_stems(word[:-3]), partial(_plus, ("S", "T")), lookup)
+    return ()
+
+
+def _suffixed(word: str, lookup: Lookup) -> Sounds:
+    if not word.endswith(_LONG_SUFFIXES_FIRST):
+        return ()
+    for suffix in _LONG_SUFFIXES_FIRST:
+        stem = word.removesuffix(suffix)
+        if stem != word and len(stem) > 1:
+            stems = _stems(stem) if suffix[0] in "aeiy" else [stem, stem[:-1] + "y" if stem[-1] == "i" else stem]
+            if found := _with_ending(stems, partial(_plus, _SUFFIXES[suffix]), lookup):
+                return found
+    return ()
+
+
+def prefixed(word: str, lookup: Lookup) -> Sounds:
+    """Return the pronunciations of a word made of a known one by a prefix; none where it is not."""
+    if not word.startswith(_LONG_PREFIXES_FIRST):
+        return ()
+    for prefix in _LONG_PREFIXES_FIRST:
+        stem = word.removeprefix(prefix)
+        if stem != word and len(stem) > 2 and (found := lookup(stem)):
+            return tuple(_PREFIXES[prefix] + sounds for sounds in found)
+    return ()
+
+
+def _with_ending(stems: list[str], ending: Callable[[Phones], Phones], lookup: Lookup) -> Sounds:
+    for stem in stems:
+        if len(stem) > 1 and (found := lookup(stem)):
+            return tuple(dict.fromkeys(map(ending, found)))
+    return ()
+
+
+def _stems(stem: str) -> list[str]:
+    """Return what a word was before an ending that begins with a vowel: robb- is rob, lov- love, carri- carry."""
+    stems = [stem, stem + "e"]
+    if len(stem) > 2 and stem[-1] == stem[-2]:
+        stems.insert(0, stem[:-1])
+    if stem.endswith("i"):
+        stems.append(stem[:-1] + "y")
+    return stems
+
+
+def _plus(ending: Phones, sounds: Phones) -> Phones:
+    return sounds + ending
+
+
+def _plural(sounds: Phones) -> Phones:
+    if sounds[-1] in _SIBILANT:
+        return (*sounds, "IH0", "Z")
+    return (*sounds, "S" if sounds[-1] in _VOICELESS else "Z")
+
+
+def _past(sounds: Phones) -> Phones:
+    if sounds[-1] in ("T", "D"):
+        return (*sounds, "IH0", "D")
+    return (*sounds, "T" if sounds[-1] in _VOICELESS | _SIBILANT - {"Z", "ZH", "JH"} else "D")
+
+
+@cache
+def _secondary(sounds: Phones) -> Phones:
+    """Return the sounds with their main stress made secondary."""
+    return tuple(phone[:-1] + "2" if phone[-1] == "1" else phone for phone in sounds)

@@ -1,0 +1,1 @@
+"""Scoring in processes of their own, which may hang, die or run out of time."""

@@ -1,0 +1,1 @@
+"""Where programs that nobody trusts run."""

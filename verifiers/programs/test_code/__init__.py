@@ -1,0 +1,1 @@
+"""Tests of a program, and when an answer passes one."""

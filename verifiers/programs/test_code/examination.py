@@ -1,0 +1,156 @@
+"""Test code that is no list of cases: it runs in a second jail, and calls the candidate in the first by message."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from learnable.verifiers.programs.sandbox.outcome import Answer, Outcome, read_loaded
+from learnable.verifiers.programs.sandbox.process import CandidateProcess, Flood, SandboxError, Violation
+from learnable.verifiers.programs.sandbox.sandbox import Sandbox
+from learnable.verifiers.programs.sandbox.server import Limits
+
+
+class BrokenTests(SandboxError):
+    """The test code fails before it has asked the candidate anything."""
+
+
+def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_seconds: float) -> Outcome:
+    """Run test code against a program. An answer is whether one of its tests passed. Raises `SandboxError`.
+
+    The tests are the calls of `check`, where it is defined, or else its asserts at the top level.
+    """
+    if refusal := sandbox.refusal(source):
+        return refusal
+    prelude, units, remote = _take_apart(test_code, entry)
+    limits = sandbox.limits(cpu_seconds)
+    exam = {"mode": "exam", "source": prelude, "units": list(units), "remote": list(remote), "entry": entry}
+    return sandbox.twice(
+        lambda: _Examination(sandbox, limits, len(units)).hold({"mode": "serve", "source": source}, exam)
+    )
+
+
+def tests_in(test_code: str, entry: str) -> int:
+    """Return how many tests there are. Raises `SyntaxError`."""
+    return len(_take_apart(test_code, entry)[1])
+
+
+@dataclass(slots=True)
+class _Examination:
+    sandbox: Sandbox
+    limits: Limits
+    count: int
+    outcome: Outcome = field(default_factory=Outcome)
+    asked: int = 0
+    over: bool = False  # the candidate has ended
+
+    def hold(self, program: dict[str, Any], exam: dict[str, Any]) -> Outcome:
+        self.outcome, self.asked, self.over = Outcome(), 0, False
+        with self.sandbox.open(program, self.limits) as candidate:
+            try:
+                if not self._load(candidate):
+                    return self.outcome
+                with self.sandbox.open(exam, self.limits) as examiner:
+                    self._answer_questions(candidate, examiner)
+            except Violation as violation:
+                return Outcome(end="flooded" if isinstance(violation, Flood) else "violation")
+        return self.outcome
+
+    def _load(self, candidate: CandidateProcess) -> bool:
+        frame = candidate.next_frame()
+        if frame is None:
+            self.outcome.end = candidate.end().how
+            return False
+        return read_loaded(self.outcome, *frame)
+
+    def _answer_questions(self, candidate: CandidateProcess, examiner: CandidateProcess) -> None:
+        while len(self.outcome.answers) < self.count:
+            frame = _trusted_frame(examiner)
+            if frame is None:
+                if self.outcome.end == "ended":
+                    self.outcome.end = examiner.end().how
+                return
+            name, key, value = frame
+            if name == "call":
+                examiner.say(self._ask(candidate, key, value))
+            elif name == "failed":
+                self._note_failure(value)
+                return
+            elif name != "loaded":
+                self.outcome.answers.append(Answer(name == "answer", value))
+
+    def _note_failure(self, why: Any) -> None:
+        if not self.asked and not self.over:
+            raise BrokenTests(f"the test code fails by itself: {why}")
+
+    def _ask(self, candidate: CandidateProcess, name: str, arguments: Any) -> list[Any]:
+        """Pass a call on and return `[worked, value]`. A candidate that has ended raises for ever after."""
+        gone = [False, "CandidateError"]
+        if self.over:
+            return gone
+        candidate.say([name, *arguments])
+        frame = candidate.next_frame()
+        if frame is None:
+            self.over, self.outcome.end = True, candidate.end().how
+            return gone
+        how, index, value = frame
+        if how not in ("answer", "raised") or index != self.asked or type(index) is not int:
+            raise Violation
+        self.asked += 1
+        return [how == "answer", value]
+
+
+def _trusted_frame(examiner: CandidateProcess) -> tuple[str, Any, Any] | None:
+    """Read what the tests say. They owe the protocol nothing less than a candidate, but it is not at fault if they fail."""
+    try:
+        return examiner.next_frame()
+    except Violation as error:
+        raise SandboxError("the test code writes where only the sandbox may") from error
+
+
+@lru_cache(maxsize=512)
+def _take_apart(test_code: str, entry: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return what comes before the tests, the tests, and the names that only the candidate can mean."""
+    body = ast.parse(test_code).body
+    defines_check = any(isinstance(statement, ast.FunctionDef) and statement.name == "check" for statement in body)
+    units = [statement for statement in body if isinstance(statement, ast.Assert)]
+    calls_of_check = [statement for statement in body if _calls_check(statement)]
+    prelude = [statement for statement in body if statement not in units and statement not in calls_of_check]
+    texts = [ast.unparse(statement) for statement in units]
+    if defines_check:
+        texts.append("check(candidate)")
+    known = {entry} | (_loaded_names(body) - _bound_names(body) - set(vars(builtins)) - {"candidate"})
+    return "\n".join(map(ast.unparse, prelude)), tuple(texts), tuple(sorted(known))
+
+
+def _calls_check(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="check"))):
+            return True
+    return False
+
+
+def _loaded_names(body: list[ast.stmt]) -> set[str]:
+    return {
+        node.id
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _bound_names(body: list[ast.stmt]) -> set[str]:
+    bound = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.FunctionDef(name=name):
+                    bound.add(name)
+                case ast.ClassDef(name=name):
+                    bound.add(name)
+                case ast.alias(name=name, asname=other):
+                    bound.add(other or name.partition(".")[0])
+    return bound
