@@ -1,32 +1,28 @@
 """Does human verse pass its form, do tricks and damaged poems fail, and what does the whole judgement cost?
 
-Each section takes the folder of public verse and returns figures by name, so that `benchmarks.poetry.run` can print them too.
+Each section takes the folder of public verse and returns figures by name.
 
     python -m benchmarks.poetry.forms [--section "human verse" ...] [--json FILE]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import random
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pronouncing
-
 from benchmarks.poetry.data import human_poems, rows
 from benchmarks.poetry.mutations import mutations
+from benchmarks.poetry.run import report_sections
+from benchmarks.poetry.speed import count_plainly
 from learnable.data.forms import poem_forms
 from learnable.data.records import Score
-from learnable.verifiers.poetry.sound.lexicon import lexicon
+from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 from learnable.verifiers.registry import find_verifier
 
 ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("LEARNABLE_DATA", ROOT.parent / "shared" / "data")) / "poetry"
 HALF = 0.5
 POEMS = 1_000_000
 
@@ -59,8 +55,9 @@ def tricks(data: Path) -> dict[str, Any]:
 def speed(data: Path) -> dict[str, Any]:
     """Return sonnets a second on one core, and what `pronouncing` takes to look up the same.
 
-    First poems whose words are partly new too; then lines that are new but made of words seen, as in the completions of one
-    policy: the front of each line with the back of another poem's, the rhymes kept; then poems seen before.
+    First come poems whose words are partly new too. Then come new lines made of known words, as in the completions of
+    one policy: the front of each line with the back of another poem's line, which keeps the rhymes. Last come known
+    poems.
     """
     seen = ["\n".join(row["lines"]) for row in rows(data / "shakespeare_sonnets.jsonl")]
     every = [
@@ -68,7 +65,10 @@ def speed(data: Path) -> dict[str, Any]:
     ]
     new = [lines for lines in every if len(lines) == 14]
     crossed = [[*map(_crossed, one, other)] for one, other in zip(new, [*new[1:], new[0]], strict=True)]
-    work = {"judgement": lambda poem: _judged("ShakespeareanSonnet", poem), "pronouncing": _count_plainly}
+    work = {
+        "judgement": lambda poem: _judged("ShakespeareanSonnet", poem),
+        "pronouncing": lambda poem: count_plainly(poem.splitlines()),
+    }
     for way in work.values():
         _rate(way, seen)  # both with their dictionaries loaded
     return {
@@ -84,14 +84,14 @@ def _crossed(one: str, other: str) -> str:
 
 
 def memory(data: Path) -> dict[str, Any]:
-    """Return the megabytes held after a tenth of a million couplets of random dictionary words, and after all of them."""
-    words, chance = [word for word in lexicon().entries if word.isalpha()], random.Random(0)
-    held = {}
+    """Return the MiB in use after a tenth, a half and all of a million couplets of random dictionary words."""
+    words, chance = [word for word in load_lexicon().entries if word.isalpha()], random.Random(0)
+    figures = {}
     for number in range(1, POEMS + 1):
         _judged("Couplet", "\n".join(" ".join(chance.choices(words, k=6)) for _ in range(2)))
         if number in (POEMS // 10, POEMS // 2, POEMS):
-            held[f"MiB after {number:,} poems"] = _resident()
-    return held
+            figures[f"MiB after {number:,} poems"] = _resident()
+    return figures
 
 
 def _resident() -> float:
@@ -110,32 +110,11 @@ SECTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--section", action="append", choices=list(SECTIONS), help="only these; may be repeated")
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
-    asked = parser.parse_args()
-    if not DATA.is_dir():
-        parser.exit(0, f"no public verse in {DATA}: set LEARNABLE_DATA\n")
-    figures = {name: SECTIONS[name](DATA) for name in asked.section or SECTIONS}
-    for name, found in figures.items():
-        print(name)
-        for figure, value in found.items():
-            print(f"  {figure:50s} {value:,.4g}" if isinstance(value, float) else f"  {figure:50s} {value}")
-    if asked.json:
-        asked.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    report_sections(__doc__ or "", SECTIONS)
 
 
 def _judged(form: str, text: str, prompt: str = "") -> Score:
     return find_verifier("poetry").score(text, prompt=prompt, spec={"form": form})
-
-
-def _count_plainly(poem: str) -> None:
-    for line in poem.splitlines():
-        words = [word.strip(".,;:!?\"'()").lower() for word in line.split()]
-        found = [pronouncing.phones_for_word(word) for word in words]
-        sum(pronouncing.syllable_count(phones[0]) for phones in found if phones)
-        if found and found[-1]:
-            pronouncing.rhyming_part(found[-1][0])
 
 
 def _rate(work: Callable[[str], object], poems: Iterable[str]) -> float:

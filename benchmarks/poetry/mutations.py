@@ -1,7 +1,7 @@
 """Does every damage to a good poem cost reward, and does it fail the poem where it breaks what defines the form?
 
-Good poems are the public ones that pass. Each is damaged in every place: a line dropped, repeated over its neighbour or swapped
-with it, a rhyme broken, a returning line altered or exchanged, the stanzas run together, junk added.
+Good poems are the public ones that pass. Each is damaged in every place: a line is dropped, repeated over its
+neighbour or swapped with it, a rhyme broken, a returning line altered or exchanged, the stanzas joined, junk added.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.poetry.data import form_poems, human_poems
 from learnable.data.forms import Form, find_form
 from learnable.data.forms.plan import NO_RHYME, Plan, plans
 from learnable.data.records import Score
-from learnable.verifiers.poetry.rhyme.kinds import traits
+from learnable.verifiers.poetry.rhyme.rimes import find_traits
 from learnable.verifiers.registry import find_verifier
 
 JUNK = ("And that is all there is to say of this", "lorem ipsum dolor sit amet", "Written by an assistant, with love.")
@@ -68,7 +68,7 @@ def _broken(plan: Plan, poem: Sequence[str], places: Sequence[int]) -> Iterator[
     for slot, place in enumerate(places):
         rhymed = plan.classes[slot] != NO_RHYME and plan.classes.count(plan.classes[slot]) > 1
         if rhymed and not any(slot in group for group in plan.groups):
-            stray = next((w for w in STRAY if all(traits(w).isdisjoint(traits(end)) for end in ends)), None)
+            stray = next((w for w in STRAY if all(find_traits(w).isdisjoint(find_traits(end)) for end in ends)), None)
             if stray:
                 yield "break a rhyme", _with(poem, {place: " ".join([*poem[place].split()[:-1], stray])})
     for group in plan.groups:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,26 @@ from typing import Any
 import pronouncing
 
 from benchmarks.poetry.data import Stanza, rows, stanzas
-from learnable.verifiers.poetry.batch import scheme_of
-from learnable.verifiers.poetry.rhyme.credit import FULL, rhyme_credit
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.batch import find_scheme
+from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme
 
 
 def schemes(data: Path) -> dict[str, Any]:
     """Return F1 over all pairs of lines of each stanza, and the share of stanzas whose scheme is exact."""
     every = list(stanzas(data))
-    figures = _judged("all", every, scheme_of) | _judged("pronouncing, all", every, _plain_scheme)
+    found = [find_scheme(stanza.lines) for stanza in every]
+    plain = [_plain_scheme(stanza.lines) for stanza in every]
+    figures = _compare("all", every, found) | _compare("pronouncing, all", every, plain)
     for period in sorted({stanza.period for stanza in every}):
-        figures |= _judged(period.removesuffix(".txt"), [one for one in every if one.period == period], scheme_of)
+        own = [(stanza, scheme) for stanza, scheme in zip(every, found, strict=True) if stanza.period == period]
+        figures |= _compare(period.removesuffix(".txt"), *zip(*own, strict=True))
     return figures
 
 
-def _judged(name: str, every: Sequence[Stanza], infer: Callable[[list[str]], list[str]]) -> dict[str, Any]:
+def _compare(name: str, every: Sequence[Stanza], schemes: Sequence[list[str]]) -> dict[str, Any]:
     counts: Counter[str] = Counter()
-    for stanza in every:
-        found = infer(stanza.lines)
+    for stanza, found in zip(every, schemes, strict=True):
         right, given = _pairs(stanza.scheme), _pairs(found)
         counts.update(hit=len(right & given), given=len(given), right=len(right))
         counts["exact"] += _canonical(found) == _canonical(stanza.scheme)
@@ -66,6 +68,6 @@ def walker(data: Path) -> dict[str, float]:
     within = [pair for words in classes for pair in combinations(words, 2)]
     across = [pair for one, other in zip(classes, classes[7:], strict=False) for pair in product(one[:4], other[:4])]
     return {
-        "perfect rhymes that are full": sum(rhyme_credit(*pair) == FULL for pair in within) / len(within),
-        "pairs of other classes that are full": sum(rhyme_credit(*pair) == FULL for pair in across) / len(across),
+        "perfect rhymes that are full": sum(credit_rhyme(*pair) == FULL for pair in within) / len(within),
+        "pairs of other classes that are full": sum(credit_rhyme(*pair) == FULL for pair in across) / len(across),
     }

@@ -1,7 +1,7 @@
 """How well are verse's syllables, stresses and rhymes heard, next to `pronouncing`, and how fast?
 
-Reads public annotated verse from the folder in `LEARNABLE_DATA` (default `../shared/data`). Each section is a
-function that returns figures by name; add one to `SECTIONS` to have it printed with the others.
+Reads public annotated verse from the folder in `LEARNABLE_DATA` (default `../shared/data`). Each section is a function
+that returns figures by name; one that is added to `SECTIONS` is printed with the others.
 
     python -m benchmarks.poetry.run [--section syllables ...] [--json FILE]
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +35,25 @@ SECTIONS: dict[str, Section] = {
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--section", action="append", choices=list(SECTIONS), help="only these; may be repeated")
+    report_sections(__doc__ or "", SECTIONS)
+
+
+def report_sections(description: str, sections: Mapping[str, Section]) -> None:
+    """Run the sections that the command line names, print their figures and, with `--json`, write them to a file."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--section", action="append", choices=list(sections), help="only these; may be repeated")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     if not DATA.is_dir():
         parser.exit(0, f"no public verse in {DATA}: set LEARNABLE_DATA\n")
     figures: dict[str, dict[str, Any]] = {}
-    for name in asked.section or SECTIONS:
-        figures[name] = SECTIONS[name](DATA)
+    for name in arguments.section or sections:
+        figures[name] = sections[name](DATA)
         print(name)
         for figure, value in figures[name].items():
             print(f"  {figure:58s} {value:,.4g}" if isinstance(value, float) else f"  {figure:58s} {value}")
-    if asked.json:
-        asked.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

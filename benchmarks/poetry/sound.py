@@ -11,12 +11,17 @@ import syllables as syllables_package
 
 from benchmarks.poetry.data import ScannedLine, litlab, performances
 from learnable.verifiers.poetry.metre.scansion import scan
-from learnable.verifiers.poetry.sound.lexicon import dictionary_entries
-from learnable.verifiers.poetry.sound.phones import Phones, last_rime, stresses
-from learnable.verifiers.poetry.sound.prosody import reachable_counts
-from learnable.verifiers.poetry.sound.unknown_words import examples_of, guess, learn_all, main_stress
-from learnable.verifiers.poetry.sound.vowel_model import estimate
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.poetry.sound.lexicon import read_dictionary
+from learnable.verifiers.poetry.sound.phones import Phones, find_last_rime, read_stresses
+from learnable.verifiers.poetry.sound.pronunciation import find_line_counts
+from learnable.verifiers.poetry.sound.unknown_words import (
+    estimate_from_spelling,
+    find_main_stress,
+    guess_by_ending,
+    learn_models,
+    select_examples,
+)
 
 HELD_OUT = 8000  # words
 
@@ -25,7 +30,7 @@ def syllables(data: Path) -> dict[str, float]:
     """Return the shares of lines whose annotated count is among those reached, and how many are reached on average."""
     figures: dict[str, float] = {}
     for name, lines in (("litlab", litlab(data)), ("4B4V", performances(data))):
-        reached = [reachable_counts(read_line(line.text).words) for line in lines]
+        reached = [find_line_counts(read_line(line.text).words) for line in lines]
         counts = [{len(marks) for marks in line.stresses} for line in lines]
         figures[f"{name}: target reachable"] = _share(
             bool(found & right) for found, right in zip(reached, counts, strict=True)
@@ -78,19 +83,26 @@ def _performed(lines: list[ScannedLine]) -> dict[str, float]:
 def unknown_words(_: Path) -> dict[str, float]:
     """Return how often held-out words of the dictionary are guessed right from their spelling alone."""
     every: dict[str, list[Phones]] = {
-        word: [tuple(phones.split()) for phones in found] for word, found in dictionary_entries().items()
+        word: [tuple(phones.split()) for phones in found] for word, found in read_dictionary().items()
     }
-    words = [word for word, _ in examples_of({word: found[0] for word, found in every.items()})]
+    words = [word for word, _ in select_examples({word: found[0] for word, found in every.items()})]
     random.Random(7).shuffle(words)
-    held = words[:HELD_OUT]
-    shares, stress, rimes = learn_all({word: every[word][0] for word in words[HELD_OUT:]})
+    tested = words[:HELD_OUT]
+    models = learn_models({word: every[word][0] for word in words[HELD_OUT:]})
     return {
-        "syllables": _share(estimate(shares, word) in {len(stresses(one)) for one in every[word]} for word in held),
-        "syllables by the syllables package": _share(
-            syllables_package.estimate(word) in {len(stresses(one)) for one in every[word]} for word in held
+        "syllables": _share(
+            estimate_from_spelling(models.shares, word) in {len(read_stresses(one)) for one in every[word]}
+            for word in tested
         ),
-        "main stress": _share(guess(stress, word) in set(map(main_stress, every[word])) for word in held),
-        "rime of the last syllable": _share(guess(rimes, word) in set(map(last_rime, every[word])) for word in held),
+        "syllables by the syllables package": _share(
+            syllables_package.estimate(word) in {len(read_stresses(one)) for one in every[word]} for word in tested
+        ),
+        "main stress": _share(
+            guess_by_ending(models.main_stresses, word) in set(map(find_main_stress, every[word])) for word in tested
+        ),
+        "rime of the last syllable": _share(
+            guess_by_ending(models.rimes, word) in set(map(find_last_rime, every[word])) for word in tested
+        ),
     }
 
 

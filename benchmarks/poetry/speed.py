@@ -9,11 +9,10 @@ from pathlib import Path
 import pronouncing
 
 from benchmarks.poetry.data import stanzas
-from learnable.verifiers.poetry.metre.scansion import metre_credit
-from learnable.verifiers.poetry.poem import read_poem_line
-from learnable.verifiers.poetry.rhyme.credit import rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import load_dictionary
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.metre.scansion import credit_metre
+from learnable.verifiers.poetry.poem import read_line, read_poem_line
+from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
+from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 
 LINES = 8000
 
@@ -24,10 +23,10 @@ def speed(data: Path) -> dict[str, float]:
     load_dictionary()
     pronouncing.phones_for_word("poem")
     _rate(_hear, lines[LINES:])  # warms the words
-    _rate(_count_plainly, lines[LINES:])
+    _rate(count_plainly, lines[LINES:])
     fresh = lines[:LINES]
     return {
-        "pronouncing: syllables and rhyming parts": _rate(_count_plainly, fresh),
+        "pronouncing: syllables and rhyming parts": _rate(count_plainly, fresh),
         "syllables and rhymes, lines new": _rate(_hear, fresh),
         "syllables and rhymes, lines seen": _rate(_hear, fresh),
         "metre against its rivals, lines new": _rate(_scan, fresh[:2000]),
@@ -35,7 +34,8 @@ def speed(data: Path) -> dict[str, float]:
     }
 
 
-def _count_plainly(lines: Sequence[str]) -> None:
+def count_plainly(lines: Sequence[str]) -> None:
+    """Look up the syllables and the rhyming part of each line with `pronouncing` alone."""
     for line in lines:
         words = [word.strip(".,;:!?\"'()").lower() for word in line.split()]
         found = [pronouncing.phones_for_word(word) for word in words]
@@ -48,13 +48,13 @@ def _hear(lines: Sequence[str]) -> None:
     last = ""
     for line in lines:
         end = read_poem_line(line).end
-        rhyme_credit(last, end)
+        credit_rhyme(last, end)
         last = end
 
 
 def _scan(lines: Sequence[str]) -> None:
     for line in lines:
-        metre_credit(read_line(line).words, "iambic", 5)
+        credit_metre(read_line(line).words, "iambic", 5)
 
 
 def _rate(work: Callable[[Sequence[str]], None], lines: Sequence[str]) -> float:

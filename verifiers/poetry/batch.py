@@ -1,4 +1,4 @@
-"""Rhyme schemes and scansions of whole files: JSON objects in, one a line, and as many out."""
+"""Rhyme schemes and scansions of whole JSONL files: one JSON object per line in, one result per line out."""
 
 from __future__ import annotations
 
@@ -9,62 +9,51 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.metre.metres import find_metre
-from learnable.verifiers.poetry.metre.scansion import scan
+from learnable.verifiers.poetry.metre.scansion import Scansion, scan
+from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
-from learnable.verifiers.poetry.words import read_line
 
 
-def scheme_of(lines: Sequence[str]) -> list[str]:
-    """Return the rhyme letter of each line of a stanza, `x` for the unrhymed.
+def find_scheme(lines: Sequence[str]) -> list[str]:
+    """Return the rhyme letter of each line of a stanza, `x` for a line without a rhyme.
 
-    >>> scheme_of(["The day is done", "I set the kettle on", "Beneath the sun", "A boat has gone"])
+    >>> find_scheme(["The day is done", "I set the kettle on", "Beneath the sun", "A boat has gone"])
     ['a', 'b', 'a', 'b']
     """
     words = [read_line(line).words for line in lines]
     return infer_scheme([line[-1] if line else "" for line in words])
 
 
-def scan_line(line: str, metre: str | None = None) -> dict[str, Any]:
-    """Return a line's `syllables`, `stress` (one `+` or `-` for each) and `metre`.
+def read_schemes(path: Path) -> Iterator[list[str]]:
+    """Yield the rhyme letters of each stanza `{"lines": [...]}` of a JSONL file.
 
-    With a metre, `stress` marks the beats of its pattern; without, what a reader would stress (see `scansion`).
-
-    Raises `LearnableError` for an unknown metre.
-    """
-    found = scan(read_line(line).words, metre)
-    return {"syllables": found.syllables, "stress": found.stress, "metre": found.metre}
-
-
-def read_schemes(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield `{"scheme": [...]}` for each stanza `{"lines": [...]}` of a JSONL file.
-
-    Raises `LearnableError` naming file and line for a line that is no such stanza.
+    Raises `LearnableError` naming file and line for a line that is not such a stanza.
     """
     for place, row in _rows(path):
         lines = row.get("lines")
         if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-            raise LearnableError(f'{place}: no stanza; give {{"lines": ["first line", ...]}}')
-        yield {"scheme": scheme_of(lines)}
+            raise LearnableError(f'{place}: not a stanza; give {{"lines": ["first line", ...]}}')
+        yield find_scheme(lines)
 
 
-def read_scansions(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield syllables, stress and metre for each `{"line": "...", "metre": optional}` of a JSONL file.
+def read_scansions(path: Path) -> Iterator[Scansion]:
+    """Yield the scansion of each `{"line": "...", "metre": optional}` of a JSONL file.
 
-    Raises `LearnableError` naming file and line for a line that is none, or whose metre is unknown.
+    Raises `LearnableError` naming file and line for a line that is not such an object, or whose metre is unknown.
     """
     for place, row in _rows(path):
         line, metre = row.get("line"), row.get("metre")
         if not isinstance(line, str) or not isinstance(metre, str | None):
-            raise LearnableError(f'{place}: no line of verse; give {{"line": "text", "metre": "iambic" or none}}')
+            raise LearnableError(f'{place}: not a line of verse; give {{"line": "text", "metre": "iambic" or none}}')
         try:
             name = find_metre(metre).name if metre else None
         except LearnableError as error:
             raise LearnableError(f"{place}: {error}") from error
-        yield scan_line(line, name)
+        yield scan(read_line(line).words, name)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place and content of each line of a JSONL file, blank lines left out."""
+    """Yield the place and content of each line of a JSONL file that is not blank."""
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, 1):

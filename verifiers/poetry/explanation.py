@@ -1,4 +1,4 @@
-"""Why a poem scores what it scores: what was heard in each line, what was asked of it, and what would raise the score."""
+"""Why a poem has its score: what is heard in each line, what the form needs there, and what would raise the score."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from learnable.data.forms import Count, span
 from learnable.data.forms.plan import NO_RHYME, Plan
 from learnable.data.records import Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
-from learnable.verifiers.poetry.constraints.lengths import syllable_credit
-from learnable.verifiers.poetry.judge import Judgement, needed_share, weight_of
+from learnable.verifiers.poetry.constraints.lengths import credit_syllables
+from learnable.verifiers.poetry.judge import Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.rhyme.credit import rhyme_kind
+from learnable.verifiers.poetry.rhyme.pairs import classify_rhyme
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
 from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 
 LETTERS = "abcdefghijklmnopqrstuvwyz"
-MOST_HINTS = 8  # a poem that breaks everything needs no list of it all
+MAX_HINTS = 8  # more would not help
 
 
 @dataclass(frozen=True, slots=True)
 class LineAccount:
-    """What was heard in one line, and what the form asks of it.
+    """What is heard in one line of the poem, and what the form needs there.
 
-    `syllables` are all counts the line can have, `stress` has a mark for each syllable (`+` stressed) in the reading of
-    `metre` that fits best, `rhyme` is the letter heard (`x`: unrhymed). `line` is the place in the form that the line
-    stands for, from 1; None for a line too many. What is not asked for is None.
+    `syllables` has every count that the line can have. `stress` has one mark per syllable (`+` stressed, `-` not),
+    read in `metre`, the one that fits best. `rhyme` is the letter heard (`x`: no rhyme). `line` is the number, from
+    1, of the form's line that this one stands for; None for an extra line. `wanted_syllables` and `wanted_rhyme` are
+    None where the form leaves them open.
     """
 
     text: str
@@ -44,7 +45,11 @@ class LineAccount:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One component: its value in [0, 1], its weight in the reward, and what a pass needs of its strict value."""
+    """One component of the score.
+
+    `value` in [0, 1] counts for the reward, with `weight`. `strict` in [0, 1] counts for the pass and must reach
+    `needs`; both are None where the component does not decide the pass.
+    """
 
     name: str
     value: float
@@ -54,13 +59,13 @@ class Part:
 
     @property
     def fails(self) -> bool:
-        """Whether it keeps the poem from passing."""
+        """Whether this component prevents the pass."""
         return self.strict is not None and self.needs is not None and self.strict < self.needs - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A judgement taken apart. `blocks` are the sizes of the poem's stanzas, `hints` say what would raise the reward."""
+    """A score explained. `blocks` has the number of lines of each stanza, `hints` say what would raise the reward."""
 
     form: str
     score: Score
@@ -70,7 +75,7 @@ class Explanation:
     hints: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the explanation as plain data, for JSON."""
         score = self.score
         return {
             "form": self.form,
@@ -86,7 +91,7 @@ class Explanation:
 
 
 def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
-    """Judge a poem as `PoetryVerifier` does, and say why.
+    """Judge a poem as `PoetryVerifier` does, and return the reasons.
 
     Raises `SpecError` or `UnknownNameError` for a spec that cannot be used.
     """
@@ -97,15 +102,15 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
     if found is None:
         return Explanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
     case = found.judgement.case
-    parts = tuple(_parts(found.judgement, score))
-    hints = tuple(_hints(case, parts))[:MOST_HINTS]
-    return Explanation(case.form.name, score, tuple(_accounts(case)), case.poem.blocks, parts, hints)
+    parts = tuple(_list_parts(found.judgement, score))
+    hints = tuple(_list_hints(case, parts))[:MAX_HINTS]
+    return Explanation(case.form.name, score, tuple(_explain_lines(case)), case.poem.blocks, parts, hints)
 
 
-def _accounts(case: Case) -> Iterator[LineAccount]:
+def _explain_lines(case: Case) -> Iterator[LineAccount]:
     places = {index: slot for slot, index in enumerate(case.slots) if index is not None}
     heard = infer_scheme([line.end for line in case.poem.lines])
-    wanted = wanted_letters(case.plan)
+    wanted = letter_rhymes(case.plan)
     for index, line in enumerate(case.poem.lines):
         scansion, slot = scan(line.words), places.get(index)
         count = case.plan.syllables[slot] if slot is not None and case.plan.syllables else None
@@ -116,13 +121,13 @@ def _accounts(case: Case) -> Iterator[LineAccount]:
             metre=scansion.metre,
             rhyme=heard[index],
             line=None if slot is None else slot + 1,
-            wanted_syllables=None if count is None else in_words(count, case.form.tolerance),
+            wanted_syllables=None if count is None else write_count(count, case.form.tolerance),
             wanted_rhyme=None if slot is None or not case.plan.wanted else wanted[slot],
         )
 
 
-def wanted_letters(plan: Plan) -> list[str]:
-    """Return the letter of each line of a plan, in the order in which rhymes first stand; `x` where none is asked for."""
+def letter_rhymes(plan: Plan) -> list[str]:
+    """Return the rhyme letter of each line of a plan, in order of first use; `x` for a line that needs no rhyme."""
     order = list(
         dict.fromkeys(number for number in plan.classes if number != NO_RHYME and plan.classes.count(number) > 1)
     )
@@ -130,10 +135,10 @@ def wanted_letters(plan: Plan) -> list[str]:
     return [letters.get(number, "x") for number in plan.classes]
 
 
-def in_words(count: Count, tolerance: int = 0) -> str:
-    """Return a count, give or take, as a person would write it.
+def write_count(count: Count, tolerance: int = 0) -> str:
+    """Return a count with its tolerance as text.
 
-    >>> in_words(8), in_words((7, 10)), in_words(10, 1)
+    >>> write_count(8), write_count((7, 10)), write_count(10, 1)
     ('8', '7-10', '9-11')
     """
     low, high = span(count)
@@ -141,23 +146,23 @@ def in_words(count: Count, tolerance: int = 0) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _parts(found: Judgement, score: Score) -> Iterator[Part]:
+def _list_parts(found: Judgement, score: Score) -> Iterator[Part]:
     form, expected = found.case.form, found.case.plan.size
     for name, value in score.components.items():
         strict = found.strict.get(name)
-        needs = needed_share(form, name, expected) if strict is not None else None
-        yield Part(name, value, 0.0 if name == "validity" else weight_of(name), strict, needs or None)
+        needs = find_needed_share(form, name, expected) if strict is not None else None
+        yield Part(name, value, 0.0 if name == "validity" else find_weight(name), strict, needs or None)
 
 
-def _hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
-    """Yield what would raise the reward, what costs most first."""
+def _list_hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
+    """Yield what would raise the reward, the most expensive faults first."""
     for part in sorted(parts, key=lambda part: (part.value - 1) * (part.weight or 4.0)):
         if part.value < 1 - 1e-9:
-            told = list(_TOLD[part.name](case)) if part.name in _TOLD else []
-            yield from told or [_plainly(part)]
+            hints = list(_HINTS[part.name](case)) if part.name in _HINTS else []
+            yield from hints or [_describe_share(part)]
 
 
-def _plainly(part: Part) -> str:
+def _describe_share(part: Part) -> str:
     needed = f", {part.needs:.0%} needed to pass" if part.needs and part.fails else ""
     return f"{part.name.replace('_', ' ')}: {part.value:.0%} as the form asks{needed}"
 
@@ -172,9 +177,9 @@ def _wrong_lengths(case: Case) -> Iterator[str]:
     tolerance = case.form.tolerance
     for index, line, wanted in _placed(case, case.plan.syllables):
         if line.strange:
-            yield f"line {index + 1}: a token that is no word"
-        elif syllable_credit(line, wanted, tolerance) < 1:
-            yield f"line {index + 1}: {_either(line.counts)} syllables, {in_words(wanted, tolerance)} wanted"
+            yield f"line {index + 1}: a token that is not a word"
+        elif credit_syllables(line, wanted, tolerance) < 1:
+            yield f"line {index + 1}: {_either(line.counts)} syllables, {write_count(wanted, tolerance)} wanted"
 
 
 def _missing_rhymes(case: Case) -> Iterator[str]:
@@ -184,9 +189,9 @@ def _missing_rhymes(case: Case) -> Iterator[str]:
         if first is None or second is None or (one, other) in plan.grouped:
             continue
         if plan.classes[other] in plan.classes[one + 1 : other]:
-            continue  # a nearer line of that class tells as much
+            continue  # a nearer line of that class gives the same hint
         ends = (case.poem.lines[first].end, case.poem.lines[second].end)
-        kind = rhyme_kind(*ends)
+        kind = classify_rhyme(*ends)
         alike = plan.classes[one] == plan.classes[other] != NO_RHYME
         if alike and kind != "perfect" and (one, other) not in plan.excused:
             yield f"lines {first + 1} and {second + 1} should rhyme: {ends[0]!r} and {ends[1]!r}, {_KINDS[kind]}"
@@ -204,13 +209,13 @@ def _weak_words(case: Case) -> Iterator[str]:
     strange = sum(line.strange for line in case.poem.lines)
     repeated = len(case.poem.lines) - len({line.words for line in case.poem.lines})
     if strange:
-        yield f"{strange} tokens are no words"
+        yield f"{strange} tokens are not words"
     if repeated > case.plan.returns:
         yield f"{repeated - case.plan.returns} lines are copies of others"
 
 
 def _placed(case: Case, column: Sequence[Count | None]) -> Iterator[tuple[int, PoemLine, Count]]:
-    """Yield each line of the poem for which the form asks something, with its index in the poem."""
+    """Yield each line of the poem for which the column has a count, with its index in the poem."""
     for slot, wanted in zip(case.slots, column, strict=False):
         if slot is not None and wanted is not None:
             yield slot, case.poem.lines[slot], wanted
@@ -220,7 +225,7 @@ def _either(counts: Sequence[int]) -> str:
     return " or ".join(map(str, counts)) if len(counts) < 3 else f"{counts[0]} to {counts[-1]}"
 
 
-_TOLD = {
+_HINTS = {
     "lines": _missing_lines,
     "syllables": _wrong_lengths,
     "rhyme": _missing_rhymes,

@@ -1,17 +1,17 @@
-r"""What of a completion is the poem. All of the answer is judged, but for what is plainly around a poem.
+r"""Which part of a completion is the poem: all of it, except what is clearly not part of a poem.
 
 Rules, in this order:
 
-1. Thinking blocks go (see `verifiers.completions`); text is made plain (NFKC, typographic quotes, invisible format
-   characters removed); the marker lines of code fences go, and what they enclose stays.
-2. Blank lines part blocks. A line without a letter or digit (a rule, a bullet) parts blocks too.
-3. A first block of one line that ends in a colon, or that greets ("Sure!", "Here is a sonnet"), is a preamble and goes. A
-   greeting without a blank line after it is a line of the poem.
-4. A title goes: a first line that is a Markdown heading, all in bold, or says "Title:"; or a first block of one line of at
-   most eight words without closing punctuation before a block of several lines.
-5. A last block that speaks of the poem ("I hope you like it", "Let me know", "Note:") is a sign-off and goes.
+1. Thinking blocks are removed (see `verifiers.completions`). Text is normalised (NFKC, plain quotes, no invisible
+format characters). The marker lines of code fences are removed, and what they enclose stays.
+2. Blank lines separate blocks. So does a line without a letter or digit (a rule, a bullet).
+3. A first block of one line is a preamble and is removed if it ends in a colon or greets ("Sure!", "Here is a sonnet").
+   A greeting without a blank line after it is a line of the poem.
+4. A title is removed: a first line that is a Markdown heading, all in bold, or begins with "Title:"; or a first block
+of one line of at most eight words, without closing punctuation, before a block of several lines.
+5. A last block that is about the poem ("I hope you like it", "Let me know", "Note:") is removed.
 
-Everything else stays and counts as lines, a second poem too. Nothing goes that would leave no line.
+Everything else stays and counts as lines, a second poem too. A rule that would leave no line does not apply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import unicodedata
 
 from learnable.verifiers.completions import without_thinking
 
-MAX_CHARACTERS = 20_000  # no form here comes near; a runaway completion must not cost seconds
+MAX_CHARACTERS = 20_000  # far more than any form needs; an endless completion must not cost seconds
 
 _FENCE = re.compile(r"^\s*(```|~~~)[\w+-]*\s*$")
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u0060": "'", "\u00b4": "'"})
@@ -40,13 +40,13 @@ _SIGN_OFF = re.compile(
 _TITLE_WORDS = 8
 
 
-def poem_blocks(completion: str, keep_first_line: bool = False) -> list[list[str]]:
-    r"""Return the poem's lines in blocks. With `keep_first_line` a line standing alone at the top is no title.
+def extract_blocks(completion: str, keep_first_line: bool = False) -> list[list[str]]:
+    r"""Return the poem's lines in blocks. With `keep_first_line` a first block of one line is not taken as a title.
 
-    >>> poem_blocks("Here is one:\n\n**Pond**\n\nAn old silent pond\nA frog\n\nI hope you like it!")
+    >>> extract_blocks("Here is one:\n\n**Pond**\n\nAn old silent pond\nA frog\n\nI hope you like it!")
     [['An old silent pond', 'A frog']]
     """
-    blocks = _blocks(normal_text(without_thinking(completion)[:MAX_CHARACTERS]))
+    blocks = _blocks(normalise_text(without_thinking(completion)[:MAX_CHARACTERS]))
     if len(blocks) > 1 and len(blocks[0]) == 1 and _is_preamble(blocks[0][0]):
         blocks = blocks[1:]
     if blocks and sum(map(len, blocks)) > 1:
@@ -56,17 +56,8 @@ def poem_blocks(completion: str, keep_first_line: bool = False) -> list[list[str
     return blocks
 
 
-def poem_lines(completion: str) -> list[str]:
-    r"""Return the lines of the poem.
-
-    >>> poem_lines("```\nAn old silent pond\n\n---\nA frog\n```")
-    ['An old silent pond', 'A frog']
-    """
-    return [line for block in poem_blocks(completion) for line in block]
-
-
-def normal_text(text: str) -> str:
-    """Return `text` with look-alike and invisible characters made plain, so that they cannot hide words."""
+def normalise_text(text: str) -> str:
+    """Return `text` with plain characters for similar ones, and without the invisible ones that could hide words."""
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)

@@ -1,7 +1,7 @@
-"""Which line of a poem stands for which line of its form.
+"""Which line of a poem goes into which line (slot) of its form.
 
-Where the poem has as many lines as the form, each stands for itself. Otherwise they are aligned by dynamic programming
-(Needleman and Wunsch 1970), so that a missing or added line costs that one line and does not shift all that follow.
+Where the poem has as many lines as the form, they go in order. Otherwise they are aligned by dynamic programming
+(Needleman and Wunsch 1970), so that a missing or added line costs only that line and does not shift all that follow.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from itertools import accumulate, pairwise
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME, Plan
 from learnable.verifiers.poetry.poem import Poem, PoemLine
-from learnable.verifiers.poetry.rhyme.credit import rhyme_credit
+from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
 
-# Larger tables are not worth their time: lines then stand in order. A poem that is nearly of the right length is.
-MOST_CELLS, FAR_OFF_CELLS, NEARLY = 20_000, 3_000, 8
+# With larger tables the lines go in order, to save time. The bound is higher for a poem of nearly the right length.
+MAX_CELLS, MAX_CELLS_FAR_OFF, NEARLY = 20_000, 3_000, 8
 
 Slots = tuple[int | None, ...]
 
 
-def align(poem: Poem, plan: Plan) -> Slots:
-    """Return, for each line of the plan, the index of the poem's line that stands for it, or None."""
+def place_lines(poem: Poem, plan: Plan) -> Slots:
+    """Return for each line of the plan the index of the poem's line that goes into it, or None."""
     expected, actual = plan.size, len(poem.lines)
     if expected == actual:
         return tuple(range(actual))
     width = min(actual, 2 * expected + 16)
-    if expected * width > (MOST_CELLS if abs(expected - actual) <= NEARLY else FAR_OFF_CELLS):
+    if expected * width > (MAX_CELLS if abs(expected - actual) <= NEARLY else MAX_CELLS_FAR_OFF):
         return tuple(index if index < actual else None for index in range(expected))
     return _trace(_table(_gains(poem, plan, width)), expected, width)
 
 
 def _gains(poem: Poem, plan: Plan, width: int) -> list[list[float]]:
-    """Return what each line of the poem gains by standing for each line of the plan."""
+    """Return what each line of the poem gains in each line of the plan."""
     links, groups = _links(plan.classes), _group_links(plan)
     starts = set(accumulate(plan.stanzas, initial=0))
     tops = set(accumulate(poem.blocks, initial=0)) if len(poem.blocks) > 1 else set()
@@ -49,7 +49,7 @@ def _gains(poem: Poem, plan: Plan, width: int) -> list[list[float]]:
 
 
 def _table(gains: list[list[float]]) -> list[list[tuple[float, int]]]:
-    """Return the best total up to each cell, and the step that led there: 0 both, 1 slot unfilled, 2 line unused."""
+    """Return the best total up to each cell, and its last step: 0 line in slot, 1 slot unfilled, 2 line unused."""
     width = len(gains[0]) if gains else 0
     table = [[(0.0, 2)] * (width + 1)]
     for row in gains:
@@ -85,7 +85,7 @@ def _length_gain(line: PoemLine, plan: Plan, slot: int) -> float:
 
 
 def _links(classes: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return for each line how far before and after it the nearest lines of its class stand."""
+    """Return for each line the distances to the nearest lines of its class, before (negative) and after it."""
     places: dict[int, list[int]] = {}
     for index, name in enumerate(classes):
         places.setdefault(name, []).append(index)
@@ -114,7 +114,7 @@ def _group_links(plan: Plan) -> dict[int, tuple[int, ...]]:
 
 def _rhyme_gain(lines: Sequence[PoemLine], index: int, links: Sequence[int]) -> float:
     near = [index + by for by in links if 0 <= index + by < len(lines)]
-    return 0.5 * sum(rhyme_credit(lines[index].end, lines[other].end) for other in near)
+    return 0.5 * sum(credit_rhyme(lines[index].end, lines[other].end) for other in near)
 
 
 def _same(lines: Sequence[PoemLine], index: int, other: int) -> float:

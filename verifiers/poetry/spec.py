@@ -1,4 +1,4 @@
-"""What a poetry spec may say."""
+"""Which poetry specs are valid."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_PARAMETER = 200  # characters
 
 
 def check_poetry_spec(spec: Spec) -> None:
-    """Raise `SpecError` or `UnknownNameError` unless the spec names a form and agrees with itself."""
+    """Raise `SpecError` or `UnknownNameError` unless the spec names a form and its values fit together."""
     check_keys(spec, ["form"], [*SPEC_KEYS, "topic", "stanzas", "asked", "declaration", *PARAMETERS])
     check_text(spec, "form")
-    form = _named(spec)
+    form = _find_form(spec)
     if not form.is_reward:
         raise fault("form", spec["form"], f"{form.title} is no reward: {form.why}")
     for key in ("topic", *PARAMETERS):
@@ -34,7 +34,7 @@ def check_poetry_spec(spec: Spec) -> None:
     if "tolerance" in spec and not _is_count(spec["tolerance"], 0):
         raise fault("tolerance", spec["tolerance"], "give a whole number of syllables, 0 or more")
     _check_stanzas(spec, form)
-    _check_asked(spec)
+    _check_components(spec)
     _check_syllables(spec)
     _check_schemes(spec)
     try:
@@ -43,7 +43,7 @@ def check_poetry_spec(spec: Spec) -> None:
         raise fault(error.key, spec.get(error.key), str(error)) from error
 
 
-def _named(spec: Spec) -> Form:
+def _find_form(spec: Spec) -> Form:
     if "declaration" not in spec:
         return find_form(spec["form"])
     if not isinstance(spec["declaration"], dict):
@@ -54,8 +54,8 @@ def _named(spec: Spec) -> Form:
         raise SpecError(f"spec key 'declaration': form {spec['form']}: {error}") from error
 
 
-def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MAX_LINES
+def _is_count(value: Any, low: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= MAX_LINES
 
 
 def _check_stanzas(spec: Spec, form: Form) -> None:
@@ -69,11 +69,11 @@ def _check_stanzas(spec: Spec, form: Form) -> None:
         raise fault("stanzas", spec["stanzas"], f"give a whole number from {low} to {high}")
 
 
-def _check_asked(spec: Spec) -> None:
-    asked = spec.get("asked", ["lines"])
-    if not isinstance(asked, list | tuple) or not asked:
-        raise fault("asked", asked, "give a list of components, such as ['syllables', 'rhyme']")
-    for name in asked:
+def _check_components(spec: Spec) -> None:
+    names = spec.get("asked", ["lines"])
+    if not isinstance(names, list | tuple) or not names:
+        raise fault("asked", names, "give a list of components, such as ['syllables', 'rhyme']")
+    for name in names:
         if name != "lines" and name not in CONSTRAINTS:
             raise fault("asked", name, f"no such component; use {', '.join(CONSTRAINTS)}")
 

@@ -1,4 +1,4 @@
-"""Poems: a smooth reward from the parts of the form, and a pass that asks for each of them."""
+"""Poems: a smooth reward from the components of the form, and a pass that needs each of them."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ from functools import lru_cache
 
 from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
-from learnable.verifiers.poetry.constraints.rhymes import unanswered
-from learnable.verifiers.poetry.extraction import poem_blocks
-from learnable.verifiers.poetry.gate import validity
-from learnable.verifiers.poetry.judge import Judge, Judgement, needed_share
-from learnable.verifiers.poetry.poem import PoemLine, read_poem
-from learnable.verifiers.poetry.sound.prosody import load_dictionary
+from learnable.verifiers.poetry.constraints.rhymes import find_unanswered
+from learnable.verifiers.poetry.extraction import extract_blocks
+from learnable.verifiers.poetry.gate import measure_validity
+from learnable.verifiers.poetry.judge import Judge, Judgement, find_needed_share
+from learnable.verifiers.poetry.poem import PoemLine, read_line, read_poem
+from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
-from learnable.verifiers.poetry.words import read_line
 
 MIN_VALIDITY = 0.9  # to pass
 
 
 @dataclass(frozen=True, slots=True)
 class PoetryVerifier:
-    """Does a poem keep its form?
+    """Judges whether a poem keeps its form.
 
-    Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`, `schemes`, `stanzas`
-    or its parameters (`docs/forms.md`); `declaration` brings a form of one's own; `topic` asks that its words appear.
-    Reward: the square of the weighted mean of the components that the form has, times the gate's validity, which is
-    reported as `validity`. Passed: exact line count, validity of at least `MIN_VALIDITY`, every defining component at
-    its share or more, an answer to every line that should rhyme, and no line said twice outside a refrain. The topic earns
-    reward but decides nothing: it is not part of the form.
+    Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`, `schemes`,
+    `stanzas` or its parameters (`docs/forms.md`). `declaration` gives a form of the user's own; `topic` gives words
+    that should occur. Reward: the square of the weighted mean of the form's components, times the gate's validity,
+    which is reported as `validity`. Passed: the exact number of lines, a validity of at least `MIN_VALIDITY`, every
+    defining component at its share or more, a rhyme for every line that should rhyme, and no line twice except in a
+    refrain. The topic earns reward but does not decide the pass: it is not part of the form.
     """
 
     name: str = "poetry"
     version: str = "4"
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` or `UnknownNameError` for a spec that names no form or contradicts itself."""
+        """Raise `SpecError` or `UnknownNameError` for a spec that names no form or whose values do not fit together."""
         check_poetry_spec(spec)
 
     def warm_up(self) -> None:
@@ -45,7 +44,7 @@ class PoetryVerifier:
         load_dictionary()
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one poem: the best fit among the schemes its form accepts."""
+        """Return the score of one poem, by the best fit among the schemes that its form accepts."""
         found = examine(completion, prompt, spec)
         if found is None:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
@@ -55,7 +54,7 @@ class PoetryVerifier:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All that was found of a poem: what fits its plan, line by line (`judgement.case`), and why it fails."""
+    """What is found about a poem: its judgement on the best plan, its validity in [0, 1], and why it does not pass."""
 
     judgement: Judgement
     validity: float
@@ -63,24 +62,24 @@ class Examination:
 
     @property
     def reward(self) -> float:
-        """The reward: convex, so that nearly right poems stay apart; a linear one puts them all at .8 to .9."""
+        """The reward in [0, 1]. It is convex, since a linear one would give all nearly right poems .8 to .9."""
         return min(1.0, self.validity * self.judgement.mean() ** 2)
 
 
 def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
-    """Return what `score` finds, for whoever explains it; None where the completion holds no line."""
+    """Return what `score` is based on, or None where the completion has no line."""
     judge, keeps_first = _judge(json.dumps(dict(spec), sort_keys=True))
-    poem = read_poem(poem_blocks(completion, keeps_first))
+    poem = read_poem(extract_blocks(completion, keeps_first))
     if not poem.lines:
         return None
     found = judge.judge(poem)
     if "topic" in spec:
-        found.smooth["topic"] = topic_share(poem.lines, str(spec["topic"]))
+        found.smooth["topic"] = measure_topic_share(poem.lines, str(spec["topic"]))
     plan = found.case.plan
-    gate = validity(poem.lines, plan.returns + len(plan.rentrements), prompt)
+    gate = measure_validity(poem.lines, plan.returns + len(plan.rentrements), prompt)
     failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
     failures += _failures(found)
-    if "rhyme" in found.strict and copies(poem.lines) > plan.returns + len(plan.rentrements):
+    if "rhyme" in found.strict and count_copies(poem.lines) > plan.returns + len(plan.rentrements):
         failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
@@ -89,7 +88,7 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
 
 @lru_cache(maxsize=1024)
 def _judge(spec_json: str) -> tuple[Judge, bool]:
-    """Return the judge of a spec, and whether its poem may open with a stanza of one line (which then is no title)."""
+    """Return the judge of a spec, and whether its poem may begin with a stanza of one line (which is then no title)."""
     form = form_of_spec(json.loads(spec_json))
     opening = form.opening.stanzas or (form.opening.part_lines(),) if form.opening else form.stanzas
     return Judge(form), bool(form.stanza_words) or opening[:1] == (1,) or form.line_count == 1
@@ -97,29 +96,29 @@ def _judge(spec_json: str) -> tuple[Judge, bool]:
 
 def _failures(found: Judgement) -> list[str]:
     form, expected = found.case.form, found.case.plan.size
-    shares = {name: needed_share(form, name, expected) for name in found.strict}
+    shares = {name: find_needed_share(form, name, expected) for name in found.strict}
     failures = [
         f"{name} {value:.2f} < {shares[name]:g}" for name, value in found.strict.items() if value < shares[name] - 1e-9
     ]
-    if shares.get("rhyme") and (lonely := unanswered(found.case, found.heard)):
+    if shares.get("rhyme") and (lonely := find_unanswered(found.case, found.heard)):
         failures.append(f"line {lonely[0] + 1} rhymes with none")
     return failures
 
 
-def copies(lines: Sequence[PoemLine]) -> int:
-    """Return how many lines say the very words of an earlier one."""
+def count_copies(lines: Sequence[PoemLine]) -> int:
+    """Return how many lines have exactly the words of an earlier line."""
     return len(lines) - len({line.words for line in lines})
 
 
-def topic_share(lines: Sequence[PoemLine], topic: str) -> float:
-    """Return the share of the topic's words that the poem says, plural and inflected forms included.
+def measure_topic_share(lines: Sequence[PoemLine], topic: str) -> float:
+    """Return the share of the topic's words that are in the poem, plural and inflected forms included.
 
     >>> from learnable.verifiers.poetry.poem import read_poem_line
     >>> ships = [read_poem_line("The ships are sailing")]
-    >>> topic_share(ships, "a ship"), topic_share(ships, "the sea")
+    >>> measure_topic_share(ships, "a ship"), measure_topic_share(ships, "the sea")
     (1.0, 0.0)
     """
-    said = {word for line in lines for word in line.words}
-    asked = [word for word in read_line(topic).words if word not in ("a", "an", "the", "of", "and", "in")]
-    found = sum(any(word + ending in said for ending in ("", "s", "es", "'s", "ed", "ing")) for word in asked)
-    return found / len(asked) if asked else 1.0
+    present = {word for line in lines for word in line.words}
+    wanted = [word for word in read_line(topic).words if word not in ("a", "an", "the", "of", "and", "in")]
+    found = sum(any(word + ending in present for ending in ("", "s", "es", "'s", "ed", "ing")) for word in wanted)
+    return found / len(wanted) if wanted else 1.0

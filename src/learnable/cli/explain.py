@@ -17,6 +17,7 @@ from learnable.cli.terminal_text import print_text
 
 if TYPE_CHECKING:
     from learnable.verifiers.poetry.explanation import Explanation, LineAccount, Part
+    from learnable.verifiers.poetry.metre.scansion import Scansion
 
 EXPLAIN_HELP = """
 Show why a poem scores what it scores.
@@ -63,14 +64,20 @@ def explain(
         from learnable.verifiers.poetry.batch import read_scansions, read_schemes
 
         if rhyme_scheme or scansion:
-            for path, read in ((rhyme_scheme, read_schemes), (scansion, read_scansions)):
-                if path is not None:
-                    write_rows(shell, read(path))
+            if rhyme_scheme is not None:
+                write_rows(shell, ({"scheme": letters} for letters in read_schemes(rhyme_scheme)))
+            if scansion is not None:
+                write_rows(shell, map(scansion_row, read_scansions(scansion)))
             return
         from learnable.verifiers.poetry.explanation import explain_poem
 
         judged_by = with_own_form(read_spec(form, spec), forms_file)
         show_explanation(shell, explain_poem(read_text(poem), judged_by))
+
+
+def scansion_row(found: Scansion) -> dict[str, Any]:
+    """Return a scansion as a JSON object."""
+    return {"syllables": found.syllables, "stress": found.stress, "metre": found.metre}
 
 
 def write_rows(shell: Shell, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -152,7 +159,7 @@ def show_explanation(shell: Shell, found: Explanation) -> None:
 
 def poem_table(found: Explanation, width: int) -> Table:
     """Return the poem, each line under its stress marks, with its syllables and its rhyme, on so many columns."""
-    from learnable.verifiers.poetry.metre.marks import marks_over
+    from learnable.verifiers.poetry.metre.scansion import place_marks
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
     for heading in ("", "syllables", "rhyme"):
@@ -160,7 +167,7 @@ def poem_table(found: Explanation, width: int) -> Table:
     table.add_column(found.form)
     ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
     for number, line in enumerate(found.lines, 1):
-        marks = marks_over(line.text, line.stress)
+        marks = place_marks(line.text, line.stress)
         text = _folded(marks, line.text, max(width - BESIDE_POEM, 12))
         table.add_row(f"\n[dim]{number}[/]", f"\n{_syllables(line)}", f"\n{_rhyme(line)}", text, end_section=False)
         if number in ends:

@@ -35,7 +35,10 @@ BAD = {
     "many fences": "```\n" * 2000,
     "many quotes": "'\"`\u201c\u201d" * 2000,
 }
-FORMS = ["Haiku", "Limerick", "ShakespeareanSonnet", "PetrarchanSonnet", "Villanelle", "Ballad", "Pantoum", "Sestina", "Ghazal", "FreeVerse", "BlankVerse", "Mesostic", "Skeltonic", "PindaricOde", "SapphicOde", "ProsePoem"]  # fmt: skip
+FORMS = """
+    Haiku Limerick ShakespeareanSonnet PetrarchanSonnet Villanelle Ballad Pantoum Sestina Ghazal FreeVerse
+    BlankVerse Mesostic Skeltonic PindaricOde SapphicOde ProsePoem
+""".split()
 
 
 @pytest.mark.parametrize("form", FORMS)

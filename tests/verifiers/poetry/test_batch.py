@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.poetry.batch import read_scansions, read_schemes, scan_line
+from learnable.verifiers.poetry.batch import read_scansions, read_schemes
+from learnable.verifiers.poetry.metre.scansion import Scansion, scan
+from learnable.verifiers.poetry.poem import read_line
 
 
 def test_stanzas_in_schemes_out(tmp_path: Path) -> None:
@@ -20,7 +22,7 @@ def test_stanzas_in_schemes_out(tmp_path: Path) -> None:
         "I hear the children call.",
     ]
     path.write_text(json.dumps({"lines": stanza}) + "\n\n" + json.dumps({"lines": ["", "..."]}) + "\n")
-    assert list(read_schemes(path)) == [{"scheme": ["a", "b", "a", "b"]}, {"scheme": ["x", "x"]}]
+    assert list(read_schemes(path)) == [["a", "b", "a", "b"], ["x", "x"]]
 
 
 def test_lines_in_scansions_out(tmp_path: Path) -> None:
@@ -28,8 +30,8 @@ def test_lines_in_scansions_out(tmp_path: Path) -> None:
     rows = [{"line": "A lantern burns above the bay,", "metre": "iambic"}, {"line": "golden shadows", "metre": None}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert list(read_scansions(path)) == [
-        {"syllables": 8, "stress": "-+-+-+-+", "metre": "iambic"},
-        {"syllables": 4, "stress": "+-+-", "metre": "trochaic"},
+        Scansion(metre="iambic", stress="-+-+-+-+", syllables=8),
+        Scansion(metre="trochaic", stress="+-+-", syllables=4),
     ]
 
 
@@ -38,10 +40,10 @@ def test_lines_in_scansions_out(tmp_path: Path) -> None:
     [
         (read_schemes, "{", "not a JSON object"),
         (read_schemes, "[]", "not a JSON object but list"),
-        (read_schemes, '{"lines": "one"}', "no stanza"),
-        (read_schemes, '{"lines": [1]}', "no stanza"),
-        (read_scansions, '{"text": "one"}', "no line of verse"),
-        (read_scansions, '{"line": "one", "metre": 5}', "no line of verse"),
+        (read_schemes, '{"lines": "one"}', "not a stanza"),
+        (read_schemes, '{"lines": [1]}', "not a stanza"),
+        (read_scansions, '{"text": "one"}', "not a line of verse"),
+        (read_scansions, '{"line": "one", "metre": 5}', "not a line of verse"),
         (read_scansions, '{"line": "one", "metre": "waltz"}', "metre 'waltz' is unknown"),
     ],
 )
@@ -66,5 +68,5 @@ def test_bytes_that_are_no_text_and_missing_files_are_named(tmp_path: Path) -> N
     "line", ["", "\x00", "99 \U0001f600", "\ud800", "word " * 20_000, "heaven " * 20_000, "a" * 100_000]
 )
 def test_any_line_is_scanned(line: str) -> None:
-    found = scan_line(line)
-    assert len(found["stress"]) == found["syllables"]
+    found = scan(read_line(line).words)
+    assert len(found.stress) == found.syllables

@@ -14,7 +14,8 @@ from learnable.data.forms.plan import NO_RHYME, plans
 from learnable.data.records import Score
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.verifiers.registry import find_verifier
-from tests.verifiers.poetry.constructor import Builder
+from tests.verifiers.poetry.builder_for_tests import choose_plan
+from tests.verifiers.poetry.poems_for_tests import build_poem
 
 FORMS = poem_forms()
 REWARDS = [name for name, form in FORMS.items() if form.is_reward and name != "Verse"]
@@ -35,7 +36,7 @@ def good_poem(name: str) -> tuple[str, ...]:
     """The first good poem that the constructor builds and the judge passes, blank lines included."""
     form = FORMS[name].constrained({})
     for seed in SEEDS:
-        lines = Builder(form, seed).poem().split("\n")
+        lines = build_poem(form, seed).split("\n")
         score = judged(name, lines)
         if score.passed and (score.reward or 0.0) > GOOD:
             return tuple(lines)
@@ -107,12 +108,12 @@ MUTATIONS: dict[str, tuple[Callable[[Lines], Lines], Callable[[Form], bool], boo
     ),
     "no rhymes": (
         lambda lines: [end_with(line, word) if line else "" for line, word in zip(lines, UNRHYMED * 9, strict=False)],
-        lambda form: bool(form.schemes) and form.rhyme != "none" and asks_rhyme(form),
+        lambda form: bool(form.schemes) and form.rhyme != "none" and needs_rhyme(form),
         True,
     ),
     "one end word throughout": (
         lambda lines: [end_with(line, "day") if line else "" for line in lines],
-        lambda form: bool(form.schemes) and form.rhyme != "none" and asks_rhyme(form),
+        lambda form: bool(form.schemes) and form.rhyme != "none" and needs_rhyme(form),
         True,
     ),
     "flatten the stanzas": (said, lambda form: len(form.stanzas) > 1 and not form.stichic, False),
@@ -133,12 +134,12 @@ def break_a_rhyme(lines: Lines) -> Lines:
 
 
 def has_refrains(form: Form) -> bool:
-    return bool(Builder(form).plan.groups)
+    return bool(choose_plan(form).groups)
 
 
 def ends_in_rhyme(form: Form) -> bool:
     """Whether the last line rhymes with another and is no refrain."""
-    found = plans(form, Builder(form).plan.size)
+    found = plans(form, choose_plan(form).size)
     return all(
         plan.classes[-1] != NO_RHYME
         and plan.classes.count(plan.classes[-1]) > 1
@@ -156,7 +157,7 @@ MUTATIONS |= {
 }
 
 
-def asks_rhyme(form: Form) -> bool:
+def needs_rhyme(form: Form) -> bool:
     classes = [label[0].lower() for label in form.schemes[0] if label[0] not in "xX"]
     return len(classes) > len(set(classes))
 

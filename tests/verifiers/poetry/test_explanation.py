@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.explanation import explain_poem
-from learnable.verifiers.poetry.metre.marks import marks_over
+from learnable.verifiers.poetry.metre.scansion import place_marks
 from learnable.verifiers.registry import find_verifier
 
 HAIKU = "Rain on the tin roof\nthe old cat turns in her sleep\na door somewhere shuts"
@@ -27,7 +27,7 @@ def test_it_agrees_with_the_verifier(poem: str, spec: dict[str, str]) -> None:
     assert {part["name"] for part in found["parts"]} == set(score.components)
 
 
-def test_a_line_says_what_was_heard_and_what_was_asked() -> None:
+def test_a_line_says_what_is_heard_and_what_is_wanted() -> None:
     first, second, _ = explain_poem(HAIKU, {"form": "haiku"}).lines
     assert 5 in first.syllables
     assert (first.wanted_syllables, second.wanted_syllables) == ("5", "7")
@@ -35,7 +35,7 @@ def test_a_line_says_what_was_heard_and_what_was_asked() -> None:
     assert (first.line, first.wanted_rhyme) == (1, None)
 
 
-def test_rhymes_are_lettered_as_heard_and_as_asked() -> None:
+def test_rhymes_are_lettered_as_heard_and_as_wanted() -> None:
     lines = explain_poem(QUATRAIN, {"form": "quatrain", "schemes": ["abab"]}).lines
     assert [line.rhyme for line in lines] == [line.wanted_rhyme for line in lines] == ["a", "b", "a", "b"]
 
@@ -64,10 +64,10 @@ def test_an_unknown_form_is_named() -> None:
 
 @given(st.text(max_size=60), st.text("+-", max_size=12))
 def test_marks_fit_over_any_text(text: str, stress: str) -> None:
-    assert len(marks_over(text, stress)) == len(text)
+    assert len(place_marks(text, stress)) == len(text)
 
 
 def test_marks_stand_over_vowels() -> None:
     text = "The moon is slowly rising"
-    marks = marks_over(text, "-+-+-+-")
+    marks = place_marks(text, "-+-+-+-")
     assert [text[i] for i, mark in enumerate(marks) if mark != " "] == ["e", "o", "i", "o", "y", "i", "i"]

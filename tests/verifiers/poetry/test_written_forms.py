@@ -1,4 +1,4 @@
-"""Poems written by hand in forms that are hard to keep: each passes, and the one line that breaks its rule is noticed."""
+"""Poems written by hand in difficult forms: each passes, and fails when one line breaks the rule of its form."""
 
 from __future__ import annotations
 

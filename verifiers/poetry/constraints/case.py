@@ -1,22 +1,33 @@
-"""What a constraint looks at: a poem laid against one plan of its form."""
+"""What a constraint judges: a poem laid out on one plan of its form, line by line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from learnable.data.forms import Count, Form, span
 from learnable.data.forms.plan import Plan
 from learnable.verifiers.poetry.placement import Slots
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 
-Result = tuple[float, float]  # the smooth share, for the reward, and the strict one, for the pass; both in [0, 1]
+
+class Result(NamedTuple):
+    """What a constraint finds, both in [0, 1]: the `smooth` share for the reward, the `strict` one for the pass."""
+
+    smooth: float
+    strict: float
+
+    @classmethod
+    def both(cls, share: float) -> Result:
+        """Return a result whose smooth and strict shares are the same."""
+        return cls(share, share)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One poem, one plan, and which line stands where."""
+    """One poem, one plan of its form, and the line of the poem in each slot of the plan."""
 
     form: Form
     plan: Plan
@@ -30,7 +41,7 @@ class Case:
 
     @cached_property
     def extra(self) -> tuple[PoemLine, ...]:
-        """Lines of the poem that stand for none of the plan's."""
+        """The lines of the poem that have no slot in the plan."""
         used = set(self.slots)
         if len(used) == len(self.poem.lines) and None not in used:
             return ()
@@ -38,34 +49,28 @@ class Case:
 
     @property
     def size(self) -> int:
-        """What shares are of: the lines that should be there or that are, whichever is more."""
+        """The number of lines that shares refer to: those of the plan or of the poem, whichever are more."""
         return max(self.plan.size, len(self.poem.lines))
 
-    def said(self) -> list[PoemLine]:
-        """Return the lines that stand for one of the plan's."""
+    @property
+    def placed(self) -> list[PoemLine]:
+        """The lines of the poem that have a slot in the plan, in the plan's order."""
         return [line for line in self.lines if line is not None]
 
-    def per_line(self, credits: Sequence[float]) -> Result:
+    def grade_lines(self, credits: Sequence[float]) -> Result:
         """Return the mean of the lines' credits, and the share of lines with full credit."""
         full = sum(credit >= 1.0 for credit in credits)
-        return sum(credits) / self.size, full / self.size
+        return Result(sum(credits) / self.size, full / self.size)
 
 
-def near(value: int, wanted: Count, slack: float | None = None) -> float:
-    """Return 1 where `value` is as wanted, then a straight fall to 0 at `slack` beyond (half of what is wanted).
+def credit_count(value: int, wanted: Count, slack: float | None = None) -> float:
+    """Return 1 for a wanted count; beyond it the credit falls linearly and reaches 0 at `slack`.
 
-    >>> near(8, 8), near(7, 8), near(12, (8, 10))
+    `slack` is half of the wanted count where it is not given.
+
+    >>> credit_count(8, 8), credit_count(7, 8), credit_count(12, (8, 10))
     (1.0, 0.75, 0.5)
     """
     low, high = span(wanted)
     excess = max(low - value, value - high, 0)
     return 1.0 if not excess else max(0.0, 1.0 - excess / (max(1.0, low / 2) if slack is None else slack))
-
-
-def each_line(judge: Callable[[Case, PoemLine], float]) -> Callable[[Case], Result]:
-    """Return a constraint that judges every line by itself."""
-
-    def constraint(case: Case) -> Result:
-        return case.per_line([judge(case, line) for line in case.said()])
-
-    return constraint

@@ -1,4 +1,4 @@
-"""How long lines are: syllables, words, characters, in each line, each stanza and in all."""
+"""Lengths: syllables, words and characters of lines, stanzas and poems, and where lines and poems are divided."""
 
 from __future__ import annotations
 
@@ -7,100 +7,163 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from learnable.data.forms import Count, span
-from learnable.verifiers.poetry.constraints.case import Case, Result, near
+from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
 from learnable.verifiers.poetry.poem import PoemLine
+from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
+
+FLAT = 0.5  # credit of a poem without any blank line: it can be read by its lines, but its stanzas are not shown
 
 
-def syllables(case: Case) -> Result:
-    """Share of lines with the syllables asked for; a token that is no word puts its line out of tolerance.
+def judge_syllables(case: Case) -> Result:
+    """Share of lines with the wanted number of syllables; a line with a token that is not a word is out of tolerance.
 
-    The share that decides the pass allows `pass_tolerance`, where that is more: what a form's poems are known to vary by
-    earns less but is no fault.
+    The strict share allows `pass_tolerance` where that is wider: a variation that is known from poems of the form earns
+    less reward but is not a fault.
     """
     tolerance = case.form.tolerance
-    smooth, strict = _each(case, case.plan.syllables, lambda line, wanted: syllable_credit(line, wanted, tolerance))
+    smooth, strict = _grade_counts(
+        case, case.plan.syllables, lambda line, wanted: credit_syllables(line, wanted, tolerance)
+    )
     if strict < 1.0 and (wider := case.form.pass_tolerance) > tolerance:
-        _, strict = _each(case, case.plan.syllables, lambda line, wanted: syllable_credit(line, wanted, wider))
-    return smooth, strict
+        _, strict = _grade_counts(case, case.plan.syllables, lambda line, wanted: credit_syllables(line, wanted, wider))
+    return Result(smooth, strict)
 
 
-def words(case: Case) -> Result:
-    """Share of lines with the words asked for."""
-    return _each(case, case.plan.words, lambda line, wanted: near(len(line.words) + line.strange, wanted))
+def judge_words(case: Case) -> Result:
+    """Share of lines with the wanted number of words."""
+    return _grade_counts(
+        case, case.plan.words, lambda line, wanted: credit_count(len(line.words) + line.strange, wanted)
+    )
 
 
-def characters(case: Case) -> Result:
-    """Share of lines with the characters asked for, spaces and punctuation included."""
-    return _each(case, case.plan.characters, lambda line, wanted: near(len(line.text), wanted))
+def judge_characters(case: Case) -> Result:
+    """Share of lines with the wanted number of characters, spaces and punctuation included."""
+    return _grade_counts(case, case.plan.characters, lambda line, wanted: credit_count(len(line.text), wanted))
 
 
-def syllable_credit(line: PoemLine, wanted: Count, tolerance: int) -> float:
-    """Return 1 where the line can be read as wanted, give or take `tolerance`; then a straight fall.
+def credit_syllables(line: PoemLine, wanted: Count, tolerance: int) -> float:
+    """Return 1 for a line that can be read with the wanted syllables, give or take `tolerance`; else less.
 
-    The credit reaches 0 at half the count beyond the tolerance: 1 off costs .4 of a five-syllable line.
+    The credit falls linearly and reaches 0 at half the wanted count beyond the tolerance: a line of five syllables
+    loses .4 for each syllable too many or too few.
     """
-    return _syllable_credit(line.counts, line.strange, wanted, tolerance)
+    return _credit_syllables(line.counts, line.strange, wanted, tolerance)
 
 
 @lru_cache(maxsize=65_536)
-def _syllable_credit(counts: tuple[int, ...], strange: int, wanted: Count, tolerance: int) -> float:
+def _credit_syllables(counts: tuple[int, ...], strange: int, wanted: Count, tolerance: int) -> float:
     low, high = span(wanted)
     excess = min(max(low - reached, reached - high, 0) for reached in counts) - tolerance
     excess = max(0, excess) + strange
     return 1.0 if not excess else max(0.0, 1.0 - excess / max(1.0, low / 2))
 
 
-def total(case: Case) -> Result:
-    """Share of what is counted over the whole poem (words, letters, ...) that is as asked for."""
-    credits = [near(_COUNTED[what](case.poem.lines, wanted), wanted) for what, wanted in case.form.total]
-    return _mean(credits)
+def judge_total(case: Case) -> Result:
+    """Share of the counts over the whole poem (words, letters, ...) that are as wanted."""
+    credits = [credit_count(_COUNTED[what](case.poem.lines, wanted), wanted) for what, wanted in case.form.total]
+    return _average(credits, len(credits))
 
 
-def stanza_words(case: Case) -> Result:
-    """Share of stanzas with the words asked for; without blank lines a line is a stanza."""
+def judge_stanza_words(case: Case) -> Result:
+    """Share of stanzas with the wanted number of words; in a poem without blank lines each line is a stanza."""
     blocks = case.poem.blocks if len(case.poem.blocks) > 1 else (1,) * len(case.poem.lines)
     ends = list(accumulate(blocks, initial=0))
     counts = [sum(len(line.words) for line in case.poem.lines[a:b]) for a, b in pairwise(ends)]
     wanted = case.form.stanza_words
-    credits = [near(count, one) for count, one in zip(counts, wanted, strict=False)]
-    size = max(len(counts), len(wanted))
-    return sum(credits) / size, sum(credit == 1.0 for credit in credits) / size
+    credits = [credit_count(count, one) for count, one in zip(counts, wanted, strict=False)]
+    return _average(credits, max(len(counts), len(wanted)))
 
 
-def least_words(case: Case) -> Result:
-    """Share of lines with enough words, all different."""
+def judge_least_words(case: Case) -> Result:
+    """Share of lines with enough different words."""
     least = case.form.least_words
-    return case.per_line([min(1.0, len(set(line.words)) / least) for line in case.said()])
+    return case.grade_lines([min(1.0, len(set(line.words)) / least) for line in case.placed])
 
 
-def least_content(case: Case) -> Result:
-    """How many different words there are, of those asked for."""
+def judge_least_content(case: Case) -> Result:
+    """Number of different words in the poem, as a share of the wanted number."""
     found = len({word for line in case.poem.lines for word in line.words})
     share = min(1.0, found / case.form.least_content)
-    return share, float(share == 1.0)
+    return Result(share, float(share == 1.0))
 
 
-def _each(case: Case, wanted: Sequence[Count | None], credit: Callable[[PoemLine, Count], float]) -> Result:
+def judge_caesura(case: Case) -> Result:
+    """Share of lines in which a word ends at the caesura's syllable."""
+    return case.grade_lines([float(case.form.caesura in find_word_ends(line.words)) for line in case.placed])
+
+
+@lru_cache(maxsize=65_536)
+def find_word_ends(words: tuple[str, ...]) -> frozenset[int]:
+    """Return the syllables of a line at which a word can end. The end of the line's last word does not count.
+
+    >>> sorted(find_word_ends(("the", "silver", "moon")))
+    [1, 3]
+    """
+    ends: set[int] = set()
+    reached = {0}
+    for word in words[:-1]:
+        reached = {start + count for start in reached for count in find_syllable_counts(word)}
+        ends |= reached
+    return frozenset(ends)
+
+
+def judge_end_syllables(case: Case) -> Result:
+    """Share of lines whose last word has the wanted number of syllables."""
+    wanted = case.form.end_syllables
+    credits = []
+    for slot, line in enumerate(case.lines):
+        counts = find_syllable_counts(line.end) if line and line.end else frozenset({0})
+        best = max(credit_count(count, wanted[slot % len(wanted)], slack=2) for count in counts)
+        credits.append(best if line else 0.0)
+    return case.grade_lines(credits)
+
+
+def judge_even(case: Case) -> Result:
+    """Share of lines whose numbers of syllables differ by at most `even`, for the range that fits most lines."""
+    width = case.form.even
+    lines = case.placed
+    starts = {count for line in lines for count in line.counts}
+    best = max(starts, key=lambda low: sum(_is_within(line, low, low + width) for line in lines), default=0)
+    return case.grade_lines([max(credit_count(count, (best, best + width)) for count in line.counts) for line in lines])
+
+
+def judge_stanzas(case: Case) -> Result:
+    """How well the breaks between stanzas agree with the form's (F1). A poem without breaks earns half and may pass."""
+    wanted = set(accumulate(case.plan.stanzas[:-1]))
+    blocks = case.poem.blocks
+    if len(blocks) < 2:
+        return Result(FLAT, 1.0)
+    place = {index: slot for slot, index in enumerate(case.slots) if index is not None}
+    found = {place.get(index, -1 - index) for index in accumulate(blocks[:-1])}
+    return Result.both(2 * len(wanted & found) / (len(wanted) + len(found)))
+
+
+def _grade_counts(case: Case, wanted: Sequence[Count | None], credit: Callable[[PoemLine, Count], float]) -> Result:
     credits = [
         0.0 if line is None else 1.0 if count is None else credit(line, count)
         for line, count in zip(case.lines, wanted, strict=True)
     ]
-    return case.per_line(credits)
+    return case.grade_lines(credits)
 
 
-def _syllables_in_all(lines: Sequence[PoemLine], wanted: Count) -> int:
-    """Count syllables as near to what is wanted as the lines can be read."""
-    least, most = sum(min(line.counts) for line in lines), sum(max(line.counts) for line in lines)
-    return min(max(span(wanted)[0], least), most)
+def _average(credits: Sequence[float], size: int) -> Result:
+    """Return the mean of the credits, and the share of full ones, over `size` items of which some may be missing."""
+    size = max(1, size)
+    return Result(sum(credits) / size, sum(credit == 1.0 for credit in credits) / size)
 
 
-def _mean(credits: Sequence[float]) -> Result:
-    size = max(1, len(credits))
-    return sum(credits) / size, sum(credit == 1.0 for credit in credits) / size
+def _is_within(line: PoemLine, low: int, high: int) -> bool:
+    return any(low <= count <= high for count in line.counts)
+
+
+def _count_all_syllables(lines: Sequence[PoemLine], wanted: Count) -> int:
+    """Return the number of syllables in all, as near to the wanted number as the lines can be read."""
+    fewest, most = sum(min(line.counts) for line in lines), sum(max(line.counts) for line in lines)
+    return min(max(span(wanted)[0], fewest), most)
 
 
 _COUNTED: dict[str, Callable[[Sequence[PoemLine], Count], int]] = {
-    "syllables": _syllables_in_all,
+    "syllables": _count_all_syllables,
     "words": lambda lines, _: sum(len(line.words) + line.strange for line in lines),
     "characters": lambda lines, _: sum(len(line.text) for line in lines),
     "letters": lambda lines, _: sum(letter.isalpha() for line in lines for letter in line.text),

@@ -1,57 +1,58 @@
-"""Letters that spell a text down the poem, and letters that must or must not stand in it."""
+"""Letters: those that spell a text down the poem, those that must or must not be there, and palindromes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from learnable.data.forms.word_lists import word_list
-from learnable.verifiers.poetry.constraints.case import Case, Result, near
+from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
 from learnable.verifiers.poetry.gate import is_known
 from learnable.verifiers.poetry.poem import PoemLine
 
 VOWELS = frozenset("aeiou")
 
 
-def letters(case: Case) -> Result:
-    """Share of lines with the right letter in each of the form's places."""
-    shares = [_spelled(case, place, text.lower()) for place, text in case.form.letters]
-    return sum(smooth for smooth, _ in shares) / len(shares), min(strict for _, strict in shares)
+def judge_letters(case: Case) -> Result:
+    """Share of lines with the right letter, for each of the places in which the form spells a text."""
+    shares = [_spelled_share(case, place, text.lower()) for place, text in case.form.letters]
+    return Result(sum(shares) / len(shares), min(shares))
 
 
-def without(case: Case) -> Result:
-    """Share of lines without the letter."""
+def judge_without(case: Case) -> Result:
+    """Share of lines without the banned letter."""
     banned = case.form.without.lower()
-    return case.per_line([float(banned not in line.text.lower()) for line in case.said()])
+    return case.grade_lines([float(banned not in line.text.lower()) for line in case.placed])
 
 
-def vowel(case: Case) -> Result:
-    """Share of lines whose vowels are the one allowed, and that have one."""
+def judge_vowel(case: Case) -> Result:
+    """Share of lines that have the allowed vowel and no other."""
     others = VOWELS - {case.form.vowel.lower()}
     credits = [
         float(others.isdisjoint(line.text.lower()) and case.form.vowel.lower() in line.text.lower())
-        for line in case.said()
+        for line in case.placed
     ]
-    return case.per_line(credits)
+    return case.grade_lines(credits)
 
 
-def budget(case: Case) -> Result:
-    """Share of the budgets that are kept: so many of a letter, or of vowels, in all."""
+def judge_budget(case: Case) -> Result:
+    """Share of the budgets that are kept: a number of times that a letter, or any vowel, occurs in the poem."""
     text = "".join(line.text for line in case.poem.lines).lower()
     credits = []
     for what, wanted in case.form.budget:
         counted = VOWELS if what == "vowels" else {what.lower()}
-        credits.append(near(sum(letter in counted for letter in text), wanted))
-    return sum(credits) / len(credits), sum(credit == 1.0 for credit in credits) / len(credits)
+        credits.append(credit_count(sum(letter in counted for letter in text), wanted))
+    return Result(sum(credits) / len(credits), sum(credit == 1.0 for credit in credits) / len(credits))
 
 
-def _spelled(case: Case, place: str, text: str) -> Result:
+def _spelled_share(case: Case, place: str, text: str) -> float:
     hits = [
-        float(line is not None and _has(place, line, text, index))
+        float(line is not None and _has_letter(place, line, text, index))
         for index, (line, _) in enumerate(zip(case.lines, text, strict=False))
     ]
-    size = max(len(text), len(case.poem.lines))
-    return sum(hits) / size, sum(hits) / size
+    return sum(hits) / max(len(text), len(case.poem.lines))
 
 
-def _has(place: str, line: PoemLine, text: str, index: int) -> bool:
+def _has_letter(place: str, line: PoemLine, text: str, index: int) -> bool:
     if not line.words:
         return False
     letter, first, last = text[index], line.words[0], line.words[-1]
@@ -69,13 +70,15 @@ def _has(place: str, line: PoemLine, text: str, index: int) -> bool:
 
 
 def spine_holds(text: str, letter: str, following: str, is_first: bool = False) -> bool:
-    """Whether a mesostic's line holds its spine letter: as its only capital, inside the line.
+    """Whether a mesostic's line has its spine letter: as its only capital, and inside the line.
 
-    Between one spine letter and the next the next must not stand (Cage's 50 % rule): not after this line's capital, nor its
-    own letter before it, unless the line is the first.
+    Between two spine letters the second must not occur (Cage's 50 % rule). So the line must not have `following`
+    after its capital nor, unless it is the first line, its own letter before the capital.
 
-    >>> spine_holds("the soft Rain goes", "r", "a"), spine_holds("soft pRint", "r", "a"), spine_holds("roving wRen", "r", "")
-    (False, True, False)
+    >>> spine_holds("the soft Rain goes", "r", "a"), spine_holds("soft pRint", "r", "a")
+    (False, True)
+    >>> spine_holds("roving wRen", "r", "")
+    False
     """
     capitals = [index for index, sign in enumerate(text) if sign.isupper()]
     if len(capitals) != 1 or text[capitals[0]].lower() != letter:
@@ -84,3 +87,26 @@ def spine_holds(text: str, letter: str, following: str, is_first: bool = False) 
     inside = any(sign.isalpha() for sign in text[:place]) and any(sign.isalpha() for sign in text[place + 1 :])
     early = not is_first and letter in text[:place].lower()
     return inside and not early and (not following or following not in text[place + 1 :].lower())
+
+
+def judge_palindrome(case: Case) -> Result:
+    """How far each line, or the whole poem, reads the same backwards, by its letters or by its words."""
+    kind = case.form.palindrome
+    if kind == "poem":
+        return Result.both(measure_symmetry([word for line in case.poem.lines for word in line.words]))
+    credits = []
+    for line in case.placed:
+        letters = [sign for word in line.words for sign in word if sign.isalpha()]
+        credits.append(measure_symmetry(letters if kind == "letters" else line.words))
+    return case.grade_lines(credits)
+
+
+def measure_symmetry(signs: Sequence[str]) -> float:
+    """Return the share of signs that equal their mirror image; 0 where there are fewer than three different signs.
+
+    >>> measure_symmetry("level"), measure_symmetry("lever"), measure_symmetry("aaa")
+    (1.0, 0.5, 0.0)
+    """
+    pairs = len(signs) // 2
+    same = sum(signs[index] == signs[-1 - index] for index in range(pairs))
+    return same / pairs if pairs and len(set(signs)) > 2 else 0.0

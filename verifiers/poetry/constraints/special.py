@@ -1,4 +1,4 @@
-"""Rules that only one form has."""
+"""Rules that only one form has. Each returns a share in [0, 1], for the reward and for the pass."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ from collections.abc import Callable
 from itertools import accumulate, pairwise
 from math import gcd
 
-from learnable.verifiers.poetry.constraints.case import Case, near
-from learnable.verifiers.poetry.constraints.rhymes import heard_pairs
-from learnable.verifiers.poetry.rhyme.credit import FULL
-from learnable.verifiers.poetry.sound.prosody import syllable_counts
+from learnable.verifiers.poetry.constraints.case import Case, credit_count
+from learnable.verifiers.poetry.constraints.rhymes import hear_pairs
+from learnable.verifiers.poetry.rhyme.pairs import FULL
+from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 
 
-def adjacent_initials_differ(case: Case) -> float:
-    """Share of neighbouring lines that open with different consonants."""
+def judge_adjacent_initials_differ(case: Case) -> float:
+    """Share of neighbouring lines that begin with different consonants."""
     first = [line.words[0][0] if line.words else "" for line in case.poem.lines]
     fits = [one != other and other not in "aeiou" for one, other in pairwise(first)]
     return (sum(fits) + (first[:1] != [""])) / max(1, case.size)
 
 
-def arithmetic(case: Case) -> float:
+def judge_arithmetic(case: Case) -> float:
     """Share of lines with as many words as the line before has vowels, after a first line of two words."""
     lines = case.poem.lines
-    fits = [near(len(line.words), 2) for line in lines[:1]]
+    fits = [credit_count(len(line.words), 2) for line in lines[:1]]
     fits += [
-        near(len(other.words), sum(letter in "aeiou" for letter in one.text.lower())) for one, other in pairwise(lines)
+        credit_count(len(other.words), sum(letter in "aeiou" for letter in one.text.lower()))
+        for one, other in pairwise(lines)
     ]
     return sum(fits) / max(1, case.size)
 
 
-def coprime(case: Case) -> float:
+def judge_coprime(case: Case) -> float:
     """Share of neighbouring lines whose word counts differ and have no common divisor."""
     counts = [len(line.words) for line in case.poem.lines]
     fits = [one != other and gcd(one, other) == 1 for one, other in pairwise(counts)]
     return sum(fits) / max(1, case.size - 1)
 
 
-def diamante(case: Case) -> float:
+def judge_diamante(case: Case) -> float:
     """Share of the words of lines 3 and 5 that end in -ing, with different nouns at the ends."""
     lines = case.lines
     if len(lines) != 7 or lines[0] is None or lines[6] is None:
@@ -52,8 +53,8 @@ def diamante(case: Case) -> float:
     return sum(participles) / max(6, len(participles)) if lines[0].words != lines[6].words else 0.0
 
 
-def disjoint_letters(case: Case) -> float:
-    """Mean over pairs of lines of the share of letters that are not shared."""
+def judge_disjoint_letters(case: Case) -> float:
+    """Mean, over pairs of lines, of the share of letters that only one of the two lines has."""
     lines = [{letter for letter in line.text.lower() if letter.isalpha()} for line in case.poem.lines]
     pairs = list(zip(lines[::2], lines[1::2], strict=False))
     shares = [
@@ -62,8 +63,8 @@ def disjoint_letters(case: Case) -> float:
     return sum(shares) / max(1, case.size // 2)
 
 
-def doubled_last_line(case: Case) -> float:
-    """Share of stanzas whose last line is one phrase said twice."""
+def judge_doubled_last_line(case: Case) -> float:
+    """Share of stanzas whose last line is one phrase, twice."""
     ends, total = [], 0
     for size in case.plan.stanzas:
         total += size
@@ -74,8 +75,8 @@ def doubled_last_line(case: Case) -> float:
     return sum(ends) / max(1, len(ends))
 
 
-def dunadh(case: Case) -> float:
-    """Whether the poem ends on the word, or the syllable, that it begins with (an Irish dúnadh)."""
+def judge_dunadh(case: Case) -> float:
+    """Whether the poem ends with the word or the syllable that it begins with (an Irish dúnadh)."""
     words = [word for line in case.poem.lines for word in line.words]
     if len(words) < 2:
         return 0.0
@@ -85,21 +86,22 @@ def dunadh(case: Case) -> float:
     )
 
 
-def long_word(case: Case) -> float:
-    """Whether a line of the second stanza is a single word of six syllables; part credit for a single long word."""
+def judge_long_word(case: Case) -> float:
+    """Whether a line of the second half is a single word of six syllables; a shorter word has part of the credit."""
     single = [line.words[0] for line in case.lines[len(case.lines) // 2 :] if line and len(line.words) == 1]
-    return max((near(count, 6) for word in single for count in syllable_counts(word)), default=0.0)
+    return max((credit_count(count, 6) for word in single for count in find_syllable_counts(word)), default=0.0)
 
 
-def often_rhymed(case: Case) -> float:
-    """Share of lines that rhyme with one of the four lines on either side, of the half that should."""
+def judge_often_rhymed(case: Case) -> float:
+    """Share of lines that rhyme with one of the four lines before or after them; half of the lines suffice for 1."""
     ends = [line.end for line in case.poem.lines]
-    rhymed = {index for i, j, found, _, _ in heard_pairs(ends) if found == FULL and j - i <= 4 for index in (i, j)}
+    near = [pair for pair in hear_pairs(ends) if pair.credit == FULL and pair.second - pair.first <= 4]
+    rhymed = {index for pair in near for index in (pair.first, pair.second)}
     return min(1.0, 2 * len(rhymed) / case.size)
 
 
-def ovillejo(case: Case) -> float:
-    """How far line 10 is lines 2, 4 and 6 joined."""
+def judge_ovillejo(case: Case) -> float:
+    """How far line 10 consists of lines 2, 4 and 6."""
     lines = [line.words if line else () for line in case.lines]
     if len(lines) < 10:
         return 0.0
@@ -108,27 +110,27 @@ def ovillejo(case: Case) -> float:
     return same / max(1, len(joined), len(lines[9]))
 
 
-def person_name(case: Case) -> float:
-    """Whether line 1 has a capitalised word after its first, or is a name alone."""
+def judge_person_name(case: Case) -> float:
+    """Whether line 1 has at least two capitalised words, as a name with a title or a surname has."""
     line = case.poem.lines[0].text.split() if case.poem.lines else []
     named = [word for word in line if word[:1].isupper() and word.strip(".,;:'\"").isalpha()]
     return float(len(named) >= 2)
 
 
-def positional(case: Case) -> float:
-    """Share of lines with the form's letter as their character at the form's number, counted from 1."""
+def judge_positional(case: Case) -> float:
+    """Share of lines in which the character at the form's number, counted from 1, is the form's letter."""
     given = dict(case.form.parameters)
     place, letter = int(given["number"]) - 1, str(given["letter"]).lower()
     return sum(line.text[place : place + 1].lower() == letter for line in case.poem.lines) / case.size
 
 
-def pindaric(case: Case) -> float:
-    """How far each three stanzas are strophe and antistrophe, alike in length and rhyme, and an epode that is not."""
+def judge_pindaric(case: Case) -> float:
+    """How far every three stanzas are strophe and antistrophe, equal in length and rhyme, and a different epode."""
     triads = len(case.poem.blocks) // 3
     if not triads or len(case.poem.blocks) % 3:
         return 0.5 if triads else 0.0
     ends = list(accumulate(case.poem.blocks, initial=0))
-    stanzas = [_rhyming([line.end for line in case.poem.lines[a:b]]) for a, b in pairwise(ends)]
+    stanzas = [_list_rhyming([line.end for line in case.poem.lines[a:b]]) for a, b in pairwise(ends)]
     shares = []
     for strophe, antistrophe, epode in zip(stanzas[::3], stanzas[1::3], stanzas[2::3], strict=True):
         alike = len(strophe & antistrophe) / max(1, len(strophe | antistrophe))
@@ -139,71 +141,71 @@ def pindaric(case: Case) -> float:
     return min(sum(shares) / triads, (1 + sum(fits) / triads) / 2)
 
 
-def pythagorean(case: Case) -> float:
+def judge_pythagorean(case: Case) -> float:
     """Share of tercets whose word counts are the sides of a right triangle."""
     counts = [len(line.words) for line in case.poem.lines]
     triples = [sorted(counts[index : index + 3]) for index in range(0, len(counts), 3)]
-    fits = [_triple_credit(sides) for sides in triples]
+    fits = [_credit_triple(sides) for sides in triples]
     return sum(fits) / max(1, len(fits))
 
 
-def rhopalic(case: Case) -> float:
-    """Share of steps inside lines at which the next word is one syllable longer."""
+def judge_rhopalic(case: Case) -> float:
+    """Share of neighbouring words within lines of which the second is one syllable longer."""
     fits: list[bool] = []
     for line in case.poem.lines:
         steps = [
-            any(count + 1 in syllable_counts(other) for count in syllable_counts(one))
+            any(count + 1 in find_syllable_counts(other) for count in find_syllable_counts(one))
             for one, other in pairwise(line.words)
         ]
         fits += steps or [False]
     return sum(fits) / max(1, len(fits))
 
 
-def same_end_initial(case: Case) -> float:
-    """Share of lines whose end word, each a new one, begins with the most common initial."""
+def judge_same_end_initial(case: Case) -> float:
+    """Share of lines with a new end word that begins with the most common initial of end words."""
     ends = list(dict.fromkeys(line.end for line in case.poem.lines if line.end))
     common = Counter(end[0] for end in ends).most_common(1)
     return common[0][1] / case.size if common else 0.0
 
 
-def self_referential(case: Case) -> float:
-    """Share of lines n that say the number n exactly n times."""
+def judge_self_referential(case: Case) -> float:
+    """Share of lines in which line n has the number n exactly n times."""
     hits = []
     for number, line in enumerate(case.poem.lines, 1):
         said = line.words.count(NUMBERS[number - 1]) if number <= len(NUMBERS) else 0
         said += sum(token.strip(".,;:!?") == str(number) for token in line.text.split())
-        hits.append(near(said, number))
+        hits.append(credit_count(said, number))
     return sum(hits) / case.size
 
 
-def several_stanzas(case: Case) -> float:
-    """Whether blank lines part the poem into three stanzas or more that are not all alike."""
+def judge_several_stanzas(case: Case) -> float:
+    """Whether blank lines divide the poem into three or more stanzas, not all of the same length."""
     blocks = case.poem.blocks
     return min(1.0, len(blocks) / 3) * (1.0 if len(set(blocks)) > 1 else 0.5)
 
 
-def unique_words(case: Case) -> float:
-    """Share of words said once."""
+def judge_unique_words(case: Case) -> float:
+    """Share of words that occur only once."""
     counts = Counter(word for line in case.poem.lines for word in line.words)
     said = counts.total()
     return sum(count for count in counts.values() if count == 1) / said if said else 0.0
 
 
-def uniform_stanzas(case: Case) -> float:
-    """Share of stanzas (by blank lines) as long as most are; a poem in one block has none to compare."""
+def judge_uniform_stanzas(case: Case) -> float:
+    """Share of stanzas with the most common length; 0 for a poem without blank lines between stanzas."""
     blocks = case.poem.blocks
     if len(blocks) < 2:
         return 0.0
     return Counter(blocks).most_common(1)[0][1] / len(blocks)
 
 
-def _rhyming(ends: list[str]) -> set[tuple[int, int]]:
-    """Return the pairs of lines that rhyme, and each line with itself."""
-    pairs = {(i, j) for i, j, found, _, _ in heard_pairs(ends) if found == FULL}
+def _list_rhyming(ends: list[str]) -> set[tuple[int, int]]:
+    """Return the pairs of lines that rhyme, and each line paired with itself."""
+    pairs = {(pair.first, pair.second) for pair in hear_pairs(ends) if pair.credit == FULL}
     return pairs | {(index, index) for index in range(len(ends))}
 
 
-def _triple_credit(sides: list[int]) -> float:
+def _credit_triple(sides: list[int]) -> float:
     if len(sides) != 3 or sides[0] < 1:
         return 0.0
     a, b, c = sides
@@ -211,10 +213,24 @@ def _triple_credit(sides: list[int]) -> float:
 
 
 SPECIAL: dict[str, Callable[[Case], float]] = {
-    function.__name__: function
-    for function in (
-        adjacent_initials_differ, arithmetic, coprime, diamante, disjoint_letters, doubled_last_line, dunadh, long_word,
-        often_rhymed, ovillejo, person_name, pindaric, positional, pythagorean, rhopalic, same_end_initial,
-        self_referential, several_stanzas, uniform_stanzas, unique_words,
-    )
-}  # fmt: skip
+    "adjacent_initials_differ": judge_adjacent_initials_differ,
+    "arithmetic": judge_arithmetic,
+    "coprime": judge_coprime,
+    "diamante": judge_diamante,
+    "disjoint_letters": judge_disjoint_letters,
+    "doubled_last_line": judge_doubled_last_line,
+    "dunadh": judge_dunadh,
+    "long_word": judge_long_word,
+    "often_rhymed": judge_often_rhymed,
+    "ovillejo": judge_ovillejo,
+    "person_name": judge_person_name,
+    "pindaric": judge_pindaric,
+    "positional": judge_positional,
+    "pythagorean": judge_pythagorean,
+    "rhopalic": judge_rhopalic,
+    "same_end_initial": judge_same_end_initial,
+    "self_referential": judge_self_referential,
+    "several_stanzas": judge_several_stanzas,
+    "uniform_stanzas": judge_uniform_stanzas,
+    "unique_words": judge_unique_words,
+}

@@ -1,1 +1,1 @@
-"""How a line is stressed, and which metre it keeps."""
+"""Which syllables of a line are stressed, and how well the line keeps a metre."""

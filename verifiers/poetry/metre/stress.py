@@ -1,22 +1,23 @@
-"""How strongly each syllable of a word asks for a beat, by the word's class and its stress in the dictionary.
+"""How strongly each syllable of a word tends to a beat, by the word's class and its stress in the dictionary.
 
-A syllable is one letter. In words of several syllables: `P` main stress, `F` main stress of a function word
-(into, over), `S` secondary stress, `u` none, `U` none but away from any stress,
-so that metre may promote it (har-mo-NY). Words of one syllable, from heavy to light: `c` content, `b` quantity or
-place (all, here, down), `n` negation, degree or question (not, so, what), `i` interjection, `v` auxiliary, `o` pronoun, `q` conjunction or relative,
-`p` preposition, `d` possessive, `a` article.
+Each syllable has one letter as its class. In words of several syllables: `P` main stress, `F` main stress of a
+function word (into, over), `S` secondary stress, `u` none, `U` none and no stress beside it, so that the metre may
+stress it (har-mo-NY). Words of one syllable, from heavy to light: `c` content, `b` quantity or place (all, here,
+down), `n` negation, degree or question (not, so, what), `i` interjection, `v` auxiliary, `o` pronoun, `q` conjunction
+or relative, `p` preposition, `d` possessive, `a` article.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from learnable.verifiers.poetry.metre.elision import lengthened, shortened
-from learnable.verifiers.poetry.sound.lexicon import lexicon
-from learnable.verifiers.poetry.sound.phones import stresses
-from learnable.verifiers.poetry.sound.prosody import estimated_syllables, pronunciations
-from learnable.verifiers.poetry.sound.unknown_words import guess
+from learnable.verifiers.poetry.sound.lexicon import load_lexicon
+from learnable.verifiers.poetry.sound.phones import read_stresses
+from learnable.verifiers.poetry.sound.pronunciation import estimate_syllables, may_merge, pronounce
+from learnable.verifiers.poetry.sound.syllables import lengthen, shorten
+from learnable.verifiers.poetry.sound.unknown_words import guess_by_ending
 
 _CLASSES = {
     "b": """all such here now down out off back more most much one two three six ten both each few own first last once
@@ -38,15 +39,15 @@ _CLASSES = {
 }
 _FUNCTION_WORDS = frozenset(
     """into unto upon over under after before above below beneath behind within without among amid against about
-    around across along between beyond beside until because whether either neither any many every other another
-    ever never only very even himself herself itself myself thyself yourself themselves ourselves whatever
-    whoever whenever wherever although something nothing everything anything someone everyone being having shouldst""".split()
+    around across along between beyond beside until because whether either neither any many every other another ever
+    never only very even himself herself itself myself thyself yourself themselves ourselves whatever whoever whenever
+    wherever although something nothing everything anything someone everyone being having shouldst""".split()
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to say a word: a letter for each syllable, and what it costs to depart from the usual way."""
+    """One way to say a word: a letter for each syllable, and the cost of departing from the usual way."""
 
     syllables: str
     cost: float
@@ -56,11 +57,12 @@ SECOND_CHOICE = 0.3  # a pronunciation that the dictionary does not give first
 ELIDED = 2.2
 LENGTHENED = 3.0
 MERGED = 2.6
+_MERGING = Reading("", MERGED)  # the word gives up its syllable to its neighbour: th'expense, many a
 
 
 @cache
-def word_classes() -> dict[str, str]:
-    """Return the class letter of each listed word of one syllable; the first list that has a word counts."""
+def load_word_classes() -> dict[str, str]:
+    """Return the class letter of each listed word of one syllable; a word in several lists has the first one's."""
     classes: dict[str, str] = {}
     for letter, words in _CLASSES.items():
         for word in words.split():
@@ -69,25 +71,36 @@ def word_classes() -> dict[str, str]:
 
 
 @lru_cache(maxsize=65_536)
-def readings(word: str) -> tuple[Reading, ...]:
-    """Return the ways to say a word, each way of stressing it once at its lowest cost."""
-    known = pronunciations(word)
+def find_readings(word: str) -> tuple[Reading, ...]:
+    """Return the ways to say a word, the cheapest first: each way to stress it once, at its lowest cost."""
+    known = pronounce(word)
     if not known:
         return (Reading(_guessed(word), 0.0),)
     costs: dict[str, float] = {}
     for rank, phones in enumerate(known):
         said = [(phones, SECOND_CHOICE * min(rank, 1))]
-        said += [(form, ELIDED) for form in shortened(phones)]
-        said += [(form, LENGTHENED) for form in lengthened(word, phones)]
+        said += [(form, ELIDED) for form in shorten(phones)]
+        said += [(form, LENGTHENED) for form in lengthen(word, phones)]
         for form, cost in said:
-            syllables = _letters(word, stresses(form))
+            syllables = _letters(word, read_stresses(form))
             costs[syllables] = min(cost, costs.get(syllables, cost))
     return tuple(Reading(syllables, cost) for syllables, cost in sorted(costs.items(), key=lambda found: found[1]))
 
 
+def find_line_readings(words: Sequence[str]) -> list[tuple[Reading, ...]]:
+    """Return the ways to say each word of a line; a word may also lose its syllable to a neighbour."""
+    found = [find_readings(word) for word in words]
+    for index in range(1, len(words)):
+        if may_merge(words[index - 1], words[index]):
+            giver = index - 1 if words[index - 1] in ("the", "to") else index
+            if len(found[giver][0].syllables) == 1 and found[giver][0].syllables not in "cb":
+                found[giver] = (*found[giver], _MERGING)
+    return found
+
+
 def _letters(word: str, marks: str) -> str:
     if len(marks) == 1:
-        return word_classes().get(word, "c")
+        return load_word_classes().get(word, "c")
     main = "F" if word in _FUNCTION_WORDS else "P"
     if "1" not in marks:
         marks = marks.replace("2", "1", 1)
@@ -100,10 +113,10 @@ def _letters(word: str, marks: str) -> str:
 
 def _guessed(word: str) -> str:
     letters = word.replace("'", "")
-    count = estimated_syllables(word)
+    count = estimate_syllables(word)
     if count == 1:
         return "c"
-    main = count - min(count, guess(lexicon().stresses, letters))
+    main = count - min(count, guess_by_ending(load_lexicon().main_stresses, letters))
     # English alternates: every second syllable away from the main stress may carry a lesser one.
     return "".join(
         "P" if index == main else "S" if (main - index) % 2 == 0 and index < main else "u" for index in range(count)

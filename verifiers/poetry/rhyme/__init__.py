@@ -1,1 +1,1 @@
-"""Which words rhyme, how well, and in which scheme."""
+"""Which words rhyme, how well they rhyme, and the rhyme scheme of a stanza."""

@@ -1,12 +1,12 @@
 """The rhyme scheme of a stanza, from the sounds of its lines' ends.
 
-The likeliest scheme: each pair of lines in one class adds the log odds that two words so joined rhyme
-(`EVIDENCE`), and the stanza is cut into customary units (couplet, alternate, enclosed, ...), each with its own
-odds (`UNITS`). Classes of different units are then joined where their words rhyme, as in the octave of an
-Italian sonnet. So a doubtful pair counts as a rhyme where the pattern asks for one and nowhere else.
+The result is the most likely scheme. Each pair of lines in one class adds the log odds that two words with that bond
+rhyme (`EVIDENCE`). The stanza is divided into customary units (couplet, alternate, enclosed, ...), each with its own
+log odds (`UNITS`). Classes of different units are then joined where their words rhyme, as in the octave of an Italian
+sonnet. So a doubtful pair counts as a rhyme only where the pattern has one.
 
-The odds are rounded from counts over human schemes of the 15th to 20th century (Sravana Reddy and
-Kevin Knight, "Unsupervised discovery of rhyme schemes", 2011); the units are those of prosody handbooks.
+The odds are rounded from counts over human schemes of the 15th to 20th century (Sravana Reddy and Kevin Knight,
+"Unsupervised discovery of rhyme schemes", 2011). The units are those of handbooks of prosody.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from itertools import combinations, product
 from math import inf
 
-from learnable.verifiers.poetry.rhyme.kinds import Bond, bond
+from learnable.verifiers.poetry.rhyme.pairs import Bond, find_bond
 
 UNRHYMED = "x"
 EVIDENCE = {
@@ -36,7 +36,7 @@ EVIDENCE = {
     Bond.ASSONANCE: -3.0,
     Bond.NONE: -4.5,
 }
-# Units and the log odds of meeting one, the commonest first; `x` stands for a line without a rhyme.
+# Units and the log odds of each, the most common first; `x` is a line without a rhyme.
 UNITS = {
     "aa": -1.5,
     "abab": -1.0,
@@ -66,15 +66,15 @@ UNITS = {
     "xabba": -5.0,
     "x": -1.0,
 }
-_JOIN = 2.0  # log odds that classes of different units must reach together to be one
-_FARTHEST = 6  # lines between two members of a joined class; farther rhymes are mostly chance
+_JOIN = 2.0  # log odds from which classes of different units are joined
+_FARTHEST = 6  # lines between two members of a joined class; rhymes farther apart are mostly chance
 _LETTERS = "abcdefghijklmnopqrstuvwyz"
 
 Odds = Callable[[int, int], float]
 
 
 def infer_scheme(ends: Sequence[str]) -> list[str]:
-    """Return a letter for each line's end word, `x` for the unrhymed.
+    """Return a letter for each line's end word, `x` for a word without a rhyme.
 
     >>> "".join(infer_scheme(["night", "stone", "light", "alone", "sea", "me"]))
     'ababcc'
@@ -82,13 +82,13 @@ def infer_scheme(ends: Sequence[str]) -> list[str]:
 
     @cache
     def odds(first: int, second: int) -> float:
-        return EVIDENCE[bond(ends[first], ends[second])]
+        return EVIDENCE[find_bond(ends[first], ends[second])]
 
     return _lettered(_joined(_units(len(ends), odds), odds), len(ends))
 
 
 def _units(lines: int, odds: Odds) -> list[list[int]]:
-    """Return the classes, as line numbers, of the likeliest division into units."""
+    """Return the classes, as lists of line numbers, of the most likely division into units."""
     best: list[tuple[float, list[list[int]]]] = [(0.0, [])]
     for end in range(1, lines + 1):
         likeliest: tuple[float, list[list[int]]] = (-inf, [])
@@ -112,14 +112,14 @@ def _classes(unit: str) -> list[list[int]]:
 
 
 def _cohesion(members: Sequence[int], odds: Odds) -> float:
-    """Return the log odds of a class: the mean over its pairs, once for each member beyond the first."""
+    """Return the log odds of a class: the mean over its pairs, times its number of members less one."""
     if len(members) < 2:
         return 0.0
     return _mean(odds(*pair) for pair in combinations(members, 2)) * (len(members) - 1)
 
 
 def _joined(classes: list[list[int]], odds: Odds) -> list[list[int]]:
-    """Return the classes with those that rhyme with each other made one, the likeliest first."""
+    """Return the classes after joining those that rhyme with each other, the most likely pair first."""
     while True:
         gains = [
             (_mean(odds(*pair) for pair in product(one, other)), one, other)

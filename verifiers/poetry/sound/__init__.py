@@ -1,1 +1,1 @@
-"""How words sound: the dictionary, and what is done for words it lacks."""
+"""How words sound: the dictionary, and rules and models for the words it lacks."""

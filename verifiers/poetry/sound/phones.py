@@ -1,4 +1,4 @@
-"""ARPAbet phones, one character each, so that a dictionary of them is small and its rhymes are plain substrings."""
+"""ARPAbet phones, stored as one character each, so that a dictionary of them stays small."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _CODES |= {vowel: _CODES[vowel + "0"] for vowel in VOWELS}
 def encode(phones: str) -> str:
     """Return phones such as `"M UW1 N"` as one character each.
 
-    Raises `KeyError` for a phone that ARPAbet has not.
+    Raises `KeyError` for a phone that is not in ARPAbet.
     """
     return "".join(_CODES[phone] for phone in phones.split())
 
 
 @lru_cache(maxsize=131_072)
 def decode(codes: str) -> Phones:
-    """Return encoded phones as ARPAbet.
+    """Return the ARPAbet phones of an encoded pronunciation.
 
     >>> decode(encode("M UW1 N"))
     ('M', 'UW1', 'N')
@@ -33,24 +33,24 @@ def decode(codes: str) -> Phones:
     return tuple(map(_NAMES.__getitem__, codes))
 
 
-def stresses(phones: Phones) -> str:
-    """Return the stress mark of each syllable: 1 main, 2 secondary, 0 none.
+def read_stresses(phones: Phones) -> str:
+    """Return one stress mark for each syllable: 1 main, 2 secondary, 0 none.
 
-    >>> stresses(("AH0", "B", "AH1", "V"))
+    >>> read_stresses(("AH0", "B", "AH1", "V"))
     '01'
     """
     return "".join(phone[-1] for phone in phones if phone[-1].isdigit())
 
 
 @lru_cache(maxsize=131_072)
-def unstressed(phones: Phones) -> Phones:
-    """Return the phones without stress marks."""
+def drop_stresses(phones: Phones) -> Phones:
+    """Return the phones without their stress marks."""
     return tuple(phone.rstrip("012") for phone in phones)
 
 
-def last_rime(phones: Phones) -> Phones:
+def find_last_rime(phones: Phones) -> Phones:
     """Return the sounds from the last vowel on, without stress marks."""
     for index in range(len(phones) - 1, -1, -1):
         if phones[index][-1] in "012":
-            return unstressed(phones[index:])
+            return drop_stresses(phones[index:])
     return ()

@@ -1,11 +1,15 @@
-"""Words of verse that the dictionary lacks or has only in their prose sound: contractions and archaisms.
+"""Words of older verse: their sounds, and the modern spellings of words in old, British or clipped spelling.
 
-Written by ear, as ARPAbet. A word that stands in CMUdict too gains these as further pronunciations.
+The table has contractions and archaisms that the dictionary lacks, or has only as they sound in prose. It is written by
+ear, as ARPAbet. A word that is in CMUdict too gets these as additional pronunciations.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 
 from learnable.verifiers.poetry.sound.phones import Phones
 
@@ -18,11 +22,11 @@ didst D IH1 D S T | dight D AY1 T | dost D AH1 S T | doth D AH1 TH | drear D R I
 e'en IY1 N | e'er EH1 R | ebon EH1 B AH0 N | eftsoons EH0 F T S UW1 N Z | ere EH1 R | erst ER1 S T
 ev'n IY1 V N | even' IY1 V AH0 N | eyne AY1 N | eyrie EH1 R IY0 | faerie F EH1 R IY0 | faery F EH1 R IY0
 fain F EY1 N | fere F IH1 R | fount F AW1 N T | gainst G EH1 N S T | 'gainst G EH1 N S T | gan G AE1 N
-gi'en G IH1 N | giv'n G IH1 V N | glist G L IH1 S T | ha' HH AE1 | hadst HH AE1 D S T | haue HH AE1 V | haply HH AE1 P L IY0
-hast HH AE1 S T | hath HH AE1 TH | heav'n HH EH1 V N | heav'nly HH EH1 V N L IY0 | hie HH AY1
+gi'en G IH1 N | giv'n G IH1 V N | glist G L IH1 S T | ha' HH AE1 | hadst HH AE1 D S T | haue HH AE1 V
+haply HH AE1 P L IY0 | hast HH AE1 S T | hath HH AE1 TH | heav'n HH EH1 V N | heav'nly HH EH1 V N L IY0 | hie HH AY1
 i'd AY1 D | i' IH0 | i'faith IH0 F EY1 TH | is't IH1 S T | th'art DH AA1 R T | kine K AY1 N | kirk K ER1 K
-ll L | lour L AW1 ER0 | lours L AW1 ER0 Z | luve L AH1 V | loue L AH1 V | may'st M EY1 S T | mayst M EY1 S T | meed M IY1 D
-methinks M IY0 TH IH1 NG K S | methought M IY0 TH AO1 T | mids M IH1 D Z | midst M IH1 D S T
+ll L | lour L AW1 ER0 | lours L AW1 ER0 Z | luve L AH1 V | loue L AH1 V | may'st M EY1 S T | mayst M EY1 S T
+meed M IY1 D | methinks M IY0 TH IH1 NG K S | methought M IY0 TH AO1 T | mids M IH1 D Z | midst M IH1 D S T
 mightst M AY1 T S T | mongst M AH1 NG S T | 'mongst M AH1 NG S T | morn M AO1 R N | mought M AO1 T
 ne'er N EH1 R | neath N IY1 TH | 'neath N IY1 TH | nought N AO1 T | o' AH0 | o'er AO1 R | oft AO1 F T | ope OW1 P
 paynim P EY1 N IH0 M | pent P EH1 N T | pight P AY1 T | plaint P L EY1 N T | poesy P OW1 AH0 Z IY0
@@ -46,10 +50,10 @@ vouchsafe V AW0 CH S EY1 F | piteous P IH1 T IY0 AH0 S | rend R EH1 N D | repine
 
 
 @cache
-def poetic_words() -> dict[str, tuple[Phones, ...]]:
-    """Return the table: a word and its pronunciations, the first the commonest.
+def load_poetic_words() -> dict[str, tuple[Phones, ...]]:
+    """Return the pronunciations of each word in the table, the most common first.
 
-    >>> poetic_words()["o'er"]
+    >>> load_poetic_words()["o'er"]
     (('AO1', 'R'),)
     """
     words: dict[str, tuple[Phones, ...]] = {}
@@ -58,3 +62,77 @@ def poetic_words() -> dict[str, tuple[Phones, ...]]:
         if word:
             words[word] = tuple(tuple(sound.split()) for sound in sounds.split(";"))
     return words
+
+
+MAX_CANDIDATES = 80
+_DEPTH = 3  # rules applied one after another: vnhappie -> unhappie -> unhappy
+
+# The most reliable first. Early modern print chose u or v, and i or j, by their place in the word, and added a final e
+# freely. The rest are usual differences of British spelling and the clipped endings of verse.
+_RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"'d$", "ed"),
+        (r"'d$", "d"),
+        (r"in'?$", "ing"),
+        (r"([a-z])'([a-z])", r"\1e\2"),  # ev'ry, heav'n, wand'ring
+        (r"([a-z])'([a-z])", r"\1o\2"),  # mem'ry
+        (r"'", ""),
+        (r"our(?=$|s$|ed$|ing$|er$|less$|ful$|able$|ite$|ly$)", "or"),
+        (r"(?<=[aeiou])ll(?=ed$|ing$|er$|ers$|ous$)", "l"),
+        (r"is(?=e$|ed$|es$|ing$|er$|ation$)", "iz"),
+        (r"(?<=[^aeiou])re$", "er"),
+        (r"ence$", "ense"),
+        (r"ae|oe", "e"),
+        (r"ough$", "ow"),
+        (r"(?<=[aeiourl])u(?=[aeiou])", "v"),
+        (r"ue$", ""),
+        (r"^v(?=[^aeiou])", "u"),
+        (r"^i(?=[aeou])", "j"),
+        (r"(?<=[bd])i(?=e?c?t)", "j"),
+        (r"vv", "w"),
+        (r"(?<=[^aeious])nesse$", "ness"),
+        (r"(?<=[a-z]{2}[a-z])e$", ""),
+        (r"([bdfglmnprt])\1e$", r"\1"),
+        (r"([bdfglmnprt])\1(?=$|s$)", r"\1"),
+        (r"ck?e?$", "c"),
+        (r"ie(?=$|s$)", "y"),
+        (r"y(?=[^aeiou])", "i"),
+        (r"aun", "an"),
+        (r"oun(?=[dt])", "ou"),
+        (r"ee(?=[a-z])", "ea"),
+        (r"ea(?=[a-z])", "ee"),
+        (r"ea(?=[a-z])", "e"),
+        (r"er(?=[a-z])", "ar"),
+        (r"o(?=[a-z])", "oo"),
+        (r"([bdglmnprt])(?=ed$|ing$)", r"\1\1"),
+        (r"(?<=s)t$", "sed"),  # drest, possest
+        (r"(?<=p)t$", "ped"),
+        (r"(?<=x)t$", "ed"),
+        (r"(?<=[kfc])t$", "ed"),
+        (r"(?<=[nlrmdk])de?$", "ed"),
+        (r"(?<=[^aeiou])(?=[rln](?:ed|ing)$)", "e"),  # wandring
+        (r"f(?=[a-z])", "s"),  # long s, misread
+    )
+)
+
+
+def respell(word: str, known: Callable[[str], bool]) -> str | None:
+    """Return the known spelling that the fewest rules lead to; None where no chain of three rules leads to one."""
+    for candidate in islice(_candidates(word), MAX_CANDIDATES):
+        if len(candidate) > 1 and known(candidate):
+            return candidate
+    return None
+
+
+def _candidates(word: str) -> Iterator[str]:
+    seen, level = {word}, [word]
+    for _ in range(_DEPTH):
+        level, previous = [], level
+        for spelling in previous:
+            for pattern, replacement in _RULES:
+                changed = pattern.sub(replacement, spelling)
+                if changed not in seen:
+                    seen.add(changed)
+                    level.append(changed)
+                    yield changed

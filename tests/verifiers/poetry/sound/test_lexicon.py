@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from learnable.verifiers.poetry.sound import lexicon as module
-from learnable.verifiers.poetry.sound.lexicon import Lexicon, build_lexicon, lexicon, lexicon_file, packed, read_lexicon
-from learnable.verifiers.poetry.sound.unknown_words import guess
+from learnable.verifiers.poetry.sound.lexicon import (
+    Lexicon,
+    build_lexicon,
+    find_lexicon_file,
+    load_lexicon,
+    pack_lexicon,
+    read_lexicon,
+)
+from learnable.verifiers.poetry.sound.unknown_words import guess_by_ending
 
 ENTRIES = {
     "moon": ["M UW1 N"],
@@ -26,53 +33,53 @@ ENTRIES = {
 @pytest.fixture
 def small_dictionary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(module, "dictionary_entries", lambda: ENTRIES)
+    monkeypatch.setattr(module, "read_dictionary", lambda: ENTRIES)
     return tmp_path / "cache"
 
 
 def load() -> Lexicon:
-    return lexicon.__wrapped__()
+    return load_lexicon.__wrapped__()
 
 
 def test_a_file_gives_back_what_was_built(tmp_path: Path) -> None:
     built = build_lexicon(ENTRIES)
     path = tmp_path / "lexicon"
-    path.write_bytes(packed(built))
+    path.write_bytes(pack_lexicon(built))
     found = read_lexicon(path)
     assert found == built
     assert found is not None
     assert found.pronunciations("every") == (("EH1", "V", "ER0", "IY0"), ("EH1", "V", "R", "IY0"))
     assert found.pronunciations("nowhere") == ()
-    assert guess(found.rimes, "lagoon") == ("UW", "N")
+    assert guess_by_ending(found.rimes, "lagoon") == ("UW", "N")
     assert found.shares
-    assert found.stresses[""] in (1, 2)
+    assert found.main_stresses[""] in (1, 2)
 
 
 def test_every_build_makes_the_same_file() -> None:
-    assert packed(build_lexicon(ENTRIES)) == packed(build_lexicon(dict(reversed(ENTRIES.items()))))
+    assert pack_lexicon(build_lexicon(ENTRIES)) == pack_lexicon(build_lexicon(dict(reversed(ENTRIES.items()))))
 
 
 def test_the_second_process_reads_what_the_first_built(small_dictionary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load()
-    assert [path.name for path in (small_dictionary / "learnable").iterdir()] == [lexicon_file().name]
-    monkeypatch.setattr(module, "dictionary_entries", lambda: pytest.fail("built again"))
+    assert [path.name for path in (small_dictionary / "learnable").iterdir()] == [find_lexicon_file().name]
+    monkeypatch.setattr(module, "read_dictionary", lambda: pytest.fail("built again"))
     assert load() == first
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"not json\nmoon", b"\xff\xfe\n\x00"])
 def test_a_damaged_file_is_built_anew(small_dictionary: Path, damage: bytes) -> None:
     whole = load()
-    lexicon_file().write_bytes(damage)
+    find_lexicon_file().write_bytes(damage)
     assert load() == whole
-    assert read_lexicon(lexicon_file()) == whole
+    assert read_lexicon(find_lexicon_file()) == whole
 
 
 def test_a_changed_byte_is_noticed(small_dictionary: Path) -> None:
     load()
-    data = bytearray(lexicon_file().read_bytes())
+    data = bytearray(find_lexicon_file().read_bytes())
     data[-3] ^= 1
-    lexicon_file().write_bytes(data)
-    assert read_lexicon(lexicon_file()) is None
+    find_lexicon_file().write_bytes(data)
+    assert read_lexicon(find_lexicon_file()) is None
 
 
 def test_where_nothing_can_be_written_it_is_built_in_memory(small_dictionary: Path) -> None:
@@ -82,9 +89,9 @@ def test_where_nothing_can_be_written_it_is_built_in_memory(small_dictionary: Pa
 
 
 def test_the_command_says_where_it_is(small_dictionary: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lexicon.cache_clear()
+    load_lexicon.cache_clear()
     try:
         module.main()
     finally:
-        lexicon.cache_clear()
-    assert capsys.readouterr().out == f"9 words in {lexicon_file()}\n"
+        load_lexicon.cache_clear()
+    assert capsys.readouterr().out == f"9 words in {find_lexicon_file()}\n"

@@ -1,4 +1,4 @@
-"""How to keep the rules about the inside of lines: caesuras, last words of some syllables, palindromes, places of letters."""
+"""How to keep the rules about the inside of lines: caesuras, lengths of last words, palindromes, places of letters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pronouncing
 
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
-from learnable.verifiers.poetry.rhyme.credit import rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import pronunciations
-from tests.verifiers.poetry.constructor import Builder
-from tests.verifiers.poetry.special_builders import SpecialBuilder
-from tests.verifiers.poetry.word_bank import by_stress, content_words, many_words, stress_of
+from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
+from learnable.verifiers.poetry.sound.pronunciation import pronounce
+from tests.verifiers.poetry.builder_for_tests import Builder
+from tests.verifiers.poetry.special_rules_for_tests import SpecialBuilder
+from tests.verifiers.poetry.word_bank_for_tests import by_stress, content_words, many_words, stress_of
 
 LONG = {2: "-u", 3: "-uu"}
 LONG_WORDS = "incomprehensibly autobiographical hypersensitivity extraterrestrial".split()
@@ -84,7 +84,7 @@ def _unlike(builder: Builder, stresses: str) -> str:
     return next(
         word
         for word in many_words()
-        if stress_of(word) == stresses and word not in ends and not any(rhyme_credit(word, end) for end in ends)
+        if stress_of(word) == stresses and word not in ends and not any(credit_rhyme(word, end) for end in ends)
     )
 
 
@@ -93,8 +93,8 @@ def long_rhymes(stresses: str) -> tuple[tuple[str, ...], ...]:
     """Return sets of at least three words of these stresses that rhyme."""
     found: dict[str, list[str]] = defaultdict(list)
     for word in many_words():
-        if stress_of(word) == stresses and len({*pronunciations(word)}) == 1:
-            found[pronouncing.rhyming_part(" ".join(pronunciations(word)[0]))].append(word)
+        if stress_of(word) == stresses and len({*pronounce(word)}) == 1:
+            found[pronouncing.rhyming_part(" ".join(pronounce(word)[0]))].append(word)
     classes = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     return tuple(tuple(words) for _, words in classes if len(words) >= 3)
 

@@ -1,8 +1,8 @@
-"""What a line costs in a metre, without saying how it is laid out: the fast half of `alignment`.
+"""The cost of a line in a metre, without the placing of its syllables: the fast counterpart of `alignment`.
 
-The same dynamic programme on three numbers (the least costs with no, one or two weak syllables since the last
-beat) for each count of beats, instead of paths; `cramped` and `hurried` ends are left out. This is the inner loop of judging
-metre, so it is written out rather than split up.
+It runs the same dynamic programme, but for each count of beats it keeps three numbers instead of paths: the least
+costs with no, one or two weak syllables since the last beat. `cramped` and `hurried` ends are left out. This is the
+inner loop of judging metre, so it is written out in full.
 """
 
 from __future__ import annotations
@@ -11,23 +11,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import inf
 
-from learnable.verifiers.poetry.metre.alignment import OFF_BEAT, ON_BEAT, WRONG_FEET, line_readings
-from learnable.verifiers.poetry.metre.metres import Metre
-from learnable.verifiers.poetry.metre.stress import Reading
+from learnable.verifiers.poetry.metre.metres import OFF_BEAT, ON_BEAT, WRONG_FEET, Metre
+from learnable.verifiers.poetry.metre.stress import Reading, find_line_readings
 
 Costs = tuple[float, float, float]
-Rows = tuple[Costs, ...]  # by beats so far; the last row is that many or more
-SpokenWord = tuple[tuple[float, tuple[tuple[float, float], ...]], ...]  # each reading's cost, and its syllables'
+Rows = tuple[Costs, ...]  # one for each number of beats so far; the last is for a line that began with an inversion
+SpokenWord = tuple[tuple[float, tuple[tuple[float, float], ...]], ...]  # each reading's cost, and its syllables' costs
 
-# Costs before any beat and after one, each with no, one or two weak syllables since.
+# Costs before the first beat and after a beat, each with no, one or two weak syllables since.
 Six = tuple[float, float, float, float, float, float]
 
 _NEVER: Costs = (inf, inf, inf)
 
 
-def spoken_words(words: Sequence[str]) -> list[SpokenWord]:
-    """Return the costs of each word's readings: its own, then on and off the beat for each syllable."""
-    return [_spoken(readings) for readings in line_readings(words)]
+def price_words(words: Sequence[str]) -> list[SpokenWord]:
+    """Return each word's readings as costs: the reading's own, then a pair (on, off the beat) for each syllable."""
+    return [_spoken(readings) for readings in find_line_readings(words)]
 
 
 @lru_cache(maxsize=65_536)
@@ -38,12 +37,12 @@ def _spoken(readings: tuple[Reading, ...]) -> SpokenWord:
     )
 
 
-def metre_cost(line: Sequence[SpokenWord], metre: Metre, feet: int) -> float:
-    """Return the least cost of a line in a metre and a number of feet; a foot more or less costs `WRONG_FEET`.
+def find_metre_cost(line: Sequence[SpokenWord], metre: Metre, feet: int) -> float:
+    """Return the least cost of a line in a metre and a number of feet; each foot more or less costs `WRONG_FEET`.
 
-    Counts from `feet + 2` on are not told apart. The cost is inf where no word has a syllable.
+    `feet + 2` beats and more count alike. The cost is inf where no word has a syllable.
     """
-    # The row before the beats, then one for each count of beats, the last one for a line begun with an inversion.
+    # The row before the beats, then one for each count of beats; the last is for a line that began with an inversion.
     rows: Rows = ((0.0, inf, inf), _NEVER)
     for word in line:
         if len(word) == 1:
@@ -56,8 +55,8 @@ def metre_cost(line: Sequence[SpokenWord], metre: Metre, feet: int) -> float:
     return min((end + WRONG_FEET * abs(beats - feet) for beats, end in enumerate(ends) if beats), default=inf)
 
 
-def _said(rows: Rows, syllables: Sequence[tuple[float, float]], metre: Metre, most: int) -> Rows:
-    """Return the rows after the syllables, each on the beat or off it, with rows for at most `most` beats."""
+def _said(rows: Rows, syllables: Sequence[tuple[float, float]], metre: Metre, max_beats: int) -> Rows:
+    """Return the rows after the syllables, each on the beat or off it, with rows for at most `max_beats` beats."""
     none, one, two = metre.between
     first_none, first_one, first_two = metre.opening
     for on, off in syllables:
@@ -68,7 +67,7 @@ def _said(rows: Rows, syllables: Sequence[tuple[float, float]], metre: Metre, mo
         for a, b, c in rows[1:-1]:
             following.append((beat, a + off, b + off))
             beat = on + min(a + none, b + one, c + two)
-        if len(following) <= most:
+        if len(following) <= max_beats:
             following.append((beat, inf, inf))
         else:
             a, b, c = following[-1]
@@ -86,8 +85,8 @@ def _dearer(rows: Rows, cost: float) -> Rows:
     return tuple((a + cost, b + cost, c + cost) for a, b, c in rows) if cost else rows
 
 
-def rival_cost(line: Sequence[SpokenWord], metre: Metre) -> float:
-    """Return the least cost of a line in a metre of any number of feet, without the discount of an inversion."""
+def find_rival_cost(line: Sequence[SpokenWord], metre: Metre) -> float:
+    """Return the least cost of a line in a metre with any number of feet, without the discount for an inversion."""
     state: Six = (0.0, inf, inf, inf, inf, inf)
     for word in line:
         if len(word) == 1:

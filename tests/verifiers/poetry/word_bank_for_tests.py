@@ -9,8 +9,8 @@ from functools import cache
 import pronouncing
 
 from learnable.train.policy.lexicon import load_lexicon
-from learnable.verifiers.poetry.rhyme.credit import FULL, rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import pronunciations, syllable_counts
+from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme
+from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts, pronounce
 
 WEAK = tuple("the of and in to with for from by at on as a".split())
 Allowed = Callable[[str], bool]
@@ -35,8 +35,8 @@ def many_words() -> tuple[str, ...]:
 @cache
 def stress_of(word: str) -> str:
     """Return the stresses of a word, as `-u`, or nothing where it can be said in several ways."""
-    counts = syllable_counts(word)
-    patterns = {"".join(phone[-1] for phone in phones if phone[-1].isdigit()) for phones in pronunciations(word)}
+    counts = find_syllable_counts(word)
+    patterns = {"".join(phone[-1] for phone in phones if phone[-1].isdigit()) for phones in pronounce(word)}
     if len(counts) != 1 or len(patterns) != 1 or len(pattern := patterns.pop()) != max(counts):
         return ""
     return "".join("u" if sign == "0" else "-" for sign in pattern)
@@ -56,8 +56,8 @@ def rhyme_classes() -> tuple[tuple[str, ...], ...]:
     """Large sets of one-syllable words that all rhyme, none with another set; neighbours differ in their vowel."""
     found: dict[str, list[str]] = defaultdict(list)
     for word in many_words():
-        if stress_of(word) == "-" and len({*pronunciations(word)}) == 1:
-            found[pronouncing.rhyming_part(" ".join(pronunciations(word)[0]))].append(word)
+        if stress_of(word) == "-" and len({*pronounce(word)}) == 1:
+            found[pronouncing.rhyming_part(" ".join(pronounce(word)[0]))].append(word)
     classes = [_no_homophones(words) for _, words in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))]
     return tuple(words for words in classes if len(words) >= 8)[:60]
 
@@ -65,6 +65,6 @@ def rhyme_classes() -> tuple[tuple[str, ...], ...]:
 def _no_homophones(words: list[str]) -> tuple[str, ...]:
     kept: list[str] = []
     for word in words[:60]:
-        if all(rhyme_credit(word, other) == FULL for other in kept):
+        if all(credit_rhyme(word, other) == FULL for other in kept):
             kept.append(word)
     return tuple(kept)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from learnable.verifiers.poetry.constraints.special import NUMBERS
-from tests.verifiers.poetry.constructor import Builder
-from tests.verifiers.poetry.word_bank import content_words, many_words, stress_of
+from tests.verifiers.poetry.builder_for_tests import Builder
+from tests.verifiers.poetry.word_bank_for_tests import content_words, many_words, stress_of
 
 
 class SpecialBuilder(NamedTuple):

@@ -1,0 +1,15 @@
+"""Verse passes the gate, and imitations do not."""
+
+from __future__ import annotations
+
+from learnable.verifiers.poetry.gate import measure_validity
+from learnable.verifiers.poetry.poem import read_line
+
+
+def test_verse_passes_the_gate_and_its_imitations_do_not() -> None:
+    verse = [read_line(line) for line in ("Rain on the tin roof", "the old cat turns in her sleep", "a door shuts")]
+    assert measure_validity(verse) == 1.0
+    assert measure_validity([read_line("b d g k m"), read_line("n p q r t")]) == 0.0
+    assert measure_validity([read_line("zorb blat krem"), read_line("fneg drop plish")]) < 0.9
+    assert measure_validity([verse[0]] * 3) < 0.9 < measure_validity([verse[0], verse[1], verse[0]], refrain_returns=1)
+    assert measure_validity([]) == 0.0
