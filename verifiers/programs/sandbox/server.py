@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass
 from typing import IO, Any
 
-from learnable.verifiers.programs.jail.server import JOB
 from learnable.verifiers.programs.sandbox.command import ENVIRONMENT, server_command
+from learnable.verifiers.programs.sandbox.jail.server import JOB
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung
 from learnable.verifiers.programs.sandbox.process import CandidateProcess, SandboxError
 

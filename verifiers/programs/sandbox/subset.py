@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from learnable.verifiers.programs.jail.codec import encode
-from learnable.verifiers.programs.jail.limits import MAX_OUTPUT_BYTES
+from learnable.verifiers.programs.sandbox.jail.codec import encode
+from learnable.verifiers.programs.sandbox.jail.limits import MAX_OUTPUT_BYTES
 from learnable.verifiers.programs.sandbox.ladder import Refused
 from learnable.verifiers.programs.sandbox.outcome import MAX_REASON, Answer, Outcome
 from learnable.verifiers.programs.sandbox.process import SandboxError

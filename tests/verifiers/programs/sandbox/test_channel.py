@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from learnable.verifiers.completions import without_thinking
 from learnable.verifiers.programs.extraction import program_text
-from learnable.verifiers.programs.jail.codec import MAX_DEPTH, decode, encode
-from learnable.verifiers.programs.jail.frames import pack
-from learnable.verifiers.programs.jail.server import NOT_KILLED, REPORT
 from learnable.verifiers.programs.judge import _mark
+from learnable.verifiers.programs.sandbox.jail.codec import MAX_DEPTH, decode, encode
+from learnable.verifiers.programs.sandbox.jail.frames import pack
+from learnable.verifiers.programs.sandbox.jail.server import NOT_KILLED, REPORT
 from learnable.verifiers.programs.sandbox.outcome import Outcome, read_answers
 from learnable.verifiers.programs.sandbox.process import MAX_ANSWER_BYTES, CandidateProcess, SandboxError, Violation
 from learnable.verifiers.programs.test_code.cases import listed_cases

@@ -12,9 +12,9 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.verifiers.programs import Refused, Sandbox
 from learnable.verifiers.programs import verifier as programs
-from learnable.verifiers.programs.jail import seccomp
 from learnable.verifiers.programs.sandbox import sandbox as sandboxes
 from learnable.verifiers.programs.sandbox.command import server_command
+from learnable.verifiers.programs.sandbox.jail import seccomp
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung, look_at_machine
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import verifier_conditions, verifier_notice
