@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.extraction import (
     MAX_STATED,
     Statement,
@@ -48,7 +49,7 @@ _SPELLED = re.compile(
 )
 
 
-class SeveralNumbersError(Exception):
+class SeveralNumbersError(LearnableError):
     """The completion leaves open which of its numbers is the answer."""
 
 

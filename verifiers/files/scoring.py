@@ -25,8 +25,8 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.data.sources.files.problems import row_ids
 from learnable.verifiers.files.rows import Row, RowReader, check_rows, read_rows
+from learnable.verifiers.pool.jobs import TimeOutWarning
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
-from learnable.verifiers.pool.time_outs import TimeOutWarning
 
 STANDARD = Path("-")
 REASONS_SHOWN, MAX_REASONS = 3, 1000
@@ -68,7 +68,7 @@ def verify_file(
         total = check_rows(path, reader, name)
         with _published(output) as out, ScoringPool(workers, time_limit, TimeOutWarning().see) as pool:
             pool.warm_up([reader.verifier])
-            jobs = (reader.job(row) for row in _noting_ids(read_rows(path, name), ids))
+            jobs = (reader.make_job(row) for row in _noting_ids(read_rows(path, name), ids))
             for scores in _scored_chunks(pool, jobs):
                 out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
                 tally.add(scores)

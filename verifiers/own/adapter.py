@@ -40,7 +40,7 @@ class OwnJudge:
         return getattr(self.judge, attribute)
 
     def check_spec(self, spec: Spec) -> None:
-        """Let the judge look at a spec, if it can. Raises `SpecError`, whatever the judge raises."""
+        """Let the judge look at a spec, if it can. Raises `SpecError` for whatever the judge raises."""
         check = getattr(self.judge, "check_spec", None)
         if check is None:
             return
@@ -66,10 +66,13 @@ class OwnJudge:
 
 
 def find_own_judge(name: str) -> OwnJudge:
-    """Import the judge that `name` names, and fill in what it lacks. Raises `JudgeError`."""
-    found, file, source_hash = load_judge(name)
+    """Import the judge that `name` names, and fill in what it lacks.
+
+    Raises `JudgeError` for one that cannot be used, and `LearnableError` for a wrong `time_limit`.
+    """
+    loaded = load_judge(name)
     try:
-        judge = _made(name, found)
+        judge = _made(name, loaded.judge)
         version = getattr(judge, "version", None)
         own_name = getattr(judge, "name", None)
         call = _callable(name, judge)
@@ -80,7 +83,7 @@ def find_own_judge(name: str) -> OwnJudge:
         raise JudgeError(
             f"verifier {name!r} cannot be used: {describe_fault(error)}. Mend it and start again"
         ) from error
-    whole = OwnJudge(str(own_name or name), str(version or source_hash), file, judge, call, keywords)
+    whole = OwnJudge(str(own_name or name), str(version or loaded.source_hash), loaded.file, judge, call, keywords)
     verifier_time_limit(whole)  # a wrong one is found here, before any completion waits for it
     return whole
 

@@ -16,8 +16,8 @@ import re
 import textwrap
 
 from learnable.data.sources.test_code.stubs import FENCED, QUOTES, Stub, read_stub
-from learnable.verifiers.completions import without_thinking
-from learnable.verifiers.programs.continuation import continued, from_body, with_prelude
+from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.programs.continuation import add_prelude, continue_stub, rebuild_body
 
 MAX_CHARACTERS = 256 * 1024
 
@@ -26,17 +26,17 @@ _OPENING = re.compile(r"^[ \t]*(?:(?:async\s+)?def\s|class\s|import\s|from\s|@|\
 _WORDS = re.compile(r"([A-Za-z']+)[,:]?\s+[A-Za-z]")  # two words in a row: no statement starts so without a keyword
 
 
-def program_text(completion: str, entry: str | None = None, stub: str | None = None) -> str:
+def extract_program(completion: str, entry: str | None = None, stub: str | None = None) -> str:
     r"""Return the program in a completion, or an empty string where there is none.
 
-    >>> program_text("First:\n```python\nx = 1\n```\nBetter:\n```\nx = 2\n```")
+    >>> extract_program("First:\n```python\nx = 1\n```\nBetter:\n```\nx = 2\n```")
     'x = 2\n'
-    >>> program_text("Sure! Here it is.\ndef one():\n    return 1\nThis returns one.")
+    >>> extract_program("Sure! Here it is.\ndef one():\n    return 1\nThis returns one.")
     'def one():\n    return 1\n'
-    >>> program_text("    return 1\n", "one", "def one():\n    'One.'\n")
+    >>> extract_program("    return 1\n", "one", "def one():\n    'One.'\n")
     'def one():\n    return 1\n'
     """
-    text = without_thinking(completion)
+    text = strip_thinking(completion)
     if len(text) > MAX_CHARACTERS:
         return ""
     given = read_stub(stub, entry) if stub and entry else None
@@ -48,14 +48,14 @@ def program_text(completion: str, entry: str | None = None, stub: str | None = N
 def _completed(text: str, entry: str, stub: Stub) -> str:
     blocks = _blocks(text)
     if any(_defines(textwrap.dedent(block), entry) for block in blocks):
-        return with_prelude(stub, _whole_program(text, entry), entry)
-    if program := continued(stub, text, entry):
+        return add_prelude(stub, _whole_program(text, entry), entry)
+    if program := continue_stub(stub, text, entry):
         return program
     program = _whole_program(text, entry)
     if _defines(program, entry):
-        return with_prelude(stub, program, entry)
+        return add_prelude(stub, program, entry)
     before = text.split("```", 1)[0]
-    return next((made for part in [*blocks[::-1], before] if (made := from_body(stub, part, entry))), "") or program
+    return next((made for part in [*blocks[::-1], before] if (made := rebuild_body(stub, part, entry))), "") or program
 
 
 def _whole_program(text: str, entry: str | None) -> str:

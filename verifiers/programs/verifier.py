@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import json
 import os
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
 from learnable.data.sources.test_code.stubs import find_stub
-from learnable.verifiers.programs.extraction import program_text
-from learnable.verifiers.programs.judge import failed, judge
-from learnable.verifiers.programs.sandbox.cache import ScoreCache, score_key
+from learnable.verifiers.programs.extraction import extract_program
+from learnable.verifiers.programs.judge import fail, judge
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung, look_at_machine
 from learnable.verifiers.programs.sandbox.process import GRACE_SECONDS, SandboxError
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
@@ -31,6 +33,32 @@ NOTICES = {
     Rung.D: f"programs run as a subset of Python, as {MODE_VARIABLE}=subset asks: honest ones may fail for what it lacks.",
     Rung.E: f"programs run without any sandbox, as {MODE_VARIABLE}=unsafe asks: they can read your files and use the network.",
 }
+
+CAPACITY = 16_384  # scores, about 16 MiB
+
+
+class ScoreCache:
+    """The scores last given, by a hash of the program and of its spec: the completions of a group repeat. For any thread."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._scores: OrderedDict[bytes, Score] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> Score | None:
+        """Return the score under a key of `hash_program`, if it is still kept."""
+        with self._lock:
+            if key in self._scores:
+                self._scores.move_to_end(key)
+            return self._scores.get(key)
+
+    def put(self, key: bytes, score: Score) -> None:
+        """Keep a score. Where there are too many, the one that was needed longest ago goes."""
+        with self._lock:
+            self._scores[key] = score
+            if len(self._scores) > self._capacity:
+                self._scores.popitem(last=False)
+
 
 _SCORES = ScoreCache()
 
@@ -72,7 +100,7 @@ class ProgramVerifier:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The rung of the sandbox, and the mode that was asked for."""
+        """The rung of the sandbox, and the mode that the user chose. Raises `LearnableError` for a mode that does not exist."""
         mode = _mode()
         return {"sandbox_rung": _rung(look_at_machine(), mode).name, "sandbox_mode": mode or "default"}
 
@@ -81,17 +109,20 @@ class ProgramVerifier:
         check(spec)
 
     def warm_up(self) -> None:
-        """Start the sandbox."""
+        """Start the sandbox. Raises `LearnableError` where programs cannot be confined."""
         sandbox().start()
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Run one program. Where it cannot be run for no fault of its own, the verdict is `verifier_error`."""
+        """Run one program. Where it cannot be run for no fault of its own, the verdict is `verifier_error`.
+
+        Raises `LearnableError` where programs cannot be confined on this machine.
+        """
         entry = spec.get("entry")
         stub = entry and (spec.get("stub") or find_stub(prompt, entry))
-        source = program_text(completion, entry, stub)
+        source = extract_program(completion, entry, stub)
         if not source.strip():
-            return failed("extraction_failed: no program in the completion")
-        key = score_key(source, json.dumps(dict(spec), sort_keys=True))
+            return fail("extraction_failed: no program in the completion")
+        key = hash_program(source, json.dumps(dict(spec), sort_keys=True))
         if (known := _SCORES.get(key)) is not None:
             return known
         try:
@@ -109,6 +140,12 @@ def sandbox() -> Sandbox:
     made = Sandbox(strict=mode == "strict", unsafe=mode == "unsafe", rung=Rung.D if mode == "subset" else None)
     atexit.register(made.close)
     return made
+
+
+def hash_program(source: str, spec_json: str) -> bytes:
+    """Return a hash of everything that a score depends on."""
+    text = f"{len(source)}\n{source}{spec_json}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _rung(machine: Machine, mode: str) -> Rung:

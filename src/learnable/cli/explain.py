@@ -119,10 +119,10 @@ def with_own_form(spec: dict[str, Any], forms_file: str | None) -> Mapping[str, 
         return spec
     from learnable.data.errors import UnknownNameError
     from learnable.data.forms import find_form, load_forms, poem_forms
-    from learnable.verifiers.files.rows import with_declaration
+    from learnable.verifiers.files.rows import add_declaration
 
     own = load_forms(forms_file)
-    whole = with_declaration(spec, own)
+    whole = add_declaration(spec, own)
     if "declaration" not in whole:
         try:
             find_form(str(whole["form"]))

@@ -11,7 +11,7 @@ import pytest
 
 from learnable.data.records import Score
 from learnable.data.sources.test_code.program_rows import read_program_row
-from learnable.verifiers.programs.extraction import program_text
+from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import SpecError
@@ -167,7 +167,7 @@ def test_long_hostile_text_is_read() -> None:
         "def roots(" * 20_000,
     ):
         for completion in (text, f"```\n{text}```"):
-            assert len(program_text(completion, "roots", STUB)) <= len(STUB) + 5 * len(completion)
+            assert len(extract_program(completion, "roots", STUB)) <= len(STUB) + 5 * len(completion)
 
 
 def lone_function(row: dict[str, Any]) -> str:

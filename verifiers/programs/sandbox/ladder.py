@@ -13,14 +13,14 @@ from learnable.verifiers.programs.sandbox.jail import landlock, seccomp
 from learnable.verifiers.programs.sandbox.jail.libc import MACHINE
 
 
-class Refused(LearnableError):
-    """This machine cannot confine programs as asked."""
+class NoSandboxError(LearnableError):
+    """This machine cannot confine programs as strictly as the caller wants."""
 
 
 class Rung(StrEnum):
     """What confines a candidate. A and B are as strong against all that we know; A has one more layer.
 
-    D is taken only where it is asked for: it runs a part of Python alone.
+    D is taken only where the caller names it: it runs a part of Python alone.
     """
 
     A = "A"
@@ -60,7 +60,7 @@ class Machine:
         return [Rung.A, Rung.B] if self.bubblewrap else [Rung.B]
 
     def advice(self) -> list[str]:
-        """Return what to install or change to climb, best last."""
+        """Return what to install or change to reach a better rung, the best advice last."""
         if self.system != "linux":
             return [
                 "candidates need Linux: use a Linux machine, container or virtual machine, or choose a subset of Python "

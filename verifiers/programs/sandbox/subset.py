@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from learnable.verifiers.programs.sandbox.jail.codec import encode
 from learnable.verifiers.programs.sandbox.jail.limits import MAX_OUTPUT_BYTES
-from learnable.verifiers.programs.sandbox.ladder import Refused
+from learnable.verifiers.programs.sandbox.ladder import NoSandboxError
 from learnable.verifiers.programs.sandbox.outcome import MAX_REASON, Answer, Outcome
-from learnable.verifiers.programs.sandbox.process import SandboxError
+from learnable.verifiers.programs.sandbox.process import Call, SandboxError
 from learnable.verifiers.programs.sandbox.server import Limits
 
 if TYPE_CHECKING:
@@ -37,11 +37,14 @@ class Subset:
         self._pool: Monty | None = None
 
     def start(self) -> dict[str, str]:
-        """Start a worker and try what must fail; return each probe. Raises `Refused` where the interpreter is missing."""
+        """Start a worker and try what must fail; return each probe with "refused" or "passed".
+
+        Raises `NoSandboxError` where the interpreter is missing, and `SandboxError` where a probe misbehaves.
+        """
         try:
             import pydantic_monty as monty
         except ImportError as error:
-            raise Refused(f"rung D needs the extra 'monty': {INSTALL}") from error
+            raise NoSandboxError(f"rung D needs the extra 'monty': {INSTALL}") from error
         with self._lock:
             if self._pool is None:
                 self._pool = monty.Monty(feed_duration_limit_grace=1.0).__enter__()
@@ -67,8 +70,8 @@ class Subset:
         if pool is not None:
             pool.__exit__(None, None, None)
 
-    def run_calls(self, source: str, entry: str, calls: Sequence[tuple[Any, ...]], limits: Limits) -> Outcome:
-        """Do as `Sandbox.run_calls`, once started."""
+    def run_calls(self, source: str, entry: str, calls: Sequence[Call], limits: Limits) -> Outcome:
+        """Do as `Sandbox.run_calls`, once started. Raises `SandboxError` where the workers have been ended."""
         import pydantic_monty as monty
 
         outcome, started = Outcome(), time.perf_counter()
@@ -110,7 +113,7 @@ def _load(session: MontySession, source: str, outcome: Outcome) -> bool:
     return True
 
 
-def _answer(session: MontySession, entry: str, call: tuple[Any, ...], outcome: Outcome) -> None:
+def _answer(session: MontySession, entry: str, call: Call, outcome: Outcome) -> None:
     import pydantic_monty as monty
 
     positional, keywords, wrappers = call

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.programs import allow_seconds, measure_reference
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.verifiers.programs import Limits, Outcome, Sandbox, SandboxError
 from learnable.verifiers.programs import verifier as programs
 from learnable.verifiers.programs.sandbox.ladder import Rung, look_at_machine
-from learnable.verifiers.programs.sandbox.limits import measure_reference, scaled_limit
+from learnable.verifiers.programs.sandbox.process import Job
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from tests.verifiers.pool.waits_for_tests import has_ended, wait_for
 
@@ -110,7 +111,7 @@ def test_a_server_that_cannot_start_is_no_zero(monkeypatch: pytest.MonkeyPatch, 
         assert sandbox.rung
         sandbox.close()
         monkeypatch.setattr(
-            "learnable.verifiers.programs.sandbox.command.START", "raise SystemExit('broken on purpose')"
+            "learnable.verifiers.programs.sandbox.server.START", "raise SystemExit('broken on purpose')"
         )
         monkeypatch.setattr(programs, "sandbox", lambda: sandbox)
         score = ProgramVerifier().score(HONEST + "# never seen before", prompt="", spec=SPEC)
@@ -126,7 +127,7 @@ def test_a_child_that_cannot_be_confined_runs_nothing_and_is_no_zero() -> None:
 
 def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: Path) -> None:
     sandbox = Sandbox(rung=WITHOUT_NAMESPACES)
-    process = sandbox.open({"mode": "serve", "source": "while True: pass"}, Limits(cpu_seconds=60))
+    process = sandbox.open(Job("serve", "while True: pass"), Limits(cpu_seconds=60))
     server = sandbox.server_pid
     assert server is not None
     children = [int(word) for word in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
@@ -139,7 +140,7 @@ def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: 
 
 def test_a_client_that_hangs_up_leaves_nothing_running() -> None:
     with Sandbox(rung=WITHOUT_NAMESPACES) as sandbox:
-        with sandbox.open({"mode": "serve", "source": "while True: pass"}, Limits(cpu_seconds=60)):
+        with sandbox.open(Job("serve", "while True: pass"), Limits(cpu_seconds=60)):
             server = sandbox.server_pid
             children = Path(f"/proc/{server}/task/{server}/children")
             assert children.read_text()
@@ -212,7 +213,7 @@ def test_a_sandbox_is_strict_or_unsafe() -> None:
 
 
 def test_inputs_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learnable.verifiers.programs.sandbox.sandbox.MAX_JOB_BYTES", 1000)
+    monkeypatch.setattr("learnable.verifiers.programs.sandbox.process.MAX_JOB_BYTES", 1000)
     with Sandbox() as sandbox, pytest.raises(LearnableError, match="inputs of a program"):
         sandbox.run(HONEST, "f", [["x" * 1000]])
 
@@ -223,4 +224,5 @@ def test_limits_are_scaled_from_the_reference() -> None:
     with Sandbox() as sandbox:
         quick = measure_reference(sandbox, HONEST, spec)
         assert 0 < quick < measure_reference(sandbox, slow, spec)
-    assert scaled_limit(quick) >= 0.3
+    assert allow_seconds(quick) >= 0.3
+    assert [allow_seconds(seconds) for seconds in (0.002, 0.1, 1.5)] == [0.3, 1.0, 2.0]

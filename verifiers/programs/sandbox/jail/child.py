@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import builtins
 import gc
+import io
 import marshal
 import os
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
-from . import console, exam
-from .codec import decode, encode
-from .frames import CONNECTION, LENGTH_BYTES, pack, read_exactly, receive, send
-from .limits import keep_only
+from . import exam
+from .codec import CONNECTION, LENGTH_BYTES, decode, encode, pack, read_exactly, receive, send
+from .limits import MAX_OUTPUT_BYTES, keep_only
 
 READY = pack(["ready", 0, None])
 BEFORE_READY = 97  # exit status of a child that could not be confined
+STDIN, STDOUT = 0, 1
 
 Job = dict[str, Any]
+
+_made: list[TextIO] = []  # standard output as the program finds it
+_FILE_OPEN = open
 
 
 def run_child(connection: int, reads: bool, lower: Callable[[], None], confine: Callable[[], None]) -> NoReturn:
@@ -38,7 +42,7 @@ def run_child(connection: int, reads: bool, lower: Callable[[], None], confine: 
         keep_only(connection)
         if reads:
             job = _read_job()
-            console.prepare(job["input"])
+            prepare_console(job["text"])
         lower()
         confine()
         gc.enable()
@@ -72,7 +76,7 @@ def run_console(job: Job) -> None:
     module = load(job, "__main__", ends=True)
     if module is not None:
         send(["loaded", 0, None])
-        report(0, console.written)
+        report(0, read_console)
 
 
 def serve_calls(job: Job) -> None:
@@ -138,6 +142,43 @@ def _read_job() -> Job:
         raise EOFError
     job: Job = marshal.loads(content)
     return job
+
+
+def prepare_console(text: str) -> None:
+    """Make `text` standard input, and keep what is written to standard output: two files in memory.
+
+    Nothing can be opened later, so call it while descriptors may still be opened.
+    """
+    for target in (STDIN, STDOUT):
+        memory = os.memfd_create("console")
+        os.dup2(memory, target)
+        os.close(memory)
+    content = memoryview(text.encode("utf-8", "surrogatepass"))
+    while content:
+        content = content[os.write(STDIN, content) :]
+    os.lseek(STDIN, 0, os.SEEK_SET)
+    sys.stdin = open(STDIN, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(STDOUT, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    _made.append(sys.stdout)
+    builtins.open = io.open = _open
+
+
+def read_console() -> str:
+    """Return what was written to standard output, in whichever way."""
+    for stream in (sys.stdout, *_made):
+        stream.flush()
+    os.lseek(STDOUT, 0, os.SEEK_SET)
+    content = bytearray()
+    while len(content) < MAX_OUTPUT_BYTES and (chunk := os.read(STDOUT, MAX_OUTPUT_BYTES)):
+        content += chunk
+    return content.decode("utf-8", "replace")
+
+
+def _open(file: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
+    """Open the input by its number, as many programs do: the C library's way to it is a call that the filter refuses."""
+    if file in (STDIN, "/dev/stdin"):
+        return sys.stdin.buffer if "b" in mode else sys.stdin
+    return _FILE_OPEN(file, mode, *more, **options)
 
 
 MODES: dict[str, Callable[[Job], None]] = {

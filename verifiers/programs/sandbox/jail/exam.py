@@ -10,8 +10,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from .codec import decode, encode
-from .frames import receive, send
+from .codec import decode, encode, receive, send
 
 
 class CandidateError(Exception):

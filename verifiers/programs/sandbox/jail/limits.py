@@ -8,7 +8,7 @@ import resource
 import signal
 import struct
 
-from .frames import CONNECTION
+from .codec import CONNECTION
 from .libc import MACHINE, PR_SET_PDEATHSIG, prctl, syscall
 
 TIMER_CREATE, TIMER_SETTIME = {"x86_64": (222, 223), "aarch64": (107, 110)}.get(MACHINE, (0, 0))
