@@ -55,7 +55,7 @@ def verifier_notice(verifier: Verifier) -> str:
 
 
 def verifier_conditions(verifier: Verifier) -> dict[str, str]:
-    """Return what a curated set should record of the machine beside the verifier's scores, such as how it is confined."""
+    """Return what a curated set should record of the machine beside the scores, such as how programs are confined."""
     return dict(getattr(verifier, "conditions", {}))
 
 

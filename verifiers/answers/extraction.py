@@ -1,8 +1,8 @@
-r"""What a completion states as its answer, in the forms that people and models use: one reader for every judge of answers.
+r"""What a completion states as its answer, in the forms that people and models use: one reader for every judge.
 
-Read are `\boxed{...}` with nested braces, `#### ...`, `<answer>...</answer>`, and words: "the answer is ...", "Answer: ...",
-a heading "Final Answer" with the answer below it. What stands behind a second question is not read: a base model goes on to
-the next problem, and answers that too.
+Read are `\boxed{...}` with nested braces, `#### ...`, `<answer>...</answer>`, and words: "the answer is ...",
+"Answer: ...", a heading "Final Answer" with the answer below it. What stands behind a second question is not read: a
+base model goes on to the next problem, and answers that too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _NAMED = r"(?:answer|ans|(?:correct|right|best|final|my)[ \t]+(?:choice|option|l
 _OF = r"(?:[ \t]+(?:to|for|of)\b[^\n?!:=]{0,80}?)?"
 _WORDS = re.compile(
     rf"(?<![\w-]){_NAMED}\b{_OF}[*_`\"')\]]*[ \t]*"
-    r"(?::|=|\u2192|->|\b(?:is|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*(?!\s*(?:not|n't)\b)\s*",
+    r"(?::|=|\u2192|->|\b(?:is|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*"
+    r"(?!\s*(?:not|n't)\b)\s*",
     re.IGNORECASE,
 )
 _HEADING = re.compile(

@@ -19,10 +19,10 @@ class ArithmeticVerifier:
     One number of a completion counts, so that naming many gains nothing. The rules, in order:
 
     1. A number alone on the first line, where the second line asks the next question: a base model that goes on.
-    2. The last explicit statement that holds a number: `\boxed{42}`, `#### 42`, `<answer>42</answer>`, "the answer is 42",
-       "Answer: 42" (see `extraction`); of a calculation in it, its result.
-    3. A number at the very start, but for wrapping such as `**42**`, `= 42` or `$42`; not one that begins a calculation, as
-       in "3 + 4 = 7", nor the label of a list.
+    2. The last explicit statement that holds a number: `\boxed{42}`, `#### 42`, `<answer>42</answer>`, "the answer is
+       42", "Answer: 42" (see `extraction`); of a calculation in it, its result.
+    3. A number at the very start, but for wrapping such as `**42**`, `= 42` or `$42`; not one that begins a
+       calculation, as in "3 + 4 = 7", nor the label of a list.
     4. The last result in the last line that has a number: the number alone, or behind "=", "is", "makes" and the like.
 
     "7 or 8" is no answer in any of them. Spec: `{"answer": int}`. Reward 1 only for the answer itself; `format` says
@@ -50,9 +50,9 @@ class ArithmeticVerifier:
 class CountingVerifier:
     """Is the number that the completion settles on the count?
 
-    Numbers are read in digits, or spelled out up to ninety-nine. The rules are those of `ArithmeticVerifier`, but for the
-    last: without a statement, the first number anywhere counts, unless the completion counts up as in "(1) ... (2) ...":
-    then the last result does. Spec: `{"answer": int}`.
+    Numbers are read in digits, or spelled out up to ninety-nine. The rules are those of `ArithmeticVerifier`, but for
+    the last: without a statement, the first number anywhere counts, unless the completion counts up as in "(1) ...
+    (2) ...": then the last result does. Spec: `{"answer": int}`.
     """
 
     name: str = "counting"
@@ -76,17 +76,17 @@ class CountingVerifier:
 class ChoiceVerifier:
     """Is the choice that the completion settles on the right one?
 
-    Spec: `{"answer": str, "choices": [str, ...]}`; numbers are taken as their text. A choice counts as a whole word, case
-    ignored; the article "a" and the pronoun "I" are no choices. The rules, in order:
+    Spec: `{"answer": str, "choices": [str, ...]}`; numbers are taken as their text. A choice counts as a whole word,
+    case ignored; the article "a" and the pronoun "I" are no choices. The rules, in order:
 
     1. A choice alone on the first line, where the second line asks the next question.
     2. The last explicit statement that names a choice: those of `extraction`, "I choose B", "B is correct".
     3. A choice that opens the completion, then the last in bold or in brackets.
     4. The only choice that is named, or the last of several.
 
-    Left out are choices ruled out ("not B", "B is wrong"), the labels of a list, and choices named in one breath ("A or B",
-    "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer must be what is
-    explicitly stated, or nearly all of the completion.
+    Left out are choices ruled out ("not B", "B is wrong"), the labels of a list, and choices named in one breath ("A
+    or B", "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer
+    must be what is explicitly stated, or nearly all of the completion.
     """
 
     name: str = "choice"

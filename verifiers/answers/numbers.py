@@ -23,8 +23,9 @@ _GOES_ON = re.compile(rf"[)\s]*{_OPERATOR}\s*[(-]?[0-9]")
 _CAME_FROM = re.compile(rf"[0-9)]\s*{_OPERATOR}\s*[(]*\Z")
 _OR = re.compile(rf"[*_)]*\s*(?:or|to|\u2013)\s+(?:maybe\s+|perhaps\s+)?{NUMBER}", re.IGNORECASE)
 _RESULT = re.compile(
-    r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|gets?|gives?|makes?|equals?|has|have|leaves?|totals?|total of|comes to|left with|"
-    rf"becomes?|obtain|find|yields?)\b)(?:(?!\bnot\b)[^\d\n=]){{0,40}}?(?<![\w.]){NUMBER}",
+    r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|gets?|gives?|makes?|equals?|has|have|leaves?|"
+    rf"totals?|total of|comes to|left with|becomes?|obtain|find|yields?)\b)"
+    rf"(?:(?!\bnot\b)[^\d\n=]){{0,40}}?(?<![\w.]){NUMBER}",
     re.IGNORECASE,
 )
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
@@ -100,7 +101,7 @@ def _plain(text: str) -> str:
 
 
 def _value(text: str, match: re.Match[str]) -> str | None:
-    """Return a matched number, or what the calculation that it begins comes to; None for an operand of anything else."""
+    """Return a matched number, or the result of the calculation that it begins; None for any other operand."""
     if _CAME_FROM.search(text, max(0, match.start(1) - 10), match.start(1)):
         return None
     if not _GOES_ON.match(text, match.end()):
@@ -155,7 +156,7 @@ def _counts_up(text: str) -> bool:
 
 
 def _last_result(text: str) -> str | None:
-    """Return the last result that the last line with a number gives: by itself, or behind "=", "is", "makes" and the like."""
+    """Return the last result in the last line with a number: by itself, or behind "=", "is", "makes" and the like."""
     line = next((line for line in reversed(text.split("\n")) if _ANYWHERE.search(line)), "")
     if line.rstrip().endswith("?"):
         return None

@@ -11,8 +11,8 @@ EXPLAINED = 4  # words that make a line an explanation rather than another answe
 
 _FILLER = re.compile(
     r"(?:(?:so|thus|therefore|hence|well|okay|ok|sure|it['\u2019]?s|it is|that['\u2019]?s|that is|this is|"
-    r"I (?:think|believe|say|choose|pick|would say|would go with)|I['\u2019]d (?:say|go with|choose|pick)|the|in|at|on|of|"
-    r"option|choice|letter|answer|clearly|definitely)\b[\s,:]*)+",
+    r"I (?:think|believe|say|choose|pick|would say|would go with)|I['\u2019]d (?:say|go with|choose|pick)|"
+    r"the|in|at|on|of|option|choice|letter|answer|clearly|definitely)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"an?\s+", re.IGNORECASE)
@@ -52,7 +52,7 @@ def _settled(stated: str, behind: str, answer: str) -> str | None:
 
 
 def _is_answer(text: str, answer: str) -> bool:
-    """Whether a text is the answer, with no more around it than filler, a reason, or what the answer's letter stands for."""
+    """Say whether a text is the answer, with only filler, a reason, or the letter's meaning around it."""
     wanted = _core(answer, answer)
     text = text.strip()[: MAX_STATED + len(answer)]
     cut = _REASON.search(text)

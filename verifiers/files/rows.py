@@ -43,9 +43,9 @@ NO_PROBLEMS = Problems()
 class RowReader:
     """How rows of a completions file become jobs of `verifier`. Forms of `own`, a user's, are judged by declaration.
 
-    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec. A judge of the
-    user's own gets all of a row that has no `spec` as the spec, but for the completion; for others such a row may name
-    one of `problems` by its id, or carry the tests of HumanEval or MBPP.
+    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec. A judge of
+    the user's own gets all of a row that has no `spec` as the spec, but for the completion; for others such a row may
+    name one of `problems` by its id, or carry the tests of HumanEval or MBPP.
     """
 
     verifier: str
@@ -181,6 +181,6 @@ def _add_tests(row: Row) -> Row:
 
 @lru_cache(maxsize=1024)
 def _read_tests(columns_json: str) -> str:
-    """Return the prompt and spec of a row as JSON, or null where it has no tests: completions of one problem share them."""
+    """Return the prompt and spec of a row as JSON, or null where it has no tests. Many completions share them."""
     read = read_program_row(json.loads(columns_json), "prompt", None, VERIFIER)
     return json.dumps(read and {key: read[key] for key in ("prompt", "spec") if read[key] is not None})

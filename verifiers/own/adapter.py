@@ -52,9 +52,10 @@ class OwnJudge:
             raise SpecError(f"verifier {self.name!r} refuses the spec: {describe_fault(error)}") from error
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion. Raises `TypeError` for an answer that is no score, and what the judge raises, with a note.
+        """Judge one completion.
 
-        The note says where in the judge's file it was.
+        Raises `TypeError` for an answer that is no score, and whatever the judge raises, with a note that says where in
+        the judge's file it was.
         """
         offered = {"prompt": prompt, "spec": spec}
         try:

@@ -1,4 +1,4 @@
-"""Imports a user's judge by `FILE.py:OBJECT` or `MODULE:OBJECT`; what goes wrong is said in one line, with the place."""
+"""Imports a user's judge by `FILE.py:OBJECT` or `MODULE:OBJECT`; an error is one line, with the place."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def find_place(error: BaseException, file: str) -> str:
 
 
 class _UncachedLoader(SourceFileLoader):
-    """Reads the source itself: bytecode of the same second and size would be an older judge under the new one's hash."""
+    """Reads the source itself: bytecode of the same second and size would run an older judge under the new hash."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)

@@ -67,7 +67,7 @@ class Supervisor:
                 self._worker.kill()
 
     def _score_next(self, jobs: Sequence[ScoreJob], take: Callable[[Score], None]) -> None:
-        """Hand over the scores of the first of these jobs: as many as one process gives, and what becomes of the next."""
+        """Hand over the scores of the first jobs: as many as one process gives, and what becomes of the next one."""
         if reason := self._why_not(jobs[0].verifier):
             take(Score.unscored(reason))
             return

@@ -29,7 +29,7 @@ _OPENERS, _CLOSERS = "([{", ")]}"
 
 
 def add_prelude(stub: Stub, program: str, entry: str) -> str:
-    """Return a program that defines `entry`, with what the stub gives beside it, or "" where it adds nothing to the stub.
+    """Return a program that defines `entry`, behind what the stub gives beside it; "" where it adds nothing.
 
     What the program itself defines comes later and so wins.
     """
@@ -40,7 +40,7 @@ def add_prelude(stub: Stub, program: str, entry: str) -> str:
 
 
 def continue_stub(stub: Stub, text: str, entry: str) -> str:
-    """Return the stub's function with the body that opens `text`, or "" where `text` does not open with an indented body."""
+    """Return the stub's function with the indented body that opens `text`, or "" where it opens with anything else."""
     lines = _from_first_line(text)
     if not lines or lines[0][0] not in " \t":
         return ""
@@ -51,7 +51,7 @@ def continue_stub(stub: Stub, text: str, entry: str) -> str:
 
 
 def rebuild_body(stub: Stub, text: str, entry: str) -> str:
-    """Return the stub's function with a body that stands anywhere in `text` and may have lost its indentation, or ""."""
+    """Return the stub's function with a body from anywhere in `text`, which may have lost its indentation, or ""."""
     lines = _from_first_line(text)
     while lines and lines[0][0] not in " \t" and not _CODE.match(lines[0][:MAX_LINE]):
         lines = _from_first_line("".join(lines[1:]))  # prose

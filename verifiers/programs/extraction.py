@@ -4,9 +4,10 @@ Rules, in this order: thinking blocks go; the last complete fenced block wins, o
 for where any does; without one, what follows an opening fence that never closes; without any fence, everything from the
 first line that can open a module to the last before prose begins again.
 
-Where the prompt gave a stub, a policy may continue it instead, as base models do. A fenced block that defines the function
-still wins; then a completion that opens with an indented line continues the stub; then comes a function without a fence; and
-a fence, or a text, that holds a body alone is put below the stub. The stub's imports and helpers are there in any case.
+Where the prompt gave a stub, a policy may continue it instead, as base models do. A fenced block that defines the
+function still wins; then a completion that opens with an indented line continues the stub; then comes a function
+without a fence; and a fence, or a text, that holds a body alone is put below the stub. The stub's imports and helpers
+are there in any case.
 """
 
 from __future__ import annotations

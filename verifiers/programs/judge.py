@@ -37,8 +37,8 @@ class Marks:
 def judge(sandbox: Sandbox, source: str, spec: Spec) -> Score:
     """Score a program under a spec that `check` has passed.
 
-    Raises `SandboxError` where it could not be run for no fault of its own, and `NoSandboxError` where this machine has no
-    sandbox.
+    Raises `SandboxError` where it could not be run for no fault of its own, and `NoSandboxError` where this machine
+    has no sandbox.
     """
     if "stdin" in spec:
         marks = _judge_console(sandbox, source, spec)

@@ -30,15 +30,17 @@ NOTICES = {
     Rung.A: "",
     Rung.B: "programs run confined by Landlock and seccomp, without namespaces: `learnable doctor` tells more.",
     Rung.C: "this kernel has no Landlock: programs are confined by seccomp alone. `learnable doctor` tells more.",
-    Rung.D: f"programs run as a subset of Python, as {MODE_VARIABLE}=subset asks: honest ones may fail for what it lacks.",
-    Rung.E: f"programs run without any sandbox, as {MODE_VARIABLE}=unsafe asks: they can read your files and use the network.",
+    Rung.D: f"programs run as a subset of Python, as {MODE_VARIABLE}=subset asks: "
+    "honest ones may fail for what it lacks.",
+    Rung.E: f"programs run without any sandbox, as {MODE_VARIABLE}=unsafe asks: "
+    "they can read your files and use the network.",
 }
 
 CAPACITY = 16_384  # scores, about 16 MiB
 
 
 class ScoreCache:
-    """The scores last given, by a hash of the program and of its spec: the completions of a group repeat. For any thread."""
+    """The scores last given, by `hash_program`: the completions of a group repeat. Threads may share it."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
@@ -71,19 +73,19 @@ class ProgramVerifier:
 
     - `{"entry": name, "cases": [[[argument, ...], expected], ...]}`: calls of the function `entry`;
     - `{"stdin": [[input, output], ...]}`: runs of the whole program;
-    - `{"entry": name, "test_code": text}`: asserts about `entry`, or a function `check(candidate)` that holds them, as in
-      MBPP and HumanEval. What can be said as calls and answers is; other test code runs in a second sandbox, which calls
-      the program by message, and sees only plain values of it.
+    - `{"entry": name, "test_code": text}`: asserts about `entry`, or a function `check(candidate)` that holds them,
+      as in MBPP and HumanEval. What can be said as calls and answers is; other test code runs in a second sandbox,
+      which calls the program by message, and sees only plain values of it.
 
-    With an `entry`, optionally `stub`: the code of the prompt that a policy may continue (see `extraction`). Without it, the
-    stub is looked for in the prompt.
-    Each with, optionally, `equality`: `plain` (Python's), `strict` (types too), `close` (floats within 1e-6) or `unordered`;
-    `cpu_seconds` for all tests together; `partial_credit`, .5 unless given.
-    Reward: 1 if every test passes, else `partial_credit` times the share that does. See `docs/sandbox.md`.
+    With an `entry`, optionally `stub`: the code of the prompt that a policy may continue (see `extraction`). Without
+    it, the stub is looked for in the prompt. Each with, optionally, `equality`: `plain` (Python's), `strict` (types
+    too), `close` (floats within 1e-6) or `unordered`; `cpu_seconds` for all tests together; `partial_credit`, .5
+    unless given. Reward: 1 if every test passes, else `partial_credit` times the share that does. See
+    `docs/sandbox.md`.
 
-    The environment variable `LEARNABLE_SANDBOX` may be `strict`, which refuses all but the two best rungs of the sandbox,
-    `subset`, which runs a part of Python on any machine (cases alone, neither `stdin` nor test code that is no cases), or
-    `unsafe`, which goes on without one where there is none.
+    The environment variable `LEARNABLE_SANDBOX` may be `strict`, which refuses all but the two best rungs of the
+    sandbox, `subset`, which runs a part of Python on any machine (cases alone, neither `stdin` nor test code that is
+    no cases), or `unsafe`, which goes on without one where there is none.
     """
 
     name: str = "programs"
@@ -100,7 +102,7 @@ class ProgramVerifier:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The rung of the sandbox, and the mode that the user chose. Raises `LearnableError` for a mode that does not exist."""
+        """The rung of the sandbox, and the mode that the user chose. Raises `LearnableError` for an unknown mode."""
         mode = _mode()
         return {"sandbox_rung": _rung(look_at_machine(), mode).name, "sandbox_mode": mode or "default"}
 

@@ -1,7 +1,8 @@
 """The value of an expression that anyone can work out: literals and arithmetic on them. Nothing is run.
 
-Two readers share one walk over the expression. `literal_value` reads what a case of a spec may hold. `constant_value` also
-knows names and calls the constructors of plain values, and is for judges, which compare values and never write them down.
+Two readers share one walk over the expression. `literal_value` reads what a case of a spec may hold. `constant_value`
+also knows names and calls the constructors of plain values, and is for judges, which compare values and never write
+them down.
 """
 
 from __future__ import annotations

@@ -42,7 +42,10 @@ HEAD = "def roots(numbers: List[int]) -> List[int]:\n"
 CASES = [[[[4, 9]], [3, 4]], [[[]], []]]
 SPEC: dict[str, Any] = {"entry": "roots", "cases": CASES, "stub": STUB}
 INNER = "    def one(n):\n        return shift(math.isqrt(n))\n    return [one(n) for n in numbers]\n"
-LATER = "    return [one(n) for n in numbers]\n\ndef one(n):\n    return two(n)\n\ndef two(n):\n    return shift(math.isqrt(n))\n"
+LATER = (
+    "    return [one(n) for n in numbers]\n\n"
+    "def one(n):\n    return two(n)\n\ndef two(n):\n    return shift(math.isqrt(n))\n"
+)
 
 RIGHT = {
     "the body": BODY,

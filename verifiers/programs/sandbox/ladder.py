@@ -63,8 +63,8 @@ class Machine:
         """Return what to install or change to reach a better rung, the best advice last."""
         if self.system != "linux":
             return [
-                "candidates need Linux: use a Linux machine, container or virtual machine, or choose a subset of Python "
-                "(LEARNABLE_SANDBOX=subset, with the extra 'monty')"
+                "candidates need Linux: use a Linux machine, container or virtual machine, or choose a subset of "
+                "Python (LEARNABLE_SANDBOX=subset, with the extra 'monty')"
             ]
         if self.machine not in seccomp.ARCHITECTURES:
             return [f"no table of system calls for {self.machine}: use {' or '.join(seccomp.ARCHITECTURES)}"]

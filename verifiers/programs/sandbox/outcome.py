@@ -61,7 +61,7 @@ def read_answers(process: CandidateProcess, outcome: Outcome, count: int) -> boo
 
 
 def read_loaded(outcome: Outcome, name: str, index: Any, value: Any) -> bool:
-    """Read the frame that says whether the program could be run, and return whether it could. Raises `ViolationError`."""
+    """Read the frame that says whether the program could be run, and return that. Raises `ViolationError`."""
     if name == "loaded" and index == 0:
         outcome.loaded = True
     elif name == "failed" and index in ("compile", "load") and isinstance(value, str):

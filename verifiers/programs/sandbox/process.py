@@ -43,9 +43,9 @@ class FloodError(ViolationError):
 class Job:
     """What one process does: the program and what its mode needs, see `jail.child`.
 
-    `calls` of the function `entry` are `(positional, keywords, wrappers)`, wrappers being the built-ins that an answer
-    passes through; `text` is standard input; `units` are the tests of an exam, and `remote` the names that its test code
-    takes from the candidate.
+    `calls` of the function `entry` are `(positional, keywords, wrappers)`, wrappers being the built-ins that an
+    answer passes through; `text` is standard input; `units` are the tests of an exam, and `remote` the names that its
+    test code takes from the candidate.
     """
 
     mode: Mode
@@ -111,7 +111,8 @@ class CandidateProcess:
     def next_frame(self) -> tuple[str, Any, Any] | None:
         """Return the next frame, or None at the end.
 
-        Raises `ViolationError` for what is no frame, `FloodError` for too much of it, `SandboxError` when it takes too long.
+        Raises `ViolationError` for what is no frame, `FloodError` for too much of it, `SandboxError` when it takes
+        too long.
         """
         while True:
             payload = self._next_payload()
@@ -138,7 +139,7 @@ class CandidateProcess:
             raise SandboxError(f"a process could not be confined: {frame or how}")
 
     def end(self) -> End:
-        """End the process if it still runs, and say how it ended. Raises `SandboxError` where that was not its doing."""
+        """End the process if it still runs, and say how it ended. Raises `SandboxError` for an end from outside."""
         self._hang_up(self._line)
         self._wait(self._line, select.POLLIN)
         report = self._line.recv(REPORT.size)

@@ -46,18 +46,19 @@ class SandboxReport(TypedDict):
 
 
 class Sandbox:
-    r"""Runs Python programs that nobody trusts. It starts on first use, may be shared by threads, and is a context manager.
+    r"""Runs Python programs that nobody trusts. It starts on first use; threads may share it; it is a context manager.
 
     A program gets a process of its own, forked from a server that holds the standard library and nothing else: no
-    answer, no environment, no open file. That process computes and answers, and can do nothing more: the kernel refuses it
-    files, sockets, processes, threads, signals and executable memory (seccomp; Landlock and namespaces behind it, see
-    `ladder`). Time, memory and the length of its answers are bounded. The server tries all that must fail before the first
-    program runs, and refuses to serve when something does not.
+    answer, no environment, no open file. That process computes and answers, and can do nothing more: the kernel
+    refuses it files, sockets, processes, threads, signals and executable memory (seccomp; Landlock and namespaces
+    behind it, see `ladder`). Time, memory and the length of its answers are bounded. The server tries all that must
+    fail before the first program runs, and refuses to serve when something does not.
 
     What it does not stop:
 
     - a fault of the kernel in one of the thirty or so calls that it leaves open, or of the processor (side channels);
-    - a program that tells inputs apart: it sees every input of its own job, so cases that the prompt shows can be hard-coded;
+    - a program that tells inputs apart: it sees every input of its own job, so cases that the prompt shows can be
+      hard-coded;
     - the clock, and chance from the kernel (`os.urandom`): such programs may answer differently twice;
     - use of the processor up to the limit, and of memory up to the limit for each program that runs at once;
     - what its caller does with an answer: it is a plain value, made by whoever wrote the program.
@@ -68,8 +69,8 @@ class Sandbox:
     [42, 'abab']
 
     `strict` takes rungs A and B alone, and no root that cannot become nobody. `rung` names the one rung to take; D, a
-    subset of Python that only calls functions, is taken in no other way. `unsafe` goes on without any sandbox where none
-    can be had.
+    subset of Python that only calls functions, is taken in no other way. `unsafe` goes on without any sandbox where
+    none can be had.
 
     Raises `LearnableError` for wishes that contradict each other, and, on first use, `NoSandboxError` where the machine
     falls short.
@@ -159,7 +160,8 @@ class Sandbox:
     ) -> Outcome:
         """Do as `run`, with calls of `(positional, keywords, wrappers)`: the built-ins the answer is passed through.
 
-        With `measured` the outcome always has `cpu_seconds`: the end of the process is waited for. Raises as `run` does.
+        With `measured` the outcome always has `cpu_seconds`: the end of the process is waited for. Raises as `run`
+        does.
         """
         if self._subset is not None:
             self.start()

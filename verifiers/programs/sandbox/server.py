@@ -46,8 +46,9 @@ class Limits:
 class ServerFacts:
     """What a server said of itself when it started.
 
-    `landlock` is the version in use (0: none), `uid` its user, `dropped` whether it is not root, `pid` its own process id
-    (inside its namespace, if it has one), and `probes` what it could still reach: "" for a thing that was refused.
+    `landlock` is the version in use (0: none), `uid` its user, `dropped` whether it is not root, `pid` its own
+    process id (inside its namespace, if it has one), and `probes` what it could still reach: "" for a thing that was
+    refused.
     """
 
     landlock: int

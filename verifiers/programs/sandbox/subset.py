@@ -1,8 +1,9 @@
 """Rung D: a subset of Python that needs nothing of the kernel, for machines without seccomp.
 
-The interpreter is pydantic-monty, written in Rust: it has no files, no sockets and no processes to give, and runs in worker
-processes of its own, so that one that crashes harms nobody. It knows a part of the language and of the standard library, so
-an honest program may fail for what it lacks: rewards of this rung are not to be mixed with those of another.
+The interpreter is pydantic-monty, written in Rust: it has no files, no sockets and no processes to give, and runs in
+worker processes of its own, so that one that crashes harms nobody. It knows a part of the language and of the
+standard library, so an honest program may fail for what it lacks: rewards of this rung are not to be mixed with those
+of another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One test of a function: a call, and what makes its answer right. The answer is compared here, never by the program."""
+"""One test of a function: a call, and what makes its answer right. The program never compares it itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Check = Callable[[Any], bool]  # of an answer as `jail.codec` writes it
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call, as positional arguments, keywords and the built-ins its answer passes through, and the check of the answer."""
+    """A call (positional arguments, keywords, the built-ins its answer passes through) and the answer's check."""
 
     call: Call
     check: Check

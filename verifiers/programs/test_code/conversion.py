@@ -1,7 +1,7 @@
 """Test code as cases: `assert f(1) == 2` becomes a call and its expected answer, so that both stay apart.
 
-Reads HumanEval's `check(candidate)` and MBPP's lists of asserts, without running anything. What it does not understand it
-leaves alone: then the test code runs in a jail of its own (see `exam`).
+Reads HumanEval's `check(candidate)` and MBPP's lists of asserts, without running anything. What it does not
+understand it leaves alone: then the test code runs in a jail of its own (see `exam`).
 """
 
 from __future__ import annotations

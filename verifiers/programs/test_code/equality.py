@@ -54,7 +54,7 @@ def matches(tree: Any, expected: Any, equality: str) -> bool:
 
 
 def prints_same(printed: str, expected: str, equality: str) -> bool:
-    r"""Say whether two texts are the same: `strict` to the character, else without blanks at the ends of lines and of the text.
+    r"""Say whether two texts are the same: `strict` to the character, else but for blanks at the ends.
 
     `close` compares numbers with a tolerance, word by word, and `unordered` takes the lines in any order.
 

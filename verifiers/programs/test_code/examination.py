@@ -27,8 +27,8 @@ class BrokenTestsError(SandboxError):
 def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_seconds: float) -> Outcome:
     """Run test code against a program. An answer is whether one of its tests passed.
 
-    The tests are the calls of `check`, where it is defined, or else its asserts at the top level. Raises `SandboxError`, and
-    `SyntaxError` for test code that is no Python.
+    The tests are the calls of `check`, where it is defined, or else its asserts at the top level. Raises
+    `SandboxError`, and `SyntaxError` for test code that is no Python.
     """
     if refused := sandbox.refuse(source):
         return refused

@@ -95,7 +95,8 @@ def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     "broken",
     [
-        "from jail import seccomp; seccomp.X86_64['openat'] = seccomp.AARCH64['openat'] = {'x86_64': 257, 'aarch64': 56}[seccomp.MACHINE]",
+        "from jail import seccomp; "
+        "seccomp.X86_64['openat'] = seccomp.AARCH64['openat'] = {'x86_64': 257, 'aarch64': 56}[seccomp.MACHINE]",
         "from jail import seccomp; seccomp.CONDITIONAL.clear()",
         "from jail import seccomp; seccomp.FAIL = seccomp.ALLOW",
         "from jail import landlock; landlock.restrict = landlock.version",

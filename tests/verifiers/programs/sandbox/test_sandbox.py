@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ WITHOUT_NAMESPACES = next(
 HONEST = "def f(x):\n    return x + 1\n"
 
 pytestmark = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+
+
+@pytest.fixture(scope="module")
+def shared_sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as sandbox:
+        yield sandbox
 
 
 def judged(source: str) -> Score:
@@ -164,30 +171,30 @@ def test_descriptors_do_not_pile_up() -> None:
             wait_for(lambda: len(list(server.iterdir())) <= at_server)
 
 
-def test_threads_share_a_sandbox() -> None:
+def test_threads_share_a_sandbox(shared_sandbox: Sandbox) -> None:
     answers: dict[int, list[object]] = {}
-    with Sandbox() as sandbox:
 
-        def work(number: int) -> None:
-            runs = [sandbox.run(f"def f(x):\n    return x + {number}", "f", [[n]]) for n in range(20)]
-            answers[number] = [run.answers[0].value for run in runs]
+    def work(number: int) -> None:
+        runs = [shared_sandbox.run(f"def f(x):\n    return x + {number}", "f", [[n]]) for n in range(20)]
+        answers[number] = [run.answers[0].value for run in runs]
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert answers == {number: [n + number for n in range(20)] for number in range(4)}
 
 
-def test_hashing_and_chance_are_the_same_in_every_run() -> None:
+def test_hashing_and_chance_are_the_same_in_every_run(shared_sandbox: Sandbox) -> None:
     source = (
         "import random, uuid\ndef f(words):\n    return [list({*words}), random.random(), random.Random().random()]"
     )
-    runs = []
-    for _ in range(2):
-        with Sandbox() as sandbox:
-            runs.append(sandbox.run(source, "f", [[["some", "words", "in", "a", "set"]]]).answers[0].value)
+    with Sandbox() as fresh:
+        runs = [
+            sandbox.run(source, "f", [[["some", "words", "in", "a", "set"]]]).answers[0].value
+            for sandbox in (shared_sandbox, fresh)
+        ]
     assert runs[0] == runs[1]
 
 
@@ -198,13 +205,12 @@ def test_the_same_program_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ProgramVerifier().score(source, prompt="another", spec=SPEC) == first
 
 
-def test_limits_on_the_processor_are_kept_closely() -> None:
-    with Sandbox() as sandbox:
-        for source in ("def f():\n    while True: pass", "def f():\n    return 10**10**8"):
-            outcome = sandbox.run(source, "f", [[]], 0.2)
-            assert outcome.end == "timeout"
-            assert outcome.cpu_seconds is not None
-            assert 0.19 <= outcome.cpu_seconds <= 0.3
+def test_limits_on_the_processor_are_kept_closely(shared_sandbox: Sandbox) -> None:
+    for source in ("def f():\n    while True: pass", "def f():\n    return 10**10**8"):
+        outcome = shared_sandbox.run(source, "f", [[]], 0.2)
+        assert outcome.end == "timeout"
+        assert outcome.cpu_seconds is not None
+        assert 0.19 <= outcome.cpu_seconds <= 0.3
 
 
 def test_a_sandbox_is_strict_or_unsafe() -> None:
@@ -212,17 +218,16 @@ def test_a_sandbox_is_strict_or_unsafe() -> None:
         Sandbox(strict=True, unsafe=True)
 
 
-def test_inputs_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_have_a_bound(shared_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learnable.verifiers.programs.sandbox.process.MAX_JOB_BYTES", 1000)
-    with Sandbox() as sandbox, pytest.raises(LearnableError, match="inputs of a program"):
-        sandbox.run(HONEST, "f", [["x" * 1000]])
+    with pytest.raises(LearnableError, match="inputs of a program"):
+        shared_sandbox.run(HONEST, "f", [["x" * 1000]])
 
 
-def test_limits_are_scaled_from_the_reference() -> None:
+def test_limits_are_scaled_from_the_reference(shared_sandbox: Sandbox) -> None:
     spec = {"entry": "f", "cases": [[[1], 2]]}
     slow = "def f(x):\n    return x + 1\nsum(range(3_000_000))"
-    with Sandbox() as sandbox:
-        quick = measure_reference(sandbox, HONEST, spec)
-        assert 0 < quick < measure_reference(sandbox, slow, spec)
+    quick = measure_reference(shared_sandbox, HONEST, spec)
+    assert 0 < quick < measure_reference(shared_sandbox, slow, spec)
     assert allow_seconds(quick) >= 0.3
     assert [allow_seconds(seconds) for seconds in (0.002, 0.1, 1.5)] == [0.3, 1.0, 2.0]

@@ -32,10 +32,10 @@ _FILE_OPEN = open
 
 
 def run_child(connection: int, reads: bool, lower: Callable[[], None], confine: Callable[[], None]) -> NoReturn:
-    """Run the job that comes over `connection`. `lower` lowers the limits, `confine` installs the filter. Never returns.
+    """Run the job that comes over `connection`, and never return. `lower` lowers the limits, `confine` sets the filter.
 
-    The job may come much later: the client has processes made before it needs them. A program that `reads` standard input
-    needs files in memory, which must be made before the filter is in place, and so its job is awaited first.
+    The job may come much later: the client has processes made before it needs them. A program that `reads` standard
+    input needs files in memory, which must be made before the filter is in place, and so its job is awaited first.
     """
     job = None
     try:
@@ -175,7 +175,7 @@ def read_console() -> str:
 
 
 def _open(file: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-    """Open the input by its number, as many programs do: the C library's way to it is a call that the filter refuses."""
+    """Open the input by its number, as many programs do: the filter refuses the call that opens it otherwise."""
     if file in (STDIN, "/dev/stdin"):
         return sys.stdin.buffer if "b" in mode else sys.stdin
     return _FILE_OPEN(file, mode, *more, **options)

@@ -1,8 +1,8 @@
 """What passes between a candidate's process and its judge: plain values as tagged JSON, in frames behind their length.
 
 Never pickle or marshal on the way out: the reader trusts nothing that it reads. Text, None and booleans stand for
-themselves, a list for a list; `{"i": hex}` is an int, `{"f": hex}` a float, and `t`, `s`, `z`, `d`, `b`, `c`, `y` a tuple,
-a set, a frozenset, a dict, bytes, a complex number and a builtin type. Subclasses travel as the plain type.
+themselves, a list for a list; `{"i": hex}` is an int, `{"f": hex}` a float, and `t`, `s`, `z`, `d`, `b`, `c`, `y` a
+tuple, a set, a frozenset, a dict, bytes, a complex number and a builtin type. Subclasses travel as the plain type.
 
 A frame is a JSON list behind its length in four bytes.
 """
@@ -67,7 +67,7 @@ _WRITERS: list[tuple[type | tuple[type, ...], Callable[[Any, int], Any]]] = [
 
 
 def decode(tree: Any, depth: int = 0) -> Any:
-    """Return the value that `encode` wrote. Raises `ValueError` or `TypeError` for anything it could not have written."""
+    """Return the value that `encode` wrote. Raises `ValueError` or `TypeError` for what it cannot have written."""
     if depth > MAX_DEPTH + 1:
         raise ValueError("nested too deep")
     if tree is None or type(tree) in (bool, str):

@@ -56,7 +56,7 @@ class Lowering:
         self._end_in_time()
 
     def _end_in_time(self) -> None:
-        """Let the kernel end this process once it has computed for so long. The filter refuses every call to change that.
+        """Let the kernel end this process once it has computed for so long. The filter refuses every call against that.
 
         ITIMER_PROF would count whole ticks, and on a busy machine ends programs at three quarters of their time.
         """

@@ -1,9 +1,9 @@
 """The system calls that a candidate may make. Everything else fails with EPERM.
 
-The list is what CPython needs to compute, allocate memory, write its answers and exit. `mmap` and `mprotect` pass only
-without PROT_EXEC. Nothing can be waited for: sleeping succeeds at once, a wait with a time limit has reached it, and one
-without is interrupted, whereupon the caller tries again and again and uses up its processor time. So a program's end never
-depends on a clock on the wall, nor on what else the machine does.
+The list is what CPython needs to compute, allocate memory, write its answers and exit. `mmap` and `mprotect` pass
+only without PROT_EXEC. Nothing can be waited for: sleeping succeeds at once, a wait with a time limit has reached it,
+and one without is interrupted, whereupon the caller tries again and again and uses up its processor time. So a
+program's end never depends on a clock on the wall, nor on what else the machine does.
 """
 
 from __future__ import annotations
