@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from learnable.verifiers.answers.extraction import CLAUSE_END, Statement, explicit_answers, first_line
-from learnable.verifiers.answers.statements import states_answer
+from learnable.verifiers.answers.extraction import CLAUSE_END, Statement, find_statements, split_first_line
+from learnable.verifiers.answers.statements import find_stated_answer
 
 NOTHING, SEVERAL = "no choice found", "names several choices"
 Reading = tuple[str | None, str]
@@ -76,9 +76,9 @@ def read_choice(text: str, answer: str, choices: tuple[str, ...] | None) -> Read
     `answer` is looked for alone where the choices are not known.
     """
     if choices is None:
-        found = states_answer(text, answer)
+        found = find_stated_answer(text, answer)
         return found, NOTHING
-    line, goes_on = first_line(text)
+    line, goes_on = split_first_line(text)
     if goes_on and (found := _only(line, choices)):
         return found, ""
     for stated in reversed(_statements(text, choices)):
@@ -120,7 +120,7 @@ def _is_open(text: str, last: Mention, chosen: list[Mention], choices: tuple[str
 
 def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
     """Return the explicit statements with those that a choice's own surroundings make, in order."""
-    found = explicit_answers(text)
+    found = find_statements(text)
     for mention in _mentions(text, choices):
         before = max(0, mention.start - LOOK_BACK)
         confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
@@ -12,8 +11,39 @@ from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_int, check_keys, check_text, fault
 
 
+class NumberVerifier:
+    """What the judges of one number share. Spec: `{"answer": int}`."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def read(text: str) -> str | None:
+        """Return the number that counts, as `normalize_number` writes it, or None. Raises `SeveralNumbersError`."""
+        raise NotImplementedError
+
+    def check_spec(self, spec: Spec) -> None:
+        """Raise `SpecError` unless `answer` is a whole number."""
+        check_keys(spec, ["answer"])
+        check_int(spec, "answer")
+
+    def extract(self, completion: str, *, spec: Spec) -> str | None:
+        """Return the number that counts as the answer, in digits as `normalize_number` writes them, or None."""
+        return self._find(completion)[0]
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Judge one completion."""
+        return _judged(*self._find(completion), str(spec["answer"]))
+
+    def _find(self, completion: str) -> tuple[str | None, str]:
+        """Return the number that counts, or None and why there is none."""
+        try:
+            return self.read(strip_thinking(completion)), "no number found"
+        except SeveralNumbersError:
+            return None, "names several numbers"
+
+
 @dataclass(frozen=True, slots=True)
-class ArithmeticVerifier:
+class ArithmeticVerifier(NumberVerifier):
     r"""Is the number that the completion settles on the answer?
 
     One number of a completion counts, so that naming many gains nothing. The rules, in order:
@@ -32,22 +62,11 @@ class ArithmeticVerifier:
     name: str = "arithmetic"
     version: str = "2"
 
-    def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless `answer` is a whole number."""
-        check_keys(spec, ["answer"])
-        check_int(spec, "answer")
-
-    def extract(self, completion: str, *, spec: Spec) -> str | None:
-        """Return the number that counts as the answer, as `plain_number` writes it, or None."""
-        return _number(read_answer, completion)[0]
-
-    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion."""
-        return _judged(*_number(read_answer, completion), str(spec["answer"]))
+    read = staticmethod(read_answer)
 
 
 @dataclass(frozen=True, slots=True)
-class CountingVerifier:
+class CountingVerifier(NumberVerifier):
     """Is the number that the completion settles on the count?
 
     Numbers are read in digits, or spelled out up to ninety-nine. The rules are those of `ArithmeticVerifier`, but for
@@ -58,18 +77,7 @@ class CountingVerifier:
     name: str = "counting"
     version: str = "2"
 
-    def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless `answer` is a whole number."""
-        check_keys(spec, ["answer"])
-        check_int(spec, "answer")
-
-    def extract(self, completion: str, *, spec: Spec) -> str | None:
-        """Return the number that counts as the answer, in digits as `plain_number` writes them, or None."""
-        return _number(read_count, completion)[0]
-
-    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion."""
-        return _judged(*_number(read_count, completion), str(spec["answer"]))
+    read = staticmethod(read_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +118,6 @@ class ChoiceVerifier:
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion."""
         return _judged(*_choice(completion, spec), str(spec["answer"]).casefold())
-
-
-def _number(read: Callable[[str], str | None], completion: str) -> tuple[str | None, str]:
-    """Return the number that counts, or None and why there is none."""
-    try:
-        return read(strip_thinking(completion)), "no number found"
-    except SeveralNumbersError:
-        return None, "names several numbers"
 
 
 def _choice(completion: str, spec: Spec) -> tuple[str | None, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from learnable.verifiers.answers.extraction import MAX_STATED, explicit_answers, first_line, without_latex_text
+from learnable.verifiers.answers.extraction import MAX_STATED, find_statements, split_first_line, strip_latex_text
 
 MAX_ANSWER = 80  # characters of another answer that are worth naming
 EXPLAINED = 4  # words that make a line an explanation rather than another answer
@@ -25,17 +25,17 @@ _SPACE = re.compile(r"\s+")
 _WRAPPING = " \t\n*_`$()[]{}<>\"'.,:;!?"
 
 
-def states_answer(text: str, answer: str) -> str | None:
+def find_stated_answer(text: str, answer: str) -> str | None:
     """Return the answer, case folded, where the text states it; what it states instead; or None.
 
     The last explicit statement counts; without one, a completion that is nearly the answer alone, or has it alone on a
     first line with an explanation below.
     """
-    text = _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", without_latex_text(text))
-    line, goes_on = first_line(text)
+    text = _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", strip_latex_text(text))
+    line, goes_on = split_first_line(text)
     if goes_on and _is_answer(line, answer):
         return answer.casefold()
-    if stated := explicit_answers(text):
+    if stated := find_statements(text):
         last = stated[-1]
         return _settled(last.text, text[last.end :] if not last.closed else "", answer)
     rest = [other for other in text.strip().split("\n")[1:] if other.strip()]

@@ -96,8 +96,8 @@ class ProgramVerifier:
     def notice(self) -> str:
         """What users must know of this machine. Raises `LearnableError` where programs cannot be confined at all."""
         machine, mode = look_at_machine(), _mode()
-        if not machine.rungs() and mode not in ("subset", "unsafe"):
-            raise LearnableError(f"programs cannot be confined on this machine: {'; '.join(machine.advice())}")
+        if not machine.rungs and mode not in ("subset", "unsafe"):
+            raise LearnableError(f"programs cannot be confined on this machine: {'; '.join(machine.advice)}")
         return NOTICES[_rung(machine, mode)]
 
     @property
@@ -112,7 +112,7 @@ class ProgramVerifier:
 
     def warm_up(self) -> None:
         """Start the sandbox. Raises `LearnableError` where programs cannot be confined."""
-        sandbox().start()
+        find_sandbox().start()
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Run one program. Where it cannot be run for no fault of its own, the verdict is `verifier_error`.
@@ -128,7 +128,7 @@ class ProgramVerifier:
         if (known := _SCORES.get(key)) is not None:
             return known
         try:
-            score = judge(sandbox(), source, spec)
+            score = judge(find_sandbox(), source, spec)
         except SandboxError as error:
             return Score.unscored(str(error))
         _SCORES.put(key, score)
@@ -136,7 +136,7 @@ class ProgramVerifier:
 
 
 @cache
-def sandbox() -> Sandbox:
+def find_sandbox() -> Sandbox:
     """Return this process's sandbox for programs. Raises `LearnableError` for a mode that does not exist."""
     mode = _mode()
     made = Sandbox(strict=mode == "strict", unsafe=mode == "unsafe", rung=Rung.D if mode == "subset" else None)
@@ -153,7 +153,7 @@ def hash_program(source: str, spec_json: str) -> bytes:
 def _rung(machine: Machine, mode: str) -> Rung:
     if mode == "subset":
         return Rung.D
-    return next(iter(machine.rungs()), Rung.E)
+    return next(iter(machine.rungs), Rung.E)
 
 
 def _mode() -> str:

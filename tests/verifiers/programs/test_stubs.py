@@ -18,7 +18,7 @@ from learnable.verifiers.protocol import SpecError
 from tests.paths_for_tests import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
-pytestmark = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+pytestmark = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
 
 STUB = '''import math
 from typing import List

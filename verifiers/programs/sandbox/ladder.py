@@ -51,16 +51,18 @@ class Machine:
     bubblewrap: str | None
     root: bool
 
+    @property
     def rungs(self) -> list[Rung]:
-        """Return the rungs that may be reached, best first, without E."""
+        """The rungs that may be reached, best first, without E."""
         if self.system != "linux" or not self.seccomp:
             return []
         if not self.landlock:
             return [Rung.C]
         return [Rung.A, Rung.B] if self.bubblewrap else [Rung.B]
 
+    @property
     def advice(self) -> list[str]:
-        """Return what to install or change to reach a better rung, the best advice last."""
+        """What to install or change to reach a better rung, the best advice last."""
         if self.system != "linux":
             return [
                 "candidates need Linux: use a Linux machine, container or virtual machine, or choose a subset of "
@@ -84,8 +86,8 @@ def look_at_machine() -> Machine:
     return Machine(
         system=sys.platform,
         machine=MACHINE,
-        seccomp=linux and seccomp.supported(),
-        landlock=landlock.version() if linux else 0,
+        seccomp=linux and seccomp.is_supported(),
+        landlock=landlock.find_version() if linux else 0,
         bubblewrap=shutil.which("bwrap") if linux else None,
         root=linux and os.getuid() == 0,
     )

@@ -290,7 +290,7 @@ def _start(rung: Rung, machine: Machine, strict: bool) -> tuple[Server, dict[str
 
 
 def _candidates(machine: Machine, wanted: Rung | None, strict: bool, unsafe: bool) -> list[Rung]:
-    possible = machine.rungs()
+    possible = machine.rungs
     if unsafe and machine.system == "linux":
         possible.append(Rung.E)
     if wanted is not None:
@@ -299,7 +299,7 @@ def _candidates(machine: Machine, wanted: Rung | None, strict: bool, unsafe: boo
 
 
 def _why_not(machine: Machine, remarks: Sequence[str], strict: bool) -> str:
-    found = "; ".join([*remarks, *machine.advice()])
+    found = "; ".join([*remarks, *machine.advice])
     return (
         f"programs cannot be confined {'as strictly as asked ' if strict else ''}on this machine: {found}. "
         "See docs/sandbox.md; `learnable doctor` shows each probe"

@@ -68,7 +68,7 @@ class Server:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, os.fdopen(os.memfd_create("errors"), "w+b") as errors:
             try:
-                command = server_command(rung, theirs.fileno(), machine.bubblewrap)
+                command = build_command(rung, theirs.fileno(), machine.bubblewrap)
                 self._process = _start(command, theirs.fileno(), errors)
             except OSError as error:
                 self._control.close()
@@ -189,7 +189,7 @@ def _check_surroundings(server: Server, rung: Rung) -> dict[str, str]:
     return probes
 
 
-def server_command(rung: Rung, control_fd: int, bubblewrap: str | None) -> list[str]:
+def build_command(rung: Rung, control_fd: int, bubblewrap: str | None) -> list[str]:
     """Return the command that starts a server at `rung`: a bare interpreter, in bubblewrap or not.
 
     It speaks over the descriptor `control_fd`.

@@ -23,11 +23,11 @@ from tests.verifiers.pool.waits_for_tests import has_ended, wait_for
 
 SPEC = {"entry": "f", "cases": [[[1], 2], [[2], 3]], "cpu_seconds": 0.3}
 WITHOUT_NAMESPACES = next(
-    (rung for rung in look_at_machine().rungs() if rung != Rung.A), None
+    (rung for rung in look_at_machine().rungs if rung != Rung.A), None
 )  # its processes can be seen
 HONEST = "def f(x):\n    return x + 1\n"
 
-pytestmark = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+pytestmark = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_a_server_that_cannot_start_is_no_zero(monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setattr(
             "learnable.verifiers.programs.sandbox.server.START", "raise SystemExit('broken on purpose')"
         )
-        monkeypatch.setattr(programs, "sandbox", lambda: sandbox)
+        monkeypatch.setattr(programs, "find_sandbox", lambda: sandbox)
         score = ProgramVerifier().score(HONEST + "# never seen before", prompt="", spec=SPEC)
     assert (score.verdict, score.reward) == ("verifier_error", None)
     assert "broken on purpose" in score.reason
@@ -201,7 +201,7 @@ def test_hashing_and_chance_are_the_same_in_every_run(shared_sandbox: Sandbox) -
 def test_the_same_program_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     source = HONEST + "# asked twice"
     first = ProgramVerifier().score(source, prompt="", spec=SPEC)
-    monkeypatch.setattr(programs, "sandbox", None)
+    monkeypatch.setattr(programs, "find_sandbox", None)
     assert ProgramVerifier().score(source, prompt="another", spec=SPEC) == first
 
 

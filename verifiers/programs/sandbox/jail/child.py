@@ -109,7 +109,7 @@ def load(job: Job, name: str, ends: bool = False) -> dict[str, Any] | None:
             return module.__dict__
         send(["failed", step, "SystemExit"])
     except BaseException as error:
-        send(["failed", step, f"{type_name(error)}: {error}"[:200]])
+        send(["failed", step, f"{name_type(error)}: {error}"[:200]])
     else:
         return module.__dict__
     return None
@@ -120,11 +120,11 @@ def report(index: int, action: Callable[[], Any]) -> None:
     try:
         frame = ["answer", index, encode(action())]
     except BaseException as error:  # SystemExit and KeyboardInterrupt too: a wrong answer, nothing more
-        frame = ["raised", index, type_name(error)]
+        frame = ["raised", index, name_type(error)]
     send(frame)
 
 
-def type_name(error: BaseException) -> str:
+def name_type(error: BaseException) -> str:
     """Return the name of an exception's type, of a bounded length."""
     return str(type(error).__name__)[:80]
 

@@ -115,7 +115,7 @@ def drop_root() -> bool:
 
 
 @lru_cache(maxsize=64)
-def lowering(cpu_seconds: float, memory_bytes: int) -> Lowering:
+def prepare_limits(cpu_seconds: float, memory_bytes: int) -> Lowering:
     """Return the limits of a child; most jobs share them."""
     return Lowering(cpu_seconds, memory_bytes)
 
@@ -151,7 +151,7 @@ class Server:
             return False
         cpu_seconds, memory_bytes, reads = JOB.unpack(message)
         connection, line = fds
-        lower = lowering(cpu_seconds, memory_bytes).apply
+        lower = prepare_limits(cpu_seconds, memory_bytes).apply
         try:
             pid = fork()
         except OSError:
