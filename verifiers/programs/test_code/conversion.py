@@ -44,7 +44,11 @@ def convert(test_code: str, entry: str, equality: str = "plain") -> list[Case] |
 
 @dataclass(slots=True)
 class _Converter:
-    """Reads statements in order. `bound` holds the constants that they have named."""
+    """Reads statements in order. `bound` holds the constants that they have named.
+
+    Raises `NotConvertibleError` for a statement that is no case, and `ValueError` for a value that nobody can
+    work out.
+    """
 
     callables: set[str]
     equality: str

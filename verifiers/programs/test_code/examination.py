@@ -45,6 +45,8 @@ def count_tests(test_code: str, entry: str) -> int:
 
 @dataclass(slots=True)
 class _Examination:
+    """One run of test code against a candidate. Raises `SandboxError` where the test code itself fails."""
+
     sandbox: Sandbox
     limits: Limits
     count: int

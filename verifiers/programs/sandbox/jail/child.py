@@ -17,15 +17,13 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn, TextIO
 
-from . import exam
 from .codec import CONNECTION, LENGTH_BYTES, decode, encode, pack, read_exactly, receive, send
+from .exam import Job, sit
 from .limits import MAX_OUTPUT_BYTES, keep_only
 
 READY = pack(["ready", 0, None])
 BEFORE_READY = 97  # exit status of a child that could not be confined
 STDIN, STDOUT = 0, 1
-
-Job = dict[str, Any]
 
 _made: list[TextIO] = []  # standard output as the program finds it
 _FILE_OPEN = open
@@ -185,5 +183,5 @@ MODES: dict[str, Callable[[Job], None]] = {
     "calls": answer_calls,
     "console": run_console,
     "serve": serve_calls,
-    "exam": exam.sit,
+    "exam": sit,
 }

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from . import landlock, probes, seccomp
 from .child import run_child
@@ -67,9 +66,9 @@ def main(control_fd: int, options_json: str) -> None:
         )  # where memory runs out, this is what the kernel ends: the engine costs more
     null = os.open(os.devnull, os.O_RDWR)
     load_library()
-    facts = confine(options)
+    facts = confine(options["landlock"])
     confine_child = seccomp.Filter().install if options["seccomp"] else lambda: None
-    facts["probes"] = probes.look_around()
+    found = probes.look_around()
     sys.argv[:] = [""]
     for name in [name for name in sys.modules if name.partition(".")[0] in HIDDEN]:
         del sys.modules[name]  # no barrier, but no honest program imports them
@@ -79,7 +78,7 @@ def main(control_fd: int, options_json: str) -> None:
     gc.collect()
     gc.disable()
     gc.freeze()
-    control.send(json.dumps(facts).encode())
+    control.send(json.dumps({**facts, "probes": found}).encode())
     Server(control, confine_child).serve()
 
 
@@ -93,12 +92,12 @@ def load_library() -> None:
     random.seed(0)
 
 
-def confine(options: dict[str, Any]) -> dict[str, Any]:
+def confine(with_landlock: bool) -> dict[str, int]:
     """Give up what this process does not need, and return what it has given up."""
     lower_for_all()
     dropped = os.getuid() != 0 or drop_root()
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    version = landlock.restrict() if options["landlock"] else 0
+    version = landlock.restrict() if with_landlock else 0
     prctl(PR_SET_DUMPABLE, 0)
     return {"landlock": version, "uid": os.getuid(), "dropped": dropped, "pid": os.getpid()}
 
