@@ -4,11 +4,12 @@ FizzBuzz with five tests, each program a little different so that no verdict is 
 
 - `sandbox`: `judge`, as the verifier runs it;
 - `fresh`: `python -I` for each program, answers compared outside, with no confinement at all;
-- `harness`: a manager process and a forked one for each call, the program and its asserts in one namespace with a time limit, as
-  the usual public harness does it (written from its description).
+- `harness`: a manager process and a forked one for each call, the program and its asserts in one namespace with a
+  time limit, as the usual public harness does it (written from its description).
 
-Then the rate of two scoring processes, the start of a server, how far a loop overshoots its limit, what the slowest reference
-solution of the problem bank takes, and whether many verifications leave a process, a descriptor or memory behind.
+Then the rate of two scoring processes, the start of a server, how far a loop overshoots its limit, what the slowest
+reference solution of the problem bank takes, and whether many verifications leave a process, a descriptor or memory
+behind.
 
     python -m benchmarks.programs [--runs 200] [--many 100000] [--json FILE]
 """
@@ -27,14 +28,14 @@ from collections.abc import Callable
 from multiprocessing.managers import ListProxy
 from pathlib import Path
 from statistics import median
-from typing import Any
 
+from learnable.data.records import Spec
 from learnable.data.sources.code.bank import BANK, CodeKnobs
 from learnable.data.sources.code.problem import CodeProblem
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.programs import Sandbox
 from learnable.verifiers.programs.judge import judge
-from learnable.verifiers.programs.sandbox.limits import measure_reference, scaled_limit
+from learnable.verifiers.programs.test_code.cases import make_cases
 
 TESTS = (1, 3, 5, 15, 30)
 TARGETS = {
@@ -47,7 +48,8 @@ TARGETS = {
 }
 SOURCE = """
 def fizzbuzz(n):
-    return ["FizzBuzz" if i % 15 == 0 else "Fizz" if i % 3 == 0 else "Buzz" if i % 5 == 0 else str(i) for i in range(1, n + 1)]
+    return ["FizzBuzz" if i % 15 == 0 else "Fizz" if i % 3 == 0 else "Buzz" if i % 5 == 0 else str(i)
+            for i in range(1, n + 1)]
 """
 LOOP = "def fizzbuzz(n):\n    while True: pass"
 
@@ -58,7 +60,10 @@ def expected(n: int) -> list[str]:
 
 
 CASES = [[[n], expected(n)] for n in TESTS]
-SPEC: dict[str, Any] = {"entry": "fizzbuzz", "cases": CASES}
+SPEC: Spec = {"entry": "fizzbuzz", "cases": CASES}
+Figures = dict[str, float | str]
+TIMES_REFERENCE = 10.0  # what a program may take, beside the reference solution
+MIN_SECONDS, MAX_SECONDS = 0.3, 2.0
 
 
 def main() -> None:
@@ -67,22 +72,22 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="of each way")
     parser.add_argument("--many", type=int, default=20_000, help="verifications that must leave nothing behind")
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with Sandbox() as sandbox:
-        figures: dict[str, Any] = {"rung": str(sandbox.rung)}
-        figures |= measure_ways(sandbox, asked.runs)
+        figures: Figures = {"rung": str(sandbox.rung)}
+        figures |= measure_ways(sandbox, arguments.runs)
         figures |= {"start_ms": measure_start(), "overshoot_s": measure_overshoot(sandbox)}
-        figures |= measure_rate(5 * asked.runs)
+        figures |= measure_rate(5 * arguments.runs)
         figures |= measure_references(sandbox)
-        figures |= measure_remains(sandbox, asked.many)
+        figures |= measure_remains(sandbox, arguments.many)
     for name, figure in figures.items():
         shown = f"{figure:.3g}" if isinstance(figure, float) else figure
         print(f"{name:<24} {shown}" + (f"   ({TARGETS[name]})" if name in TARGETS else ""))
-    if asked.json:
-        asked.json.write_text(json.dumps(figures, indent=2), encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2), encoding="utf-8")
 
 
-def measure_ways(sandbox: Sandbox, runs: int) -> dict[str, float]:
+def measure_ways(sandbox: Sandbox, runs: int) -> Figures:
     """Return the median of each way, in milliseconds, and how many times the sandbox's the others are."""
     ways: dict[str, tuple[Callable[[str], bool], int]] = {
         "sandbox": (lambda source: judge(sandbox, source, SPEC).passed is True, runs),
@@ -155,7 +160,7 @@ def measure_overshoot(sandbox: Sandbox) -> float:
     return max((outcome.cpu_seconds or 0.0) - limit for outcome in outcomes)
 
 
-def measure_rate(count: int) -> dict[str, float]:
+def measure_rate(count: int) -> Figures:
     """Return the verifications a second of two scoring processes, as a run uses them."""
     spec = json.dumps(SPEC)
     jobs = [ScoreJob("programs", f"{SOURCE}# rate {number}", "", spec) for number in range(count)]
@@ -169,31 +174,46 @@ def measure_rate(count: int) -> dict[str, float]:
     return {"per_second": len(scores) / taken}
 
 
-def measure_references(sandbox: Sandbox) -> dict[str, Any]:
-    """Return the most processor milliseconds that a reference of the bank takes for all its cases, and what that allows."""
+def measure_references(sandbox: Sandbox) -> Figures:
+    """Return the most processor milliseconds that a reference of the bank takes, and the seconds that this allows."""
     slowest, form = max((measure_reference(sandbox, *_reference(problem)), name) for name, problem in BANK.items())
-    return {"slowest_reference": form, "reference_ms": 1000 * slowest, "its_limit_s": scaled_limit(slowest)}
+    return {"slowest_reference": form, "reference_ms": 1000 * slowest, "its_limit_s": allow_seconds(slowest)}
 
 
-def _reference(problem: CodeProblem) -> tuple[str, dict[str, Any]]:
+def measure_reference(sandbox: Sandbox, source: str, spec: Spec) -> float:
+    """Return the processor seconds that a reference solution takes for the cases of a spec. Raises `SandboxError`."""
+    calls = [case.call for case in make_cases(spec["cases"], "plain")]
+    outcome = sandbox.run_calls(source, spec["entry"], calls, MAX_SECONDS, measured=True)
+    return outcome.cpu_seconds or 0.0
+
+
+def allow_seconds(reference_seconds: float) -> float:
+    """Return the seconds to allow where the reference solution takes so many: ten times that, between .3 and 2.
+
+    A loop costs its whole limit, so small limits are worth more than fast forks.
+    """
+    return min(MAX_SECONDS, max(MIN_SECONDS, TIMES_REFERENCE * reference_seconds))
+
+
+def _reference(problem: CodeProblem) -> tuple[str, Spec]:
     parameters, name = problem.parameters[0], problem.names[0]
     spec = {"entry": name, "cases": problem.cases(parameters, CodeKnobs().drawn_cases)}
     return problem.write(problem.solutions[0], name, parameters), spec
 
 
-def measure_remains(sandbox: Sandbox, count: int) -> dict[str, float]:
+def measure_remains(sandbox: Sandbox, count: int) -> Figures:
     """Return what so many verifications leave behind: descriptors, children, megabytes here and at the server."""
     marks = []
     for number in range(count):
         if number in (count // 10, count - 1):
             time.sleep(0.2)  # the last child is taken leave of
-            marks.append(_held(sandbox.server_pid or 0))
+            marks.append(_count_remains(sandbox.server_pid or 0))
         judge(sandbox, f"{SOURCE}# many {number}", SPEC)
     before, after = marks[0], marks[-1]
     return {"verifications": count, **{f"more_{name}": after[name] - before[name] for name in before}}
 
 
-def _held(server: int) -> dict[str, float]:
+def _count_remains(server: int) -> dict[str, float]:
     status = Path(f"/proc/{server}/status").read_text(encoding="utf-8")
     resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
     children = Path(f"/proc/{server}/task/{server}/children").read_text(encoding="utf-8").split()

@@ -1,11 +1,15 @@
-"""What a verifier is: a name, a version, a check of its spec, and a judgement of one completion."""
+"""What a verifier is: a name, a version, a check of its spec, and a judgement of one completion.
+
+Below it are the checks of specs that verifiers share: each says key, value and fix.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Score, Spec
 
 DEFAULT_TIME_LIMIT = 30.0
@@ -42,7 +46,7 @@ class Verifier(Protocol):
         """Raise `SpecError` if `spec` lacks a key or holds a value that `score` could not use."""
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion of `prompt`."""
+        """Judge one completion of `prompt`, with a spec that `check_spec` has passed."""
 
 
 def verifier_notice(verifier: Verifier) -> str:
@@ -51,7 +55,7 @@ def verifier_notice(verifier: Verifier) -> str:
 
 
 def verifier_conditions(verifier: Verifier) -> dict[str, str]:
-    """Return what a curated set should record of the machine beside the verifier's scores, such as how it is confined."""
+    """Return what a curated set should record of the machine beside the scores, such as how programs are confined."""
     return dict(getattr(verifier, "conditions", {}))
 
 
@@ -75,9 +79,43 @@ def extract_answer(verifier: Verifier, completion: str, spec: Spec) -> str | Non
     """Return the answer that `score` would judge, as its verifier's `extract` reads it.
 
     Equal answers are equal text, whatever the words around them. None where the completion holds no answer, and
-    always for a verifier without `extract`: ask `has_extractor` which of the two it is. Raises whatever the verifier
+    always for a verifier without `extract`: `has_extractor` says which of the two it is. Raises whatever the verifier
     raises.
     """
     extract = getattr(verifier, "extract", None)
     answer = extract(completion, spec=spec) if callable(extract) else None
     return None if answer is None else str(answer)
+
+
+def fault(key: str, value: object, fix: str) -> SpecError:
+    """Return the error to raise for a spec whose `key` holds a `value` of no use; `fix` says what to write instead."""
+    shown = repr(value)
+    return SpecError(f"spec key {key!r} is {shown if len(shown) <= 80 else shown[:77] + '...'}: {fix}")
+
+
+def check_keys(spec: Spec, required: Collection[str], optional: Collection[str] = ()) -> None:
+    """Raise `SpecError` for a missing key, or for one that the verifier would silently ignore.
+
+    `form` may label any spec, whether or not the verifier looks at it.
+    """
+    for key in required:
+        if key not in spec:
+            raise SpecError(f"spec key {key!r} is missing in {dict(spec)!r}: add it")
+    known = [*required, *optional]
+    for key in spec:
+        if key not in known and key != "form":
+            near = nearest_names(str(key), known)
+            fix = f"did you mean {near[0]!r}?" if near else f"use only {', '.join(known)}"
+            raise fault(str(key), spec[key], f"no such key; {fix}")
+
+
+def check_int(spec: Spec, key: str) -> None:
+    """Raise `SpecError` unless `spec[key]` is a whole number (and not a boolean)."""
+    if isinstance(spec[key], bool) or not isinstance(spec[key], int):
+        raise fault(key, spec[key], "give a whole number, as in 23")
+
+
+def check_text(spec: Spec, key: str) -> None:
+    """Raise `SpecError` unless `spec[key]` is text with something in it."""
+    if not isinstance(spec[key], str) or not spec[key].strip():
+        raise fault(key, spec[key], "give a non-empty string")

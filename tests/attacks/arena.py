@@ -1,13 +1,15 @@
-"""Runs hostile programs, looks at the canaries after each, and reports what went wrong as JSON lines.
+"""Runs hostile programs, looks at the canaries after each, and reports what went wrong: a JSON line for each rung.
 
-    python -m tests.attacks.arena [--rung B] [--strict] [FILE ...]
+    python -m tests.attacks.arena [--rung A --rung B] [--strict] [FILE ...]
 
-Standard library and the sandbox only, so that it can be run as a user who can read little else.
+One server stands against all programs of a rung. Arenas take turns: the canaries have fixed places, which the programs
+know. Standard library and the sandbox only, so that it can be run as a user who can read little else.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import socket
@@ -29,17 +31,32 @@ def main() -> None:
     """Run what was asked for, all by default, and end with status 1 where anything was not as expected."""
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--rung")
+    parser.add_argument("--rung", action="append", help="one or more; the best within reach unless given")
     parser.add_argument("--strict", action="store_true")
-    asked = parser.parse_args()
-    attacks = [read_attack(path) for path in asked.files] or [*find_attacks(OWN), *find_attacks(SHARED)]
+    arguments = parser.parse_args()
+    attacks = [read_attack(path) for path in arguments.files] or [*find_attacks(OWN), *find_attacks(SHARED)]
     os.environ["RSBX_SECRET"] = SECRET
-    with Canaries.laid() as canaries, Sandbox(rung=asked.rung, strict=asked.strict) as sandbox:
-        print(json.dumps({"user": os.getuid(), "attacks": len(attacks), **sandbox.report}))
-        wrong = [fault for attack in attacks for fault in fight(sandbox, attack, canaries)]
-    for fault in wrong:
-        print(json.dumps(fault))
-    sys.exit(bool(wrong))
+    wrong = False
+    with waiting_for_turn(), Canaries.laid() as canaries:
+        for rung in arguments.rung or [None]:
+            with Sandbox(rung=rung, strict=arguments.strict) as sandbox:
+                sandbox.start()
+                faults = [fault for attack in attacks for fault in fight(sandbox, attack, canaries)]
+                report = {"user": os.getuid(), "attacks": len(attacks), "faults": faults, **sandbox.report}
+            print(json.dumps(report))
+            wrong |= bool(faults)
+    sys.exit(wrong)
+
+
+@contextmanager
+def waiting_for_turn() -> Iterator[None]:
+    """Keep other arenas on this machine waiting while the block runs."""
+    path = Path(tempfile.gettempdir(), "rsbx_turn")
+    if not path.exists():
+        path.touch()
+    with path.open("rb") as turn:  # whoever made it, everyone may read it
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
 
 
 def fight(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> Iterator[dict[str, object]]:

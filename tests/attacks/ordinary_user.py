@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from learnable.verifiers.programs.sandbox.server import interpreter
+from learnable.verifiers.programs.sandbox.server import find_interpreter
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("src/learnable/__init__.py", "src/learnable/data", "src/learnable/verifiers", "tests/attacks", "benchmarks")
@@ -69,7 +69,7 @@ def _copy_code(target: Path) -> Path:
 def _readable_python(workspace: Path) -> Path:
     """Return an interpreter that anyone may run: this one, the system's of the same version, or a copy of this one."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for python in (interpreter(), Path("/usr/bin") / version):
+    for python in (find_interpreter(), Path("/usr/bin") / version):
         if python.exists() and _runs(python):
             return python
     library = Path(sysconfig.get_path("stdlib"))
@@ -78,7 +78,7 @@ def _readable_python(workspace: Path) -> Path:
     for shared in library.parent.glob("libpython*"):
         shutil.copy(shared, copied / "lib")
     (copied / "bin").mkdir()
-    shutil.copy(interpreter(), copied / "bin" / version)
+    shutil.copy(find_interpreter(), copied / "bin" / version)
     return copied / "bin" / version
 
 

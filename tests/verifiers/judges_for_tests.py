@@ -17,7 +17,7 @@ from typing import Any
 from learnable.data.records import Score, Spec
 
 CHUNK = 8 << 20
-MOST_CHUNKS = 64  # half a GiB: where no limit stops it, a test fails and the machine lives
+MAX_CHUNKS = 64  # half a GiB: where no limit stops it, a test fails and the machine lives
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def ask_for_alarms(prompt: str) -> None:
 def eat(prompt: str) -> None:
     """Join the control group that the prompt names, and take more memory than it allows."""
     Path(prompt, "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
-    meal = [b"\1" * CHUNK for _ in range(MOST_CHUNKS)]
+    meal = [b"\1" * CHUNK for _ in range(MAX_CHUNKS)]
     raise RuntimeError(f"{len(meal) * CHUNK} bytes, and nothing happened")
 
 

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from learnable.verifiers.answers.extraction import CLAUSE_END, Statement, explicit_answers, first_line
-from learnable.verifiers.answers.statements import states_answer
+from learnable.verifiers.answers.extraction import CLAUSE_END, Statement, find_statements, split_first_line
+from learnable.verifiers.answers.statements import find_stated_answer
 
 NOTHING, SEVERAL = "no choice found", "names several choices"
 Reading = tuple[str | None, str]
 LOOK_BACK = 60  # characters before a choice that may rule it out
 
 _RULED_OUT_BEFORE = re.compile(
-    r"(?:\bnot|n['\u2019]t|\bnever|\bneither|\bnor|\bcannot|\brul(?:e[sd]?|ing) out|\b(?:eliminat|exclud|reject)\w*|\binstead of|"
-    r"\brather than|\bexcept|\bunlike|\bother than|\bthan|\bagainst)"
+    r"(?:\bnot|n['\u2019]t|\bnever|\bneither|\bnor|\bcannot|\brul(?:e[sd]?|ing) out|\b(?:eliminat|exclud|reject)\w*|"
+    r"\binstead of|\brather than|\bexcept|\bunlike|\bother than|\bthan|\bagainst)"
     r"(?:\s+(?:be|the|an?|option|choice|answer|letter|just|simply|for))*[\s(\[\"'*_`]*\Z",
     re.IGNORECASE,
 )
@@ -33,9 +33,11 @@ _CONFIRMED = re.compile(
     re.IGNORECASE,
 )
 _CHOSEN = re.compile(
-    r"\bI(?:['\u2019](?:d|ll|m)|\s+would|\s+will|\s+am)?\s+(?:choose|pick|select|choosing|picking|go(?:ing)? (?:with|for))\s+"
+    r"\bI(?:['\u2019](?:d|ll|m)|\s+would|\s+will|\s+am)?"
+    r"\s+(?:choose|pick|select|choosing|picking|go(?:ing)? (?:with|for))\s+"
     r"(?:(?:the|option|choice|answer|letter)\s+)*[\s(\[\"'*_`]*\Z|"
-    r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion)\b,?\s+(?:(?:it|this|that)(?:\s+is|\s+must be|['\u2019]s)\s+)?"
+    r"\b(?:so|therefore|thus|hence|consequently|finally|in conclusion)\b,?\s+"
+    r"(?:(?:it|this|that)(?:\s+is|\s+must be|['\u2019]s)\s+)?"
     r"(?:(?:the|option|choice|answer|letter)\s+)*[\s(\[\"'*_`]*\Z",
     re.IGNORECASE,
 )
@@ -74,9 +76,9 @@ def read_choice(text: str, answer: str, choices: tuple[str, ...] | None) -> Read
     `answer` is looked for alone where the choices are not known.
     """
     if choices is None:
-        found = states_answer(text, answer)
+        found = find_stated_answer(text, answer)
         return found, NOTHING
-    line, goes_on = first_line(text)
+    line, goes_on = split_first_line(text)
     if goes_on and (found := _only(line, choices)):
         return found, ""
     for stated in reversed(_statements(text, choices)):
@@ -118,7 +120,7 @@ def _is_open(text: str, last: Mention, chosen: list[Mention], choices: tuple[str
 
 def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
     """Return the explicit statements with those that a choice's own surroundings make, in order."""
-    found = explicit_answers(text)
+    found = find_statements(text)
     for mention in _mentions(text, choices):
         before = max(0, mention.start - LOOK_BACK)
         confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)
@@ -195,7 +197,7 @@ def _is_alone(text: str, mention: Mention) -> bool:
 
 
 def _labels(text: str, named: list[Mention]) -> list[Mention]:
-    """Return the first mention of each choice that is a label, "B)" anywhere or "B." on a new line, of words behind it."""
+    """Return the first mention of each choice that labels the words behind it: "B)" anywhere, or "B." on a new line."""
     found: dict[str, Mention] = {}
     for mention in named:
         sign = _LABEL_SIGN.match(text, mention.end)

@@ -1,8 +1,8 @@
-r"""What a completion states as its answer, in the forms that people and models use: one reader for every judge of answers.
+r"""What a completion states as its answer, in the forms that people and models use: one reader for every judge.
 
-Read are `\boxed{...}` with nested braces, `#### ...`, `<answer>...</answer>`, and words: "the answer is ...", "Answer: ...",
-a heading "Final Answer" with the answer below it. What stands behind a second question is not read: a base model goes on to
-the next problem, and answers that too.
+Read are `\boxed{...}` with nested braces, `#### ...`, `<answer>...</answer>`, and words: "the answer is ...",
+"Answer: ...", a heading "Final Answer" with the answer below it. What stands behind a second question is not read: a
+base model goes on to the next problem, and answers that too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _NAMED = r"(?:answer|ans|(?:correct|right|best|final|my)[ \t]+(?:choice|option|l
 _OF = r"(?:[ \t]+(?:to|for|of)\b[^\n?!:=]{0,80}?)?"
 _WORDS = re.compile(
     rf"(?<![\w-]){_NAMED}\b{_OF}[*_`\"')\]]*[ \t]*"
-    r"(?::|=|\u2192|->|\b(?:is|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*(?!\s*(?:not|n't)\b)\s*",
+    r"(?::|=|\u2192|->|\b(?:is|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*"
+    r"(?!\s*(?:not|n't)\b)\s*",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
@@ -62,10 +63,10 @@ class Statement:
         return self.form in ("boxed", "tag")
 
 
-def explicit_answers(text: str) -> list[Statement]:
+def find_statements(text: str) -> list[Statement]:
     r"""Return what the text states as its answer, in order; the last one is what it settles on.
 
-    >>> [stated.text for stated in explicit_answers(r"The answer is 4. No: \boxed{\frac{1}{2}}")]
+    >>> [stated.text for stated in find_statements(r"The answer is 4. No: \boxed{\frac{1}{2}}")]
     ['4', '\\frac{1}{2}']
     """
     found = sorted([*_boxed(text), *_hashed(text), *_tagged(text), *_worded(text)], key=lambda stated: stated.start)
@@ -75,10 +76,10 @@ def explicit_answers(text: str) -> list[Statement]:
     return found
 
 
-def first_line(text: str) -> tuple[str, bool]:
+def split_first_line(text: str) -> tuple[str, bool]:
     r"""Return the first line that is not blank, and whether the next one asks something: a base model that goes on.
 
-    >>> first_line("12\nWork out 3 + 4 = 7")
+    >>> split_first_line("12\nWork out 3 + 4 = 7")
     ('12', True)
     """
     lines = text.lstrip().split("\n", 1)
@@ -86,10 +87,10 @@ def first_line(text: str) -> tuple[str, bool]:
     return lines[0].rstrip(), bool(_LABEL.match(after) or _QUESTION.match(after.split("\n", 1)[0][:MAX_STATED]))
 
 
-def without_latex_text(text: str) -> str:
+def strip_latex_text(text: str) -> str:
     r"""Return the text with the words of LaTeX's text commands alone.
 
-    >>> without_latex_text(r"\text{B}")
+    >>> strip_latex_text(r"\text{B}")
     ' B '
     """
     return _LATEX_TEXT.sub(r" \1 ", text)

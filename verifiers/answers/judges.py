@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
@@ -12,17 +11,48 @@ from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_int, check_keys, check_text, fault
 
 
+class NumberVerifier:
+    """What the judges of one number share. Spec: `{"answer": int}`."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def read(text: str) -> str | None:
+        """Return the number that counts, as `normalize_number` writes it, or None. Raises `SeveralNumbersError`."""
+        raise NotImplementedError
+
+    def check_spec(self, spec: Spec) -> None:
+        """Raise `SpecError` unless `answer` is a whole number."""
+        check_keys(spec, ["answer"])
+        check_int(spec, "answer")
+
+    def extract(self, completion: str, *, spec: Spec) -> str | None:
+        """Return the number that counts as the answer, in digits as `normalize_number` writes them, or None."""
+        return self._find(completion)[0]
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Judge one completion."""
+        return _judged(*self._find(completion), str(spec["answer"]))
+
+    def _find(self, completion: str) -> tuple[str | None, str]:
+        """Return the number that counts, or None and why there is none."""
+        try:
+            return self.read(strip_thinking(completion)), "no number found"
+        except SeveralNumbersError:
+            return None, "names several numbers"
+
+
 @dataclass(frozen=True, slots=True)
-class ArithmeticVerifier:
+class ArithmeticVerifier(NumberVerifier):
     r"""Is the number that the completion settles on the answer?
 
     One number of a completion counts, so that naming many gains nothing. The rules, in order:
 
     1. A number alone on the first line, where the second line asks the next question: a base model that goes on.
-    2. The last explicit statement that holds a number: `\boxed{42}`, `#### 42`, `<answer>42</answer>`, "the answer is 42",
-       "Answer: 42" (see `extraction`); of a calculation in it, its result.
-    3. A number at the very start, but for wrapping such as `**42**`, `= 42` or `$42`; not one that begins a calculation, as
-       in "3 + 4 = 7", nor the label of a list.
+    2. The last explicit statement that holds a number: `\boxed{42}`, `#### 42`, `<answer>42</answer>`, "the answer is
+       42", "Answer: 42" (see `extraction`); of a calculation in it, its result.
+    3. A number at the very start, but for wrapping such as `**42**`, `= 42` or `$42`; not one that begins a
+       calculation, as in "3 + 4 = 7", nor the label of a list.
     4. The last result in the last line that has a number: the number alone, or behind "=", "is", "makes" and the like.
 
     "7 or 8" is no answer in any of them. Spec: `{"answer": int}`. Reward 1 only for the answer itself; `format` says
@@ -32,61 +62,39 @@ class ArithmeticVerifier:
     name: str = "arithmetic"
     version: str = "2"
 
-    def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless `answer` is a whole number."""
-        check_keys(spec, ["answer"])
-        check_int(spec, "answer")
-
-    def extract(self, completion: str, *, spec: Spec) -> str | None:
-        """Return the number that counts as the answer, as `plain_number` writes it, or None."""
-        return _number(read_answer, completion)[0]
-
-    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion."""
-        return _judged(*_number(read_answer, completion), str(spec["answer"]))
+    read = staticmethod(read_answer)
 
 
 @dataclass(frozen=True, slots=True)
-class CountingVerifier:
+class CountingVerifier(NumberVerifier):
     """Is the number that the completion settles on the count?
 
-    Numbers are read in digits, or spelled out up to ninety-nine. The rules are those of `ArithmeticVerifier`, but for the
-    last: without a statement, the first number anywhere counts, unless the completion counts up as in "(1) ... (2) ...":
-    then the last result does. Spec: `{"answer": int}`.
+    Numbers are read in digits, or spelled out up to ninety-nine. The rules are those of `ArithmeticVerifier`, but for
+    the last: without a statement, the first number anywhere counts, unless the completion counts up as in "(1) ...
+    (2) ...": then the last result does. Spec: `{"answer": int}`.
     """
 
     name: str = "counting"
     version: str = "2"
 
-    def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless `answer` is a whole number."""
-        check_keys(spec, ["answer"])
-        check_int(spec, "answer")
-
-    def extract(self, completion: str, *, spec: Spec) -> str | None:
-        """Return the number that counts as the answer, in digits as `plain_number` writes them, or None."""
-        return _number(read_count, completion)[0]
-
-    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion."""
-        return _judged(*_number(read_count, completion), str(spec["answer"]))
+    read = staticmethod(read_count)
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceVerifier:
     """Is the choice that the completion settles on the right one?
 
-    Spec: `{"answer": str, "choices": [str, ...]}`; numbers are taken as their text. A choice counts as a whole word, case
-    ignored; the article "a" and the pronoun "I" are no choices. The rules, in order:
+    Spec: `{"answer": str, "choices": [str, ...]}`; numbers are taken as their text. A choice counts as a whole word,
+    case ignored; the article "a" and the pronoun "I" are no choices. The rules, in order:
 
     1. A choice alone on the first line, where the second line asks the next question.
     2. The last explicit statement that names a choice: those of `extraction`, "I choose B", "B is correct".
     3. A choice that opens the completion, then the last in bold or in brackets.
     4. The only choice that is named, or the last of several.
 
-    Left out are choices ruled out ("not B", "B is wrong"), the labels of a list, and choices named in one breath ("A or B",
-    "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer must be what is
-    explicitly stated, or nearly all of the completion.
+    Left out are choices ruled out ("not B", "B is wrong"), the labels of a list, and choices named in one breath ("A
+    or B", "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer
+    must be what is explicitly stated, or nearly all of the completion.
     """
 
     name: str = "choice"
@@ -110,14 +118,6 @@ class ChoiceVerifier:
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion."""
         return _judged(*_choice(completion, spec), str(spec["answer"]).casefold())
-
-
-def _number(read: Callable[[str], str | None], completion: str) -> tuple[str | None, str]:
-    """Return the number that counts, or None and why there is none."""
-    try:
-        return read(strip_thinking(completion)), "no number found"
-    except SeveralNumbersError:
-        return None, "names several numbers"
 
 
 def _choice(completion: str, spec: Spec) -> tuple[str | None, str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.extraction import (
     MAX_STATED,
     Statement,
-    explicit_answers,
-    first_line,
-    without_latex_text,
+    find_statements,
+    split_first_line,
+    strip_latex_text,
 )
 
 _DIGITS = r"(?>(?:[0-9]{1,3}(?:[,\u202f\u2009\u00a0][0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?)"
@@ -22,8 +23,9 @@ _GOES_ON = re.compile(rf"[)\s]*{_OPERATOR}\s*[(-]?[0-9]")
 _CAME_FROM = re.compile(rf"[0-9)]\s*{_OPERATOR}\s*[(]*\Z")
 _OR = re.compile(rf"[*_)]*\s*(?:or|to|\u2013)\s+(?:maybe\s+|perhaps\s+)?{NUMBER}", re.IGNORECASE)
 _RESULT = re.compile(
-    r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|gets?|gives?|makes?|equals?|has|have|leaves?|totals?|total of|comes to|left with|"
-    rf"becomes?|obtain|find|yields?)\b)(?:(?!\bnot\b)[^\d\n=]){{0,40}}?(?<![\w.]){NUMBER}",
+    r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|gets?|gives?|makes?|equals?|has|have|leaves?|"
+    rf"totals?|total of|comes to|left with|becomes?|obtain|find|yields?)\b)"
+    rf"(?:(?!\bnot\b)[^\d\n=]){{0,40}}?(?<![\w.]){NUMBER}",
     re.IGNORECASE,
 )
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
@@ -48,12 +50,12 @@ _SPELLED = re.compile(
 )
 
 
-class SeveralNumbersError(Exception):
+class SeveralNumbersError(LearnableError):
     """The completion leaves open which of its numbers is the answer."""
 
 
 def read_answer(text: str) -> str | None:
-    """Return the number that is the answer to a computation, as `plain_number` writes it, or None.
+    """Return the number that is the answer to a computation, as `normalize_number` writes it, or None.
 
     See `ArithmeticVerifier` for the rules. Raises `SeveralNumbersError`.
     """
@@ -63,7 +65,7 @@ def read_answer(text: str) -> str | None:
 
 
 def read_count(text: str) -> str | None:
-    """Return the number that is a count, in digits or spelled out, as `plain_number` writes it, or None.
+    """Return the number that is a count, in digits or spelled out, as `normalize_number` writes it, or None.
 
     See `CountingVerifier` for the rules. Raises `SeveralNumbersError`.
     """
@@ -75,12 +77,12 @@ def read_count(text: str) -> str | None:
     return next((number for number in numbers if number), None)
 
 
-def plain_number(text: str) -> str:
+def normalize_number(text: str) -> str:
     """Write a matched number so that equal numbers are equal text.
 
     Text, because a policy may print more digits than `int` is willing to read.
 
-    >>> plain_number("+1,024"), plain_number("-007"), plain_number("-0.0"), plain_number("2.50")
+    >>> normalize_number("+1,024"), normalize_number("-007"), normalize_number("-0.0"), normalize_number("2.50")
     ('1024', '-7', '0', '2.5')
     """
     sign = "-" if text[0] in "-\u2212" else ""
@@ -92,41 +94,41 @@ def plain_number(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return the text without the marks of LaTeX and money, so that a number stands by itself."""
-    text = without_latex_text(text)
+    text = strip_latex_text(text)
     for pattern, by in _LATEX if "\\" in text else _MONEY:
         text = pattern.sub(by, text)
     return text
 
 
 def _value(text: str, match: re.Match[str]) -> str | None:
-    """Return a matched number, or what the calculation that it begins comes to; None for an operand of anything else."""
+    """Return a matched number, or the result of the calculation that it begins; None for any other operand."""
     if _CAME_FROM.search(text, max(0, match.start(1) - 10), match.start(1)):
         return None
     if not _GOES_ON.match(text, match.end()):
-        if (other := _OR.match(text, match.end())) and plain_number(other[1]) != plain_number(match[1]):
+        if (other := _OR.match(text, match.end())) and normalize_number(other[1]) != normalize_number(match[1]):
             raise SeveralNumbersError
-        return plain_number(match[1])
+        return normalize_number(match[1])
     line = text[match.end() : match.end() + MAX_STATED].split("\n", 1)[0]
     result = _LEADING.match(line.rpartition("=")[2]) if "=" in line else None
     if result is None or _GOES_ON.match(result.string, result.end()):
         return None
-    return plain_number(result[1])
+    return normalize_number(result[1])
 
 
 def _alone_before_a_question(text: str) -> str | None:
     """Return the number of a first line behind which the next problem begins."""
-    line, goes_on = first_line(text)
+    line, goes_on = split_first_line(text)
     return _leading(line) or _last_result(line) if goes_on and _BARE.fullmatch(line) else None
 
 
 def _stated(text: str) -> str | None:
-    return next((found for stated in reversed(explicit_answers(text)) if (found := _read_statement(stated))), None)
+    return next((found for stated in reversed(find_statements(text)) if (found := _read_statement(stated))), None)
 
 
 def _read_statement(stated: Statement) -> str | None:
     text = stated.text
     if stated.closed:
-        values = {plain_number(match[1]) for match in _ANYWHERE.finditer(text.rpartition("=")[2])}
+        values = {normalize_number(match[1]) for match in _ANYWHERE.finditer(text.rpartition("=")[2])}
         if len(values) > 1:
             raise SeveralNumbersError
         return next(iter(values), None)
@@ -154,7 +156,7 @@ def _counts_up(text: str) -> bool:
 
 
 def _last_result(text: str) -> str | None:
-    """Return the last result that the last line with a number gives: by itself, or behind "=", "is", "makes" and the like."""
+    """Return the last result in the last line with a number: by itself, or behind "=", "is", "makes" and the like."""
     line = next((line for line in reversed(text.split("\n")) if _ANYWHERE.search(line)), "")
     if line.rstrip().endswith("?"):
         return None

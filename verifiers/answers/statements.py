@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from learnable.verifiers.answers.extraction import MAX_STATED, explicit_answers, first_line, without_latex_text
+from learnable.verifiers.answers.extraction import MAX_STATED, find_statements, split_first_line, strip_latex_text
 
 MAX_ANSWER = 80  # characters of another answer that are worth naming
 EXPLAINED = 4  # words that make a line an explanation rather than another answer
 
 _FILLER = re.compile(
     r"(?:(?:so|thus|therefore|hence|well|okay|ok|sure|it['\u2019]?s|it is|that['\u2019]?s|that is|this is|"
-    r"I (?:think|believe|say|choose|pick|would say|would go with)|I['\u2019]d (?:say|go with|choose|pick)|the|in|at|on|of|"
-    r"option|choice|letter|answer|clearly|definitely)\b[\s,:]*)+",
+    r"I (?:think|believe|say|choose|pick|would say|would go with)|I['\u2019]d (?:say|go with|choose|pick)|"
+    r"the|in|at|on|of|option|choice|letter|answer|clearly|definitely)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"an?\s+", re.IGNORECASE)
@@ -25,17 +25,17 @@ _SPACE = re.compile(r"\s+")
 _WRAPPING = " \t\n*_`$()[]{}<>\"'.,:;!?"
 
 
-def states_answer(text: str, answer: str) -> str | None:
+def find_stated_answer(text: str, answer: str) -> str | None:
     """Return the answer, case folded, where the text states it; what it states instead; or None.
 
     The last explicit statement counts; without one, a completion that is nearly the answer alone, or has it alone on a
     first line with an explanation below.
     """
-    text = _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", without_latex_text(text))
-    line, goes_on = first_line(text)
+    text = _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", strip_latex_text(text))
+    line, goes_on = split_first_line(text)
     if goes_on and _is_answer(line, answer):
         return answer.casefold()
-    if stated := explicit_answers(text):
+    if stated := find_statements(text):
         last = stated[-1]
         return _settled(last.text, text[last.end :] if not last.closed else "", answer)
     rest = [other for other in text.strip().split("\n")[1:] if other.strip()]
@@ -52,7 +52,7 @@ def _settled(stated: str, behind: str, answer: str) -> str | None:
 
 
 def _is_answer(text: str, answer: str) -> bool:
-    """Whether a text is the answer, with no more around it than filler, a reason, or what the answer's letter stands for."""
+    """Say whether a text is the answer, with only filler, a reason, or the letter's meaning around it."""
     wanted = _core(answer, answer)
     text = text.strip()[: MAX_STATED + len(answer)]
     cut = _REASON.search(text)

@@ -7,21 +7,21 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.forms import Form, fold_name
-from learnable.data.records import canonical_json, is_own_verifier
-from learnable.verifiers.files.rows import Problems, with_problem
+from learnable.data.records import Prompt, canonical_json, is_own_verifier
+from learnable.data.sources.files.problems import find_problem, row_ids
+from learnable.data.sources.test_code.program_rows import VERIFIER, read_program_row
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.registry import find_verifier
 
 MAX_REMEMBERED_SPECS = 1000
 GZIP = b"\x1f\x8b"  # how such a file begins
-
-NO_PROBLEMS = Problems()
 
 Row = dict[str, Any]
 
@@ -29,33 +29,44 @@ _OPTIONAL = {"prompt": (str, "a string"), "form": (str, "the name of a form"), "
 
 
 @dataclass(frozen=True, slots=True)
+class Problems:
+    """The problems that completions may name, and where they were read."""
+
+    source: str = ""
+    by_id: Mapping[str, Prompt] = field(default_factory=dict)
+
+
+NO_PROBLEMS = Problems()
+
+
+@dataclass(frozen=True, slots=True)
 class RowReader:
     """How rows of a completions file become jobs of `verifier`. Forms of `own`, a user's, are judged by declaration.
 
-    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec. A judge of the
-    user's own gets all of a row that has no `spec` as the spec, but for the completion; for others such a row may name
-    one of `problems` by its id, or carry the tests of HumanEval or MBPP.
+    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec. A judge of
+    the user's own gets all of a row that has no `spec` as the spec, but for the completion; for others such a row may
+    name one of `problems` by its id, or carry the tests of HumanEval or MBPP.
     """
 
     verifier: str
     own: Mapping[str, Form] | None = None
     problems: Problems = NO_PROBLEMS
 
-    def whole(self, row: Row, where: str = "") -> Row:
+    def complete(self, row: Row, where: str = "") -> Row:
         """Return the row with what its problem adds to it. Raises `LearnableError` for a problem that is not known."""
-        return with_problem(where, row, self.verifier, self.problems)
+        return add_problem(where, row, self.verifier, self.problems)
 
-    def spec(self, row: Row) -> Row:
+    def make_spec(self, row: Row) -> Row:
         """Return the spec of a whole row: its `spec`, with its `form` in it, and the declaration of a user's form."""
         if "spec" not in row and is_own_verifier(self.verifier):
             return {key: value for key, value in row.items() if key != "completion"}
         form = {"form": row["form"]} if "form" in row else {}
         return add_declaration({**form, **row.get("spec", {})}, self.own)
 
-    def job(self, row: Row) -> ScoreJob:
-        """Return what a pool needs to score the row."""
-        row = self.whole(row)
-        return ScoreJob(self.verifier, row["completion"], row.get("prompt", ""), canonical_json(self.spec(row)))
+    def make_job(self, row: Row) -> ScoreJob:
+        """Return what a pool needs to score the row. Raises `LearnableError` for a problem that is not known."""
+        row = self.complete(row)
+        return ScoreJob(self.verifier, row["completion"], row.get("prompt", ""), canonical_json(self.make_spec(row)))
 
 
 def check_rows(path: Path, reader: RowReader, name: str) -> int:
@@ -69,7 +80,7 @@ def check_rows(path: Path, reader: RowReader, name: str) -> int:
     for where, row in read_rows(path, name):
         count += 1
         _check_types(where, row)
-        spec = reader.spec(reader.whole(row, where))
+        spec = reader.make_spec(reader.complete(row, where))
         if (spec_json := canonical_json(spec)) in checked:
             continue
         try:
@@ -84,7 +95,10 @@ def check_rows(path: Path, reader: RowReader, name: str) -> int:
 
 
 def read_rows(path: Path, name: str) -> Iterator[tuple[str, Row]]:
-    """Yield each row with the words that name its place. Blank lines are no rows; a gzip file is read as what it holds."""
+    """Yield each row with the words that name its place. Blank lines are no rows; a gzip file is read as what it holds.
+
+    Raises `LearnableError` for a file that cannot be read and for a line that is no JSON object.
+    """
     try:
         with path.open("rb") as raw, gzip.open(raw) if raw.peek(2)[:2] == GZIP else nullcontext(raw) as lines:
             for number, line in enumerate(lines, start=1):
@@ -104,6 +118,24 @@ def add_declaration(spec: Row, own: Mapping[str, Form] | None) -> Row:
             if fold_name(spec["form"]) in map(fold_name, (declared.name, declared.title, *declared.aliases)):
                 return spec | {"form": declared.name, "declaration": declared.declaration()}
     return spec
+
+
+def add_problem(where: str, row: Row, verifier: str, problems: Problems) -> Row:
+    """Return the row with the `spec` and `prompt` of its problem; a row with a spec is returned as it is.
+
+    Raises `LearnableError` for an id that is no problem's, and for tests that no program could be judged by.
+    """
+    if row.get("spec") is not None:
+        return row
+    try:
+        if problems.by_id:
+            problem = find_problem(problems.by_id, row, problems.source)
+            return {"prompt": problem.text, **row, "spec": dict(problem.spec)}
+        if verifier == VERIFIER:
+            return _add_tests(row)
+    except LearnableError as error:
+        raise LearnableError(f"{where}: {error}") from error
+    return row
 
 
 def _parse(where: str, line: bytes) -> Row:
@@ -134,3 +166,21 @@ def _check_types(where: str, row: Row) -> None:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _add_tests(row: Row) -> Row:
+    columns = {key: value for key, value in row.items() if key not in ("completion", *row_ids(row))}
+    read = json.loads(_read_tests(canonical_json(columns)))
+    if read is None and (ids := row_ids(row)):
+        name = next(iter(ids.values()))
+        raise LearnableError(
+            f"no tests for {name!r}: name the table with the problems, as in --prompts HumanEval.jsonl.gz"
+        )
+    return row if read is None else {**row, **read}
+
+
+@lru_cache(maxsize=1024)
+def _read_tests(columns_json: str) -> str:
+    """Return the prompt and spec of a row as JSON, or null where it has no tests. Many completions share them."""
+    read = read_program_row(json.loads(columns_json), "prompt", None, VERIFIER)
+    return json.dumps(read and {key: read[key] for key in ("prompt", "spec") if read[key] is not None})

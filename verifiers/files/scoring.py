@@ -54,11 +54,12 @@ def verify_file(
     on_progress: Callable[[int, int], None],
     time_limit: float | None = None,
 ) -> VerifySummary:
-    """Score every row of `input_path` into the same row of `output`: a file that appears when all are done, or a stream.
+    """Score each row of `input_path` into the same row of `output`: a file that appears when all are done, or a stream.
 
-    `reader` says what a row is and who judges it; ids of rows are written to their scores. `on_progress` gets the rows done and the rows in all.
-    `time_limit` is in seconds for each completion, instead of the verifier's own; whoever watches is told of a
-    completion that reaches it. Raises `LearnableError` for a row that cannot be scored, before anything is written.
+    `reader` says what a row is and who judges it; ids of rows are written to their scores. `on_progress` gets the
+    rows done and the rows in all. `time_limit` is in seconds for each completion, instead of the verifier's own;
+    whoever watches is told of a completion that reaches it. Raises `LearnableError` for a row that cannot be scored,
+    before anything is written.
     """
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise LearnableError(f"--verifier-timeout {time_limit:g} is no time: give seconds, more than 0")
@@ -68,7 +69,7 @@ def verify_file(
         total = check_rows(path, reader, name)
         with _published(output) as out, ScoringPool(workers, time_limit, TimeOutWarning().see) as pool:
             pool.warm_up([reader.verifier])
-            jobs = (reader.job(row) for row in _noting_ids(read_rows(path, name), ids))
+            jobs = (reader.make_job(row) for row in _noting_ids(read_rows(path, name), ids))
             for scores in _scored_chunks(pool, jobs):
                 out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
                 tally.add(scores)
@@ -119,7 +120,7 @@ def _seekable(path: Path) -> Iterator[tuple[Path, str]]:
 
 @contextmanager
 def _published(output: Path | IO[str]) -> Iterator[IO[str]]:
-    """Open a text file that appears under its name when the block ends well, and not at all otherwise; or use a stream."""
+    """Open a text file that appears under its name only when the block ends well, or use a stream."""
     if isinstance(output, Path):
         with _published_file(output) as file:
             yield file

@@ -40,7 +40,7 @@ class OwnJudge:
         return getattr(self.judge, attribute)
 
     def check_spec(self, spec: Spec) -> None:
-        """Let the judge look at a spec, if it can. Raises `SpecError`, whatever the judge raises."""
+        """Let the judge look at a spec, if it can. Raises `SpecError` for whatever the judge raises."""
         check = getattr(self.judge, "check_spec", None)
         if check is None:
             return
@@ -52,9 +52,10 @@ class OwnJudge:
             raise SpecError(f"verifier {self.name!r} refuses the spec: {describe_fault(error)}") from error
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion. Raises `TypeError` for an answer that is no score, and what the judge raises, with a note.
+        """Judge one completion.
 
-        The note says where in the judge's file it was.
+        Raises `TypeError` for an answer that is no score, and whatever the judge raises, with a note that says where in
+        the judge's file it was.
         """
         offered = {"prompt": prompt, "spec": spec}
         try:
@@ -66,10 +67,13 @@ class OwnJudge:
 
 
 def find_own_judge(name: str) -> OwnJudge:
-    """Import the judge that `name` names, and fill in what it lacks. Raises `JudgeError`."""
-    found, file, source_hash = load_judge(name)
+    """Import the judge that `name` names, and fill in what it lacks.
+
+    Raises `JudgeError` for one that cannot be used, and `LearnableError` for a wrong `time_limit`.
+    """
+    loaded = load_judge(name)
     try:
-        judge = _made(name, found)
+        judge = _made(name, loaded.judge)
         version = getattr(judge, "version", None)
         own_name = getattr(judge, "name", None)
         call = _callable(name, judge)
@@ -80,7 +84,7 @@ def find_own_judge(name: str) -> OwnJudge:
         raise JudgeError(
             f"verifier {name!r} cannot be used: {describe_fault(error)}. Mend it and start again"
         ) from error
-    whole = OwnJudge(str(own_name or name), str(version or source_hash), file, judge, call, keywords)
+    whole = OwnJudge(str(own_name or name), str(version or loaded.source_hash), loaded.file, judge, call, keywords)
     verifier_time_limit(whole)  # a wrong one is found here, before any completion waits for it
     return whole
 

@@ -1,4 +1,4 @@
-"""Imports a user's judge by `FILE.py:OBJECT` or `MODULE:OBJECT`; what goes wrong is said in one line, with the place."""
+"""Imports a user's judge by `FILE.py:OBJECT` or `MODULE:OBJECT`; an error is one line, with the place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -22,8 +23,17 @@ class JudgeError(LearnableError):
     """A judge that cannot be used; the message names it, the place and the fix."""
 
 
-def load_judge(name: str) -> tuple[Any, str, str]:
-    """Import what `name` names, and return it, its module's file, and a hash of the source files it comes from.
+@dataclass(frozen=True, slots=True)
+class LoadedJudge:
+    """What a name names: the object, its module's file, and a hash of the source files that it comes from."""
+
+    judge: Any
+    file: str
+    source_hash: str
+
+
+def load_judge(name: str) -> LoadedJudge:
+    """Import what `name` names.
 
     A relative file is looked for in the working directory, and modules there can be imported too. A process reads a
     file once, as Python does with any import. Raises `JudgeError`.
@@ -38,7 +48,7 @@ def load_judge(name: str) -> tuple[Any, str, str]:
         fix = f"did you mean {' or '.join(near)}?" if near else "define it there"
         raise JudgeError(f"verifier {name!r}: {_file_of(module)} has no {attribute!r}: {fix}")
     found = getattr(module, attribute)
-    return found, _file_of(module), _source_hash(module, found)
+    return LoadedJudge(found, _file_of(module), _source_hash(module, found))
 
 
 def describe_fault(error: BaseException, file: str = "") -> str:
@@ -62,7 +72,7 @@ def find_place(error: BaseException, file: str) -> str:
 
 
 class _UncachedLoader(SourceFileLoader):
-    """Reads the source itself: bytecode of the same second and size would be an older judge under the new one's hash."""
+    """Reads the source itself: bytecode of the same second and size would run an older judge under the new hash."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)

@@ -10,15 +10,17 @@ import subprocess
 import time
 from typing import IO, Any
 
+from learnable.data.errors import LearnableError
+
 LENGTH = struct.Struct("<Q")  # comes before each answer
 GLANCE_SECONDS = 1.0  # between looks whether a silent process lives: a child it forked may hold the pipe open
 
 
-class TooLate(Exception):
-    """The deadline is past."""
+class DeadlineError(LearnableError):
+    """The process did not answer, or take a question, within its seconds."""
 
 
-class Disconnected(Exception):
+class DisconnectedError(LearnableError):
     """The process has ended, or its end of a pipe is closed, and all that it sent has been read."""
 
 
@@ -32,7 +34,7 @@ class Channel:
         self._unread = bytearray()
 
     def send(self, question: object, seconds: float) -> None:
-        """Hand over a question. Raises `TooLate` or `Disconnected`."""
+        """Hand over a question within so many seconds. Raises `DeadlineError` or `DisconnectedError`."""
         message = memoryview(pickle.dumps(question, protocol=pickle.HIGHEST_PROTOCOL))
         deadline = time.monotonic() + seconds
         try:
@@ -40,16 +42,16 @@ class Channel:
                 self._wait(self._questions, deadline)
                 message = message[os.write(self._questions.fd, message) :]
         except BrokenPipeError as error:
-            raise Disconnected from error
+            raise DisconnectedError from error
 
     def receive(self, seconds: float) -> Any:
-        """Return the next answer. Raises `TooLate` or `Disconnected`."""
+        """Return the next answer, if it comes within so many seconds. Raises `DeadlineError` or `DisconnectedError`."""
         deadline = time.monotonic() + seconds
         while (payload := self._next_payload()) is None:
             self._wait(self._answers, deadline)
             chunk = os.read(self._answers.fd, 1 << 16)
             if not chunk:
-                raise Disconnected
+                raise DisconnectedError
             self._unread += chunk
         return pickle.loads(payload)
 
@@ -82,9 +84,9 @@ class Channel:
             if pipe.ready(max(0.0, min(left, GLANCE_SECONDS))):
                 return
             if self._process.poll() is not None and not pipe.ready(0.0):
-                raise Disconnected
+                raise DisconnectedError
             if left <= 0.0:
-                raise TooLate
+                raise DeadlineError
 
 
 class _Pipe:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
+import threading
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import get_args
 
+from learnable.data.progress import progress
 from learnable.data.records import FinishReason, Score, Verdict
 from learnable.verifiers.registry import find_verifier
 
 REASON_LENGTH = 300
 VERDICTS: tuple[str, ...] = get_args(Verdict)
+_TIME_OUT = "time limit: "  # how the reason begins, where a completion took too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +67,41 @@ def _checked(score: Score) -> Score:
     if not 0.0 <= score.reward <= 1.0:
         return Score.unscored(f"reward {score.reward} is outside [0, 1]")
     return Score(float(score.reward), passed, components, score.verdict, str(score.reason))
+
+
+def time_out_score(seconds: float) -> Score:
+    """Return the score of a completion that had none within `seconds`: no reward, and the reason."""
+    return Score.unscored(f"{_TIME_OUT}no score within {seconds:g} s")
+
+
+def is_time_out(score: Score) -> bool:
+    """Say whether this score stands for a completion that took too long."""
+    return score.reward is None and score.reason.startswith(_TIME_OUT)
+
+
+class TimeOutWarning:
+    """Warns once for each verifier that it hung on a completion, when that is seen. For any thread.
+
+    Whoever watches the run in the thread that makes this object is told.
+    """
+
+    def __init__(self) -> None:
+        self._context = contextvars.copy_context()
+        self._told: set[str] = set()
+        self._lock = threading.Lock()
+
+    def see(self, job: ScoreJob, score: Score) -> None:
+        """Look at one score."""
+        if not is_time_out(score):
+            return
+        with self._lock:
+            if job.verifier not in self._told:
+                self._told.add(job.verifier)
+                self._context.run(_warn, job.verifier, score.reason.removeprefix(_TIME_OUT))
+
+
+def _warn(verifier: str, why: str) -> None:
+    progress().warn(
+        f"verifier {verifier!r} was given up on a completion ({why}), which goes unscored; is it hanging? "
+        "--verifier-timeout SECONDS gives it more time, or less"
+    )

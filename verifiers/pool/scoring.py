@@ -111,7 +111,7 @@ class ScoringPool:
                 thread.start()
 
     def _serve(self, supervisor: Supervisor, names: list[str]) -> None:
-        """Feed one worker until the pool closes. The kernel ends the worker with this thread, which has no other task."""
+        """Feed one worker until the pool closes. The kernel ends the worker with this thread, its only user."""
         if names:
             supervisor.load(names)
         while (shard := self._shards.get()) is not None:

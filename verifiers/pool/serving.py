@@ -22,9 +22,9 @@ PR_SET_PDEATHSIG = 1
 def serve(caller: int) -> None:
     """Answer questions until input ends. Runs in the scoring process; `caller` is the process that started it.
 
-    A question is a list of the names of verifiers to load, or of the fields of jobs. For the first item that needs
-    a verifier, the answer is its time limit and version, when it is loaded; then for a job its score. One message each, never
-    held back: the caller takes the first job without an answer for the one that hangs or kills.
+    A question is a list of the names of verifiers to load, or of the fields of jobs. For the first item that needs a
+    verifier, the answer is its time limit and version, when it is loaded; then for a job its score. One message each,
+    never held back: the caller takes the first job without an answer for the one that hangs or kills.
     """
     _end_with(caller)
     _be_first_to_go()

@@ -16,7 +16,7 @@ from itertools import takewhile
 
 from learnable.data.records import Score
 from learnable.verifiers.pool.jobs import ScoreJob, time_out_score
-from learnable.verifiers.pool.worker import LoadingFailed, TimeLimitReached, Worker, WorkerDied, WorkerFailed
+from learnable.verifiers.pool.worker import LoadingError, TimeLimitError, Worker, WorkerDiedError, WorkerError
 
 RELOAD_SECONDS = 600.0  # before a verifier that could not be loaded is loaded again
 
@@ -38,7 +38,7 @@ class Supervisor:
 
     def load(self, verifier_names: Sequence[str]) -> None:
         """Load these verifiers ahead of time. A failure is left to the first job, which meets it again."""
-        with suppress(WorkerFailed, CancelledError), self._running() as worker:
+        with suppress(WorkerError, CancelledError), self._running() as worker:
             worker.load(verifier_names)
 
     def score(self, jobs: Sequence[ScoreJob], on_score: OnScore) -> list[Score]:
@@ -67,7 +67,7 @@ class Supervisor:
                 self._worker.kill()
 
     def _score_next(self, jobs: Sequence[ScoreJob], take: Callable[[Score], None]) -> None:
-        """Hand over the scores of the first of these jobs: as many as one process gives, and what becomes of the next."""
+        """Hand over the scores of the first jobs: as many as one process gives, and what becomes of the next one."""
         if reason := self._why_not(jobs[0].verifier):
             take(Score.unscored(reason))
             return
@@ -78,30 +78,30 @@ class Supervisor:
                 for score in worker.score(loadable, self._time_limit):
                     done += 1
                     take(score)
-        except LoadingFailed as failure:
+        except LoadingError as failure:
             if reason := self._load_again(failure):
                 take(Score.unscored(reason))
-        except TimeLimitReached as late:
+        except TimeLimitError as late:
             take(time_out_score(late.seconds))
-        except WorkerDied as death:
+        except WorkerDiedError as death:
             take(self._score_again(loadable[done], death))
 
-    def _score_again(self, job: ScoreJob, first: WorkerDied) -> Score:
+    def _score_again(self, job: ScoreJob, first: WorkerDiedError) -> Score:
         try:
             with self._running() as worker:
                 (score,) = worker.score([job], self._time_limit)
                 return score
-        except TimeLimitReached as late:
+        except TimeLimitError as late:
             return time_out_score(late.seconds)
-        except WorkerFailed as second:
+        except WorkerError as second:
             return Score.unscored(f"the scoring process {_both(first, second)} on this completion{_guess(second)}")
 
-    def _load_again(self, first: LoadingFailed) -> str:
+    def _load_again(self, first: LoadingError) -> str:
         """Return why this verifier cannot be loaded, or nothing if now it can."""
         try:
             with self._running() as worker:
                 worker.load([first.verifier])
-        except WorkerFailed as second:
+        except WorkerError as second:
             why = f"{first.verifier} cannot be loaded: the scoring process {_both(first, second)}{_guess(second)}"
             self._unloadable[first.verifier] = (time.monotonic() + RELOAD_SECONDS, why)
             return why
@@ -136,9 +136,9 @@ class Supervisor:
             return self._worker
 
 
-def _both(first: WorkerFailed, second: WorkerFailed) -> str:
+def _both(first: WorkerError, second: WorkerError) -> str:
     return f"{first.how} twice" if first.how == second.how else f"{first.how}, then {second.how},"
 
 
-def _guess(failure: WorkerFailed) -> str:
+def _guess(failure: WorkerError) -> str:
     return " (out of memory?)" if failure.how.endswith("signal 9") else ""

@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from operator import attrgetter
 
+from learnable.data.errors import LearnableError
 from learnable.data.records import Score
-from learnable.verifiers.pool.channel import Channel, Disconnected, TooLate
+from learnable.verifiers.pool.channel import Channel, DeadlineError, DisconnectedError
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.registry import known_version
 
@@ -32,7 +33,7 @@ _START = (
 _JOB_FIELDS = attrgetter("verifier", "completion", "prompt", "spec_json", "finish_reason")
 
 
-class WorkerFailed(Exception):
+class WorkerError(LearnableError):
     """The process is of no more use. `how` says what it did, e.g. "exited with status 3"."""
 
     def __init__(self, how: str) -> None:
@@ -40,11 +41,11 @@ class WorkerFailed(Exception):
         self.how = how
 
 
-class WorkerDied(WorkerFailed):
-    """It ended while it owed an answer, or could not be started."""
+class WorkerDiedError(WorkerError):
+    """It ended before it gave an answer, or could not be started."""
 
 
-class TimeLimitReached(WorkerFailed):
+class TimeLimitError(WorkerError):
     """It gave no score within `seconds`."""
 
     def __init__(self, seconds: float) -> None:
@@ -52,7 +53,7 @@ class TimeLimitReached(WorkerFailed):
         self.seconds = seconds
 
 
-class LoadingFailed(WorkerFailed):
+class LoadingError(WorkerError):
     """It died or hung while it loaded `verifier`."""
 
     def __init__(self, verifier: str, how: str) -> None:
@@ -73,7 +74,7 @@ class Worker:
         try:
             self._process = subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, start_new_session=True)
         except OSError as error:
-            raise WorkerDied(f"could not be started ({error})") from error
+            raise WorkerDiedError(f"could not be started ({error})") from error
         self._channel = Channel(self._process)
         self._limits: dict[str, float] = {}  # of the verifiers it has loaded
         self._lock = threading.Lock()
@@ -85,25 +86,25 @@ class Worker:
         return self._process.poll() is None
 
     def load(self, verifier_names: Sequence[str]) -> None:
-        """Load these verifiers and their dictionaries. Raises `WorkerFailed`."""
-        self._ask(verifier_names)
+        """Load these verifiers and their dictionaries. Raises `WorkerError`."""
+        self._send(verifier_names)
         for name in verifier_names:
             self._await_loading(name)
 
     def score(self, jobs: Sequence[ScoreJob], time_limit: float | None) -> Iterator[Score]:
-        """Yield one score for each job as it comes. Raises `WorkerFailed` about the first job without one.
+        """Yield one score for each job as it comes. Raises `WorkerError` about the first job without one.
 
         `time_limit` is in seconds for each completion; None takes what its verifier declares.
         """
-        self._ask([_JOB_FIELDS(job) for job in jobs])
+        self._send([_JOB_FIELDS(job) for job in jobs])
         for job in jobs:
             declared = self._await_loading(job.verifier)
             limit = declared if time_limit is None else time_limit
             try:
                 answer = self._channel.receive(limit)
-            except TooLate as late:
-                raise TimeLimitReached(limit) from late
-            except Disconnected as end:
+            except DeadlineError as late:
+                raise TimeLimitError(limit) from late
+            except DisconnectedError as end:
                 raise self._death() from end
             yield Score(*answer)
 
@@ -122,7 +123,7 @@ class Worker:
                     os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kill the process and free what is held for it."""
+        """Kill the process, and close its pipes."""
         self.kill()
         with suppress(subprocess.TimeoutExpired):  # stuck in the kernel: it goes when that lets go of it
             self._process.wait(END_SECONDS)
@@ -130,30 +131,30 @@ class Worker:
             self._ended = True
         self._channel.close()
 
-    def _ask(self, question: object) -> None:
+    def _send(self, question: object) -> None:
         try:
             self._channel.send(question, LOAD_SECONDS)
-        except TooLate as late:
-            raise WorkerDied(f"took no question within {LOAD_SECONDS:g} s") from late
-        except Disconnected as end:
+        except DeadlineError as late:
+            raise WorkerDiedError(f"took no question within {LOAD_SECONDS:g} s") from late
+        except DisconnectedError as end:
             raise self._death() from end
 
     def _await_loading(self, verifier: str) -> float:
         if verifier not in self._limits:
             try:
                 limit, version = self._channel.receive(LOAD_SECONDS)
-            except TooLate as late:
-                raise LoadingFailed(verifier, f"did not load it within {LOAD_SECONDS:g} s") from late
-            except Disconnected as end:
-                raise LoadingFailed(verifier, self._death().how) from end
+            except DeadlineError as late:
+                raise LoadingError(verifier, f"did not load it within {LOAD_SECONDS:g} s") from late
+            except DisconnectedError as end:
+                raise LoadingError(verifier, self._death().how) from end
             if version and (known := known_version(verifier)) not in (None, version):
-                raise LoadingFailed(verifier, f"found it edited since the run began (version {version}, not {known})")
+                raise LoadingError(verifier, f"found it edited since the run began (version {version}, not {known})")
             self._limits[verifier] = limit
         return self._limits[verifier]
 
-    def _death(self) -> WorkerDied:
+    def _death(self) -> WorkerDiedError:
         try:
             status = self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            return WorkerDied("closed its pipe")
-        return WorkerDied(f"was killed by signal {-status}" if status < 0 else f"exited with status {status}")
+            return WorkerDiedError("closed its pipe")
+        return WorkerDiedError(f"was killed by signal {-status}" if status < 0 else f"exited with status {status}")

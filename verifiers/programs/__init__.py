@@ -6,4 +6,4 @@ from learnable.verifiers.programs.sandbox.process import SandboxError
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
 from learnable.verifiers.programs.sandbox.server import Limits
 
-__all__ = ["Answer", "Limits", "Outcome", "NoSandboxError", "Sandbox", "SandboxError"]
+__all__ = ["Answer", "Limits", "NoSandboxError", "Outcome", "Sandbox", "SandboxError"]

@@ -1,6 +1,6 @@
 """A stub and what a policy wrote for it: one program. Read line by line, since hostile text is never parsed here.
 
-A function is what was asked for, so asserts, prints and unfinished functions that a policy runs on to are left out.
+The prompt wants one function, so asserts, prints and unfinished functions that a policy runs on to are left out.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _IDLE = re.compile(r"(?:pass|\.\.\.|[rRuU]?'[^'\n]*'|[rRuU]?\"[^\"\n]*\"|;|\s)*(
 _OPENERS, _CLOSERS = "([{", ")]}"
 
 
-def with_prelude(stub: Stub, program: str, entry: str) -> str:
-    """Return a program that defines `entry`, with what the stub gives beside it, or "" where it adds nothing to the stub.
+def add_prelude(stub: Stub, program: str, entry: str) -> str:
+    """Return a program that defines `entry`, behind what the stub gives beside it; "" where it adds nothing.
 
     What the program itself defines comes later and so wins.
     """
@@ -39,8 +39,8 @@ def with_prelude(stub: Stub, program: str, entry: str) -> str:
     return future + stub.prelude + _without_run_on(_FUTURE.sub("", program), entry)
 
 
-def continued(stub: Stub, text: str, entry: str) -> str:
-    """Return the stub's function with the body that opens `text`, or "" where `text` does not open with an indented body."""
+def continue_stub(stub: Stub, text: str, entry: str) -> str:
+    """Return the stub's function with the indented body that opens `text`, or "" where it opens with anything else."""
     lines = _from_first_line(text)
     if not lines or lines[0][0] not in " \t":
         return ""
@@ -50,8 +50,8 @@ def continued(stub: Stub, text: str, entry: str) -> str:
     return _joined(stub, lines, entry)
 
 
-def from_body(stub: Stub, text: str, entry: str) -> str:
-    """Return the stub's function with a body that stands anywhere in `text` and may have lost its indentation, or ""."""
+def rebuild_body(stub: Stub, text: str, entry: str) -> str:
+    """Return the stub's function with a body from anywhere in `text`, which may have lost its indentation, or ""."""
     lines = _from_first_line(text)
     while lines and lines[0][0] not in " \t" and not _CODE.match(lines[0][:MAX_LINE]):
         lines = _from_first_line("".join(lines[1:]))  # prose

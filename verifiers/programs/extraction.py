@@ -4,9 +4,10 @@ Rules, in this order: thinking blocks go; the last complete fenced block wins, o
 for where any does; without one, what follows an opening fence that never closes; without any fence, everything from the
 first line that can open a module to the last before prose begins again.
 
-Where the prompt gave a stub, a policy may continue it instead, as base models do. A fenced block that defines the function
-still wins; then a completion that opens with an indented line continues the stub; then comes a function without a fence; and
-a fence, or a text, that holds a body alone is put below the stub. The stub's imports and helpers are there in any case.
+Where the prompt gave a stub, a policy may continue it instead, as base models do. A fenced block that defines the
+function still wins; then a completion that opens with an indented line continues the stub; then comes a function
+without a fence; and a fence, or a text, that holds a body alone is put below the stub. The stub's imports and helpers
+are there in any case.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import textwrap
 
 from learnable.data.sources.test_code.stubs import FENCED, QUOTES, Stub, read_stub
 from learnable.verifiers.completions import strip_thinking
-from learnable.verifiers.programs.continuation import continued, from_body, with_prelude
+from learnable.verifiers.programs.continuation import add_prelude, continue_stub, rebuild_body
 
 MAX_CHARACTERS = 256 * 1024
 
@@ -26,14 +27,14 @@ _OPENING = re.compile(r"^[ \t]*(?:(?:async\s+)?def\s|class\s|import\s|from\s|@|\
 _WORDS = re.compile(r"([A-Za-z']+)[,:]?\s+[A-Za-z]")  # two words in a row: no statement starts so without a keyword
 
 
-def program_text(completion: str, entry: str | None = None, stub: str | None = None) -> str:
+def extract_program(completion: str, entry: str | None = None, stub: str | None = None) -> str:
     r"""Return the program in a completion, or an empty string where there is none.
 
-    >>> program_text("First:\n```python\nx = 1\n```\nBetter:\n```\nx = 2\n```")
+    >>> extract_program("First:\n```python\nx = 1\n```\nBetter:\n```\nx = 2\n```")
     'x = 2\n'
-    >>> program_text("Sure! Here it is.\ndef one():\n    return 1\nThis returns one.")
+    >>> extract_program("Sure! Here it is.\ndef one():\n    return 1\nThis returns one.")
     'def one():\n    return 1\n'
-    >>> program_text("    return 1\n", "one", "def one():\n    'One.'\n")
+    >>> extract_program("    return 1\n", "one", "def one():\n    'One.'\n")
     'def one():\n    return 1\n'
     """
     text = strip_thinking(completion)
@@ -48,14 +49,14 @@ def program_text(completion: str, entry: str | None = None, stub: str | None = N
 def _completed(text: str, entry: str, stub: Stub) -> str:
     blocks = _blocks(text)
     if any(_defines(textwrap.dedent(block), entry) for block in blocks):
-        return with_prelude(stub, _whole_program(text, entry), entry)
-    if program := continued(stub, text, entry):
+        return add_prelude(stub, _whole_program(text, entry), entry)
+    if program := continue_stub(stub, text, entry):
         return program
     program = _whole_program(text, entry)
     if _defines(program, entry):
-        return with_prelude(stub, program, entry)
+        return add_prelude(stub, program, entry)
     before = text.split("```", 1)[0]
-    return next((made for part in [*blocks[::-1], before] if (made := from_body(stub, part, entry))), "") or program
+    return next((made for part in [*blocks[::-1], before] if (made := rebuild_body(stub, part, entry))), "") or program
 
 
 def _whole_program(text: str, entry: str | None) -> str:

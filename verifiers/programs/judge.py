@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from learnable.data.records import Score
+from learnable.data.records import Score, Spec
 from learnable.verifiers.programs.sandbox.outcome import Answer, Outcome
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
-from learnable.verifiers.programs.test_code.cases import Case, listed_cases
+from learnable.verifiers.programs.test_code.cases import Case, make_cases
 from learnable.verifiers.programs.test_code.conversion import convert
-from learnable.verifiers.programs.test_code.equality import same_output
-from learnable.verifiers.programs.test_code.examination import examine, tests_in
+from learnable.verifiers.programs.test_code.equality import prints_same
+from learnable.verifiers.programs.test_code.examination import count_tests, examine
 
 DEFAULT_CPU_SECONDS = 2.0
 DEFAULT_PARTIAL_CREDIT = 0.5
@@ -35,42 +34,46 @@ class Marks:
     outcome: Outcome
 
 
-def judge(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Score:
-    """Score a program. Raises `SandboxError` where it could not be run for no fault of its own."""
+def judge(sandbox: Sandbox, source: str, spec: Spec) -> Score:
+    """Score a program under a spec that `check` has passed.
+
+    Raises `SandboxError` where it could not be run for no fault of its own, and `NoSandboxError` where this machine
+    has no sandbox.
+    """
     if "stdin" in spec:
         marks = _judge_console(sandbox, source, spec)
     elif "test_code" in spec:
         marks = _judge_test_code(sandbox, source, spec)
     else:
-        marks = _judge_cases(sandbox, source, spec, listed_cases(spec["cases"], _equality(spec)))
+        marks = _judge_cases(sandbox, source, spec, make_cases(spec["cases"], _equality(spec)))
     return _score(marks, float(spec.get("partial_credit", DEFAULT_PARTIAL_CREDIT)))
 
 
-def failed(reason: str, *, compiles: bool = False) -> Score:
+def fail(reason: str, *, compiles: bool = False) -> Score:
     """Return the score of a program that passed nothing."""
     return Score(0.0, False, {"compiles": float(compiles), "tests": 0.0}, reason=reason)
 
 
 @lru_cache(maxsize=1024)
-def converted(test_code: str, entry: str, equality: str) -> list[Case] | None:
+def convert_cached(test_code: str, entry: str, equality: str) -> list[Case] | None:
     """Return the cases of a test code; many programs share them."""
     return convert(test_code, entry, equality)
 
 
-def _judge_cases(sandbox: Sandbox, source: str, spec: Mapping[str, Any], cases: Sequence[Case]) -> Marks:
+def _judge_cases(sandbox: Sandbox, source: str, spec: Spec, cases: Sequence[Case]) -> Marks:
     outcome = sandbox.run_calls(source, spec["entry"], [case.call for case in cases], _seconds(spec))
     return _mark(outcome, [case.passes for case in cases])
 
 
-def _judge_test_code(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Marks:
-    cases = converted(spec["test_code"], spec["entry"], _equality(spec))
+def _judge_test_code(sandbox: Sandbox, source: str, spec: Spec) -> Marks:
+    cases = convert_cached(spec["test_code"], spec["entry"], _equality(spec))
     if cases is not None:
         return _judge_cases(sandbox, source, spec, cases)
     outcome = examine(sandbox, source, spec["entry"], spec["test_code"], _seconds(spec))
-    return _mark(outcome, [lambda answer: answer.worked] * tests_in(spec["test_code"], spec["entry"]))
+    return _mark(outcome, [lambda answer: answer.worked] * count_tests(spec["test_code"], spec["entry"]))
 
 
-def _judge_console(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Marks:
+def _judge_console(sandbox: Sandbox, source: str, spec: Spec) -> Marks:
     """Run the program once for each input, until the seconds for all of them are used up."""
     left, right, first_wrong = _seconds(spec), [], None
     for text, expected in spec["stdin"]:
@@ -89,7 +92,7 @@ def _judge_console(sandbox: Sandbox, source: str, spec: Mapping[str, Any]) -> Ma
 
 
 def _printed(answer: Answer, expected: str, equality: str) -> bool:
-    return answer.worked and isinstance(answer.tree, str) and same_output(answer.tree, expected, equality)
+    return answer.worked and isinstance(answer.tree, str) and prints_same(answer.tree, expected, equality)
 
 
 def _mark(outcome: Outcome, checks: Sequence[Callable[[Answer], bool]]) -> Marks:
@@ -102,7 +105,7 @@ def _score(marks: Marks, partial_credit: float) -> Score:
     if all(marks.right):
         return Score(1.0, True, {"compiles": 1.0, "tests": 1.0})
     if marks.outcome.failed_step and not any(marks.right):
-        return failed(_why_not_loaded(marks.outcome), compiles=marks.outcome.failed_step != "compile")
+        return fail(_why_not_loaded(marks.outcome), compiles=marks.outcome.failed_step != "compile")
     reason = _why_wrong(marks.outcome, marks.right.index(False))
     return Score(partial_credit * share, False, {"compiles": 1.0, "tests": share}, reason=reason)
 
@@ -120,9 +123,9 @@ def _why_not_loaded(outcome: Outcome) -> str:
     return f"{'syntax_error' if outcome.failed_step == 'compile' else 'crashed'}: {outcome.failure}"
 
 
-def _equality(spec: Mapping[str, Any]) -> str:
+def _equality(spec: Spec) -> str:
     return str(spec.get("equality", "plain"))
 
 
-def _seconds(spec: Mapping[str, Any]) -> float:
+def _seconds(spec: Spec) -> float:
     return float(spec.get("cpu_seconds", DEFAULT_CPU_SECONDS))

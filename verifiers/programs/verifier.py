@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import json
 import os
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
 from learnable.data.sources.test_code.stubs import find_stub
-from learnable.verifiers.programs.extraction import program_text
-from learnable.verifiers.programs.judge import failed, judge
+from learnable.verifiers.programs.extraction import extract_program
+from learnable.verifiers.programs.judge import fail, judge
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung, look_at_machine
 from learnable.verifiers.programs.sandbox.process import GRACE_SECONDS, SandboxError
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
 from learnable.verifiers.programs.spec import MAX_CPU_SECONDS, check
-from learnable.verifiers.programs.verifier import ScoreCache, score_key
 
 MODE_VARIABLE = "LEARNABLE_SANDBOX"
 MODES = ("", "strict", "subset", "unsafe")
@@ -28,9 +30,37 @@ NOTICES = {
     Rung.A: "",
     Rung.B: "programs run confined by Landlock and seccomp, without namespaces: `learnable doctor` tells more.",
     Rung.C: "this kernel has no Landlock: programs are confined by seccomp alone. `learnable doctor` tells more.",
-    Rung.D: f"programs run as a subset of Python, as {MODE_VARIABLE}=subset asks: honest ones may fail for what it lacks.",
-    Rung.E: f"programs run without any sandbox, as {MODE_VARIABLE}=unsafe asks: they can read your files and use the network.",
+    Rung.D: f"programs run as a subset of Python, as {MODE_VARIABLE}=subset asks: "
+    "honest ones may fail for what it lacks.",
+    Rung.E: f"programs run without any sandbox, as {MODE_VARIABLE}=unsafe asks: "
+    "they can read your files and use the network.",
 }
+
+CAPACITY = 16_384  # scores, about 16 MiB
+
+
+class ScoreCache:
+    """The scores last given, by `hash_program`: the completions of a group repeat. Threads may share it."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._scores: OrderedDict[bytes, Score] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> Score | None:
+        """Return the score under a key of `hash_program`, if it is still kept."""
+        with self._lock:
+            if key in self._scores:
+                self._scores.move_to_end(key)
+            return self._scores.get(key)
+
+    def put(self, key: bytes, score: Score) -> None:
+        """Keep a score. Where there are too many, the one that was needed longest ago goes."""
+        with self._lock:
+            self._scores[key] = score
+            if len(self._scores) > self._capacity:
+                self._scores.popitem(last=False)
+
 
 _SCORES = ScoreCache()
 
@@ -43,19 +73,19 @@ class ProgramVerifier:
 
     - `{"entry": name, "cases": [[[argument, ...], expected], ...]}`: calls of the function `entry`;
     - `{"stdin": [[input, output], ...]}`: runs of the whole program;
-    - `{"entry": name, "test_code": text}`: asserts about `entry`, or a function `check(candidate)` that holds them, as in
-      MBPP and HumanEval. What can be said as calls and answers is; other test code runs in a second sandbox, which calls
-      the program by message, and sees only plain values of it.
+    - `{"entry": name, "test_code": text}`: asserts about `entry`, or a function `check(candidate)` that holds them,
+      as in MBPP and HumanEval. What can be said as calls and answers is; other test code runs in a second sandbox,
+      which calls the program by message, and sees only plain values of it.
 
-    With an `entry`, optionally `stub`: the code of the prompt that a policy may continue (see `extraction`). Without it, the
-    stub is looked for in the prompt.
-    Each with, optionally, `equality`: `plain` (Python's), `strict` (types too), `close` (floats within 1e-6) or `unordered`;
-    `cpu_seconds` for all tests together; `partial_credit`, .5 unless given.
-    Reward: 1 if every test passes, else `partial_credit` times the share that does. See `docs/sandbox.md`.
+    With an `entry`, optionally `stub`: the code of the prompt that a policy may continue (see `extraction`). Without
+    it, the stub is looked for in the prompt. Each with, optionally, `equality`: `plain` (Python's), `strict` (types
+    too), `close` (floats within 1e-6) or `unordered`; `cpu_seconds` for all tests together; `partial_credit`, .5
+    unless given. Reward: 1 if every test passes, else `partial_credit` times the share that does. See
+    `docs/sandbox.md`.
 
-    The environment variable `LEARNABLE_SANDBOX` may be `strict`, which refuses all but the two best rungs of the sandbox,
-    `subset`, which runs a part of Python on any machine (cases alone, neither `stdin` nor test code that is no cases), or
-    `unsafe`, which goes on without one where there is none.
+    The environment variable `LEARNABLE_SANDBOX` may be `strict`, which refuses all but the two best rungs of the
+    sandbox, `subset`, which runs a part of Python on any machine (cases alone, neither `stdin` nor test code that is
+    no cases), or `unsafe`, which goes on without one where there is none.
     """
 
     name: str = "programs"
@@ -66,13 +96,13 @@ class ProgramVerifier:
     def notice(self) -> str:
         """What users must know of this machine. Raises `LearnableError` where programs cannot be confined at all."""
         machine, mode = look_at_machine(), _mode()
-        if not machine.rungs() and mode not in ("subset", "unsafe"):
-            raise LearnableError(f"programs cannot be confined on this machine: {'; '.join(machine.advice())}")
+        if not machine.rungs and mode not in ("subset", "unsafe"):
+            raise LearnableError(f"programs cannot be confined on this machine: {'; '.join(machine.advice)}")
         return NOTICES[_rung(machine, mode)]
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The rung of the sandbox, and the mode that was asked for."""
+        """The rung of the sandbox, and the mode that the user chose. Raises `LearnableError` for an unknown mode."""
         mode = _mode()
         return {"sandbox_rung": _rung(look_at_machine(), mode).name, "sandbox_mode": mode or "default"}
 
@@ -81,21 +111,24 @@ class ProgramVerifier:
         check(spec)
 
     def warm_up(self) -> None:
-        """Start the sandbox."""
-        sandbox().start()
+        """Start the sandbox. Raises `LearnableError` where programs cannot be confined."""
+        find_sandbox().start()
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Run one program. Where it cannot be run for no fault of its own, the verdict is `verifier_error`."""
+        """Run one program. Where it cannot be run for no fault of its own, the verdict is `verifier_error`.
+
+        Raises `LearnableError` where programs cannot be confined on this machine.
+        """
         entry = spec.get("entry")
         stub = entry and (spec.get("stub") or find_stub(prompt, entry))
-        source = program_text(completion, entry, stub)
+        source = extract_program(completion, entry, stub)
         if not source.strip():
-            return failed("extraction_failed: no program in the completion")
-        key = score_key(source, json.dumps(dict(spec), sort_keys=True))
+            return fail("extraction_failed: no program in the completion")
+        key = hash_program(source, json.dumps(dict(spec), sort_keys=True))
         if (known := _SCORES.get(key)) is not None:
             return known
         try:
-            score = judge(sandbox(), source, spec)
+            score = judge(find_sandbox(), source, spec)
         except SandboxError as error:
             return Score.unscored(str(error))
         _SCORES.put(key, score)
@@ -103,7 +136,7 @@ class ProgramVerifier:
 
 
 @cache
-def sandbox() -> Sandbox:
+def find_sandbox() -> Sandbox:
     """Return this process's sandbox for programs. Raises `LearnableError` for a mode that does not exist."""
     mode = _mode()
     made = Sandbox(strict=mode == "strict", unsafe=mode == "unsafe", rung=Rung.D if mode == "subset" else None)
@@ -111,10 +144,16 @@ def sandbox() -> Sandbox:
     return made
 
 
+def hash_program(source: str, spec_json: str) -> bytes:
+    """Return a hash of everything that a score depends on."""
+    text = f"{len(source)}\n{source}{spec_json}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def _rung(machine: Machine, mode: str) -> Rung:
     if mode == "subset":
         return Rung.D
-    return next(iter(machine.rungs()), Rung.E)
+    return next(iter(machine.rungs), Rung.E)
 
 
 def _mode() -> str:

@@ -1,15 +1,23 @@
-"""The values of literals in source code, arithmetic on literals included; nothing is run."""
+"""The value of an expression that anyone can work out: literals and arithmetic on them. Nothing is run.
+
+Two readers share one walk over the expression. `literal_value` reads what a case of a spec may hold. `constant_value`
+also knows names and calls the constructors of plain values, and is for judges, which compare values and never write
+them down.
+"""
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-MAX_BITS = 4096  # of a folded integer: JSON writers refuse one of 4,300 digits
-MAX_LENGTH = 100_000  # of a folded text or list
+MAX_BITS = 4096  # of a computed integer: JSON writers refuse one of 4,300 digits
+MAX_LENGTH = 100_000  # of a computed text or list
 
+CONSTRUCTORS: dict[str, Callable[..., Any]] = {
+    kind.__name__: kind for kind in (bool, bytes, complex, dict, float, frozenset, int, len, list, set, str, sum, tuple)
+} | {"sorted": sorted}
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -19,6 +27,11 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
 }
+_SIGNS: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
 
 
 def literal_value(node: ast.expr) -> Any:
@@ -27,40 +40,107 @@ def literal_value(node: ast.expr) -> Any:
     >>> [literal_value(ast.parse(code, mode="eval").body) for code in ("[3 * 5, -1]", "'ab' + 'c'", "(1, 2.0 / 4)")]
     [[15, -1], 'abc', (1, 0.5)]
     """
+    return _worked_out(node, None)
+
+
+def constant_value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Return the value of an expression of literals, of `names`, and of `CONSTRUCTORS`. Raises `ValueError` for others.
+
+    >>> constant_value(ast.parse("(3 + n, tuple([-1] * 2))", mode="eval").body, {"n": 5})
+    (8, (-1, -1))
+    """
+    return _worked_out(node, names)
+
+
+def _worked_out(node: ast.expr, names: Mapping[str, Any] | None) -> Any:
     try:
-        return ast.literal_eval(_Folder().visit(node))
+        return _value(node, names)
     except (TypeError, ArithmeticError, MemoryError, RecursionError) as error:  # TypeError: a set of lists, say
-        raise ValueError(f"no literal: {error}") from error
+        raise ValueError(f"not a literal: {error}") from error
 
 
-class _Folder(ast.NodeTransformer):
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Replace arithmetic on literals by its result."""
-        left, right = literal_value(node.left), literal_value(node.right)
-        action = _OPERATORS.get(type(node.op))
-        formats = isinstance(node.op, ast.Mod) and isinstance(left, str | bytes)  # may ask for any width
-        if action is None or formats:
-            raise ValueError("no literal: an operator that is not folded")
-        _check_size(node.op, left, right)
-        return ast.Constant(action(left, right))
+def _value(node: ast.expr, names: Mapping[str, Any] | None) -> Any:
+    match node:
+        case ast.Constant(value=value) if value is not Ellipsis or names is None:
+            return value
+        case ast.Tuple(elts=items):
+            return tuple([_value(item, names) for item in items])
+        case ast.List(elts=items):
+            return [_value(item, names) for item in items]
+        case ast.Set(elts=items):
+            return {_value(item, names) for item in items}
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            return {_value(key, names): _value(value, names) for key, value in zip(keys, values, strict=True) if key}
+        case ast.BinOp(left=left, op=symbol, right=right) if type(symbol) in _OPERATORS:
+            return _combine(symbol, _value(left, names), _value(right, names), named=names is not None)
+    return _literal(node) if names is None else _constant(node, names)
 
 
-def _check_size(action: ast.operator, left: Any, right: Any) -> None:
-    bits = length = 0
+def _literal(node: ast.expr) -> Any:
+    """Return what only a literal may be besides: a number with a sign, or the empty set."""
+    match node:
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant() | ast.BinOp() as operand):
+            value = _value(operand, None)
+            if type(value) in (int, float, complex):
+                return _SIGNS[type(sign)](value)
+        case ast.Call(func=ast.Name(id="set"), args=[], keywords=[]):
+            return set()
+    raise ValueError(f"not a literal: {ast.unparse(node)}")
+
+
+def _constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _SIGNS:
+            return _SIGNS[type(sign)](_value(operand, names))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in CONSTRUCTORS:
+            return CONSTRUCTORS[name](*(_value(argument, names) for argument in arguments))
+    raise ValueError(f"not a literal: {ast.unparse(node)}")
+
+
+def _combine(symbol: ast.operator, left: Any, right: Any, *, named: bool) -> Any:
+    """Apply an operator where the result stays small."""
+    if isinstance(symbol, ast.Mod) and isinstance(left, str | bytes):
+        raise ValueError("not a literal: formatting may give any width")
+    bits, length = (_constant_size if named else _literal_size)(symbol, left, right)
+    if not (bits <= MAX_BITS and length <= MAX_LENGTH):  # a size may be NaN
+        raise ValueError("not a literal: the value would be too large")
+    return _OPERATORS[type(symbol)](left, right)
+
+
+def _constant_size(symbol: ast.operator, left: Any, right: Any) -> tuple[float, float]:
+    """Return about how many bits and items the result has, where that is more than both operands have together."""
+    if isinstance(symbol, ast.Pow):
+        return _bits(left) * max(1, abs(right)), 0
+    if isinstance(symbol, ast.Mult):
+        return 0, max((len(one) * other for one, other in _repetitions(left, right)), default=0)
+    return 0, 0
+
+
+def _literal_size(symbol: ast.operator, left: Any, right: Any) -> tuple[float, float]:
+    """Return the same, with every integer counted, and a list of lists as too long: a case is written out as JSON."""
     if isinstance(left, int) and isinstance(right, int):
-        power = isinstance(action, ast.Pow)
-        bits = left.bit_length() * abs(right) if power else left.bit_length() + right.bit_length()
-    elif isinstance(action, ast.Mult):  # one of them repeats the other, or they are floats
-        length = max(_length(left) * _count(right), _length(right) * _count(left))
-    if bits > MAX_BITS or length > MAX_LENGTH:
-        raise ValueError("no literal: its value would be too large")
+        power = isinstance(symbol, ast.Pow)
+        return left.bit_length() * abs(right) if power else left.bit_length() + right.bit_length(), 0
+    if isinstance(symbol, ast.Mult):  # one of them repeats the other, or they are floats
+        return 0, max((_length(one) * other for one, other in _repetitions(left, right)), default=0)
+    return 0, 0
+
+
+def _repetitions(left: Any, right: Any) -> list[tuple[Any, int]]:
+    """Return the sequence that an operand repeats and how often, if one does."""
+    pairs = ((left, right), (right, left))
+    return [
+        (one, other) for one, other in pairs if isinstance(one, str | bytes | list | tuple) and isinstance(other, int)
+    ]
 
 
 def _length(value: Any) -> int:
     if isinstance(value, list | tuple) and any(isinstance(item, list | tuple | dict | set) for item in value):
         return MAX_LENGTH + 1  # repeated lists of lists grow with every level
-    return len(value) if isinstance(value, str | bytes | list | tuple) else 0
+    return len(value)
 
 
-def _count(value: Any) -> int:
-    return max(0, value) if isinstance(value, int) else 0
+def _bits(number: Any) -> int:
+    return number.bit_length() if isinstance(number, int) else 64

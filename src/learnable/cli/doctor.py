@@ -39,7 +39,7 @@ def examine_machine(*, strict: bool) -> dict[str, Any]:
     from learnable.verifiers.programs import NoSandboxError, Sandbox, SandboxError
     from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 
-    advice = look_at_machine().advice()
+    advice = look_at_machine().advice
     try:
         with Sandbox(strict=strict) as sandbox:
             return {**sandbox.report, "advice": advice}

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from learnable.data.records import Score
-from learnable.verifiers.answers.extraction import explicit_answers
+from learnable.verifiers.answers.extraction import find_statements
 from learnable.verifiers.answers.judges import ArithmeticVerifier, ChoiceVerifier, CountingVerifier
-from learnable.verifiers.answers.numbers import plain_number
+from learnable.verifiers.answers.numbers import normalize_number
 from learnable.verifiers.protocol import SpecError
 
 LETTERS = ["A", "B", "C", "D"]
@@ -163,7 +163,7 @@ def test_any_text_is_read(text: str) -> None:
         assert score.passed or score.reason
     for judge in (ArithmeticVerifier(), CountingVerifier()):
         found = judge.extract(text, spec={"answer": 1})
-        assert found is None or found == plain_number(found)
+        assert found is None or found == normalize_number(found)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=[text[:9] for text in HOSTILE])
@@ -189,7 +189,7 @@ def test_hostile_text_is_read(text: str) -> None:
     ],
 )
 def test_what_is_explicitly_stated(text: str, stated: list[str]) -> None:
-    assert [one.text for one in explicit_answers(text)] == stated
+    assert [one.text for one in find_statements(text)] == stated
 
 
 def test_a_choice_may_be_a_number() -> None:

@@ -38,31 +38,27 @@ def job(completion: str, prompt: object = "") -> ScoreJob:
 
 @given(st.lists(st.sampled_from(["0.5", "raise", "die", "exit", "0.25", "input"]), max_size=8))
 @settings(max_examples=8)
-def test_scores_stay_in_order_whoever_dies(completions: list[str]) -> None:
+def test_scores_stay_in_order_whoever_dies(two_workers: ScoringPool, completions: list[str]) -> None:
     ends = {"die": Score.unscored(SIGNAL_9), "exit": Score.unscored(STATUS_3), "input": Score.unscored(NO_INPUT)}
-    with ScoringPool(2) as pool:
-        scores = pool.submit([job(completion) for completion in completions]).result(BOUND)
+    scores = two_workers.submit([job(completion) for completion in completions]).result(BOUND)
     assert scores == [ends.get(completion) or score_one(job(completion)) for completion in completions]
 
 
-def test_two_ends_are_both_told(tmp_path: Path) -> None:
-    with ScoringPool(1) as pool:
-        (score,) = pool.submit([job("die then exit", tmp_path / "mark")]).result(BOUND)
+def test_two_ends_are_both_told(one_worker: ScoringPool, tmp_path: Path) -> None:
+    (score,) = one_worker.submit([job("die then exit", tmp_path / "mark")]).result(BOUND)
     assert score.reason == ("the scoring process was killed by signal 9, then exited with status 3, on this completion")
 
 
-def test_a_child_that_holds_the_pipes_hides_no_death(tmp_path: Path) -> None:
-    with ScoringPool(1) as pool:
-        scores = pool.submit([job("fork and die", tmp_path / "pid"), job("0.5")]).result(BOUND)
+def test_a_child_that_holds_the_pipes_hides_no_death(one_worker: ScoringPool, tmp_path: Path) -> None:
+    scores = one_worker.submit([job("fork and die", tmp_path / "pid"), job("0.5")]).result(BOUND)
     assert [score.reason for score in scores] == [SIGNAL_9, ""]
     child = int((tmp_path / "pid").read_text(encoding="utf-8"))
     wait_for(lambda: has_ended(child))
 
 
-def test_messages_may_be_larger_than_a_pipe() -> None:
+def test_messages_may_be_larger_than_a_pipe(one_worker: ScoringPool) -> None:
     jobs = [job("long"), *[job(f"0.{'1' * 300_000}{index}") for index in range(8)], job("long")]
-    with ScoringPool(1) as pool:
-        assert pool.submit(jobs).result(BOUND) == [score_one(job) for job in jobs]
+    assert one_worker.submit(jobs).result(BOUND) == [score_one(job) for job in jobs]
 
 
 def test_signals_that_a_verifier_asked_for_cut_no_message_short() -> None:
@@ -71,20 +67,18 @@ def test_signals_that_a_verifier_asked_for_cut_no_message_short() -> None:
     assert scores[1:] == [score_one(job("long"))] * 20
 
 
-def test_an_end_between_two_batches_counts_against_no_completion(tmp_path: Path) -> None:
-    with ScoringPool(1) as pool:
-        pid = int(pool.submit([job("pid")]).result(BOUND)[0].reason)
-        os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: has_ended(pid))
-        (score,) = pool.submit([job("die once", tmp_path / "mark")]).result(BOUND)
+def test_an_end_between_two_batches_counts_against_no_completion(one_worker: ScoringPool, tmp_path: Path) -> None:
+    pid = int(one_worker.submit([job("pid")]).result(BOUND)[0].reason)
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: has_ended(pid))
+    (score,) = one_worker.submit([job("die once", tmp_path / "mark")]).result(BOUND)
     assert score.reward == 1.0
 
 
 @pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="only Linux ranks what to kill first")
-def test_where_memory_runs_out_the_worker_goes_before_its_caller() -> None:
+def test_where_memory_runs_out_the_worker_goes_before_its_caller(one_worker: ScoringPool) -> None:
     before = score_one(job("oom_score_adj")).reason
-    with ScoringPool(1) as pool:
-        (score,) = pool.submit([job("oom_score_adj")]).result(BOUND)
+    (score,) = one_worker.submit([job("oom_score_adj")]).result(BOUND)
     assert score.reason == "1000"
     assert score_one(job("oom_score_adj")).reason == before != "1000"
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 
@@ -76,17 +75,11 @@ def test_the_finish_reason_makes_the_verdict(
     assert (score.verdict, score.reward) == (verdict, reward)
 
 
-@pytest.fixture(scope="module")
-def shared_pool() -> Iterator[ScoringPool]:
-    with ScoringPool(2) as pool:
-        yield pool
-
-
 @given(answers=st.lists(st.integers(0, 5), max_size=3 * MAX_SHARD))
 @settings(max_examples=15)
-def test_workers_score_as_the_caller_would(shared_pool: ScoringPool, answers: list[int]) -> None:
+def test_workers_score_as_the_caller_would(two_workers: ScoringPool, answers: list[int]) -> None:
     jobs = sums(answers)
-    assert shared_pool.submit(jobs).result() == [score_one(job) for job in jobs]
+    assert two_workers.submit(jobs).result() == [score_one(job) for job in jobs]
 
 
 def test_batches_may_overlap() -> None:
@@ -121,42 +114,37 @@ def test_workers_import_neither_tensors_nor_frames() -> None:
     assert not loaded & {"torch", "vllm", "polars", "pyarrow", "trl", "transformers", "numpy", "prefect", "pytest"}
 
 
-def test_what_a_verifier_prints_disturbs_nothing() -> None:
-    with ScoringPool(1) as pool:
-        assert [score.reward for score in pool.submit([judge("print"), judge("0.25")]).result()] == [1.0, 0.25]
+def test_what_a_verifier_prints_disturbs_nothing(one_worker: ScoringPool) -> None:
+    assert [score.reward for score in one_worker.submit([judge("print"), judge("0.25")]).result()] == [1.0, 0.25]
 
 
-def test_a_worker_killed_from_outside_is_replaced() -> None:
-    with ScoringPool(1) as pool:
-        (first,) = pool.submit([judge("pid")]).result()
-        os.kill(int(first.reason), signal.SIGKILL)
-        (second,) = pool.submit([judge("pid")]).result()
+def test_a_worker_killed_from_outside_is_replaced(one_worker: ScoringPool) -> None:
+    (first,) = one_worker.submit([judge("pid")]).result()
+    os.kill(int(first.reason), signal.SIGKILL)
+    (second,) = one_worker.submit([judge("pid")]).result()
     assert second.verdict == "scored"
     assert second.reason != first.reason
 
 
-def test_a_job_that_fails_once_is_tried_again(tmp_path: Path) -> None:
-    with ScoringPool(1) as pool:
-        scores = pool.submit([judge("0.5"), judge("die once", prompt=str(tmp_path / "mark"))]).result()
+def test_a_job_that_fails_once_is_tried_again(one_worker: ScoringPool, tmp_path: Path) -> None:
+    scores = one_worker.submit([judge("0.5"), judge("die once", prompt=str(tmp_path / "mark"))]).result()
     assert [score.reward for score in scores] == [0.5, 1.0]
 
 
 @pytest.mark.parametrize(
     ("end", "how"), [("die", "was killed by signal 9 twice on this completion"), ("exit", "exited with status 3 twice")]
 )
-def test_a_completion_that_kills_its_judge_costs_only_itself(end: str, how: str) -> None:
-    with ScoringPool(1) as pool:
-        scores = pool.submit([judge("0.5"), judge(end), judge("0.75")]).result()
+def test_a_completion_that_kills_its_judge_costs_only_itself(one_worker: ScoringPool, end: str, how: str) -> None:
+    scores = one_worker.submit([judge("0.5"), judge(end), judge("0.75")]).result()
     assert [score.reward for score in scores] == [0.5, None, 0.75]
     assert scores[1].verdict == "verifier_error"
     assert how in scores[1].reason
 
 
-def test_workers_ignore_ctrl_c() -> None:
-    with ScoringPool(1) as pool:
-        (first,) = pool.submit([judge("pid")]).result()
-        os.kill(int(first.reason), signal.SIGINT)
-        (second,) = pool.submit([judge("pid")]).result()
+def test_workers_ignore_ctrl_c(one_worker: ScoringPool) -> None:
+    (first,) = one_worker.submit([judge("pid")]).result()
+    os.kill(int(first.reason), signal.SIGINT)
+    (second,) = one_worker.submit([judge("pid")]).result()
     assert second.reason == first.reason
     assert os.getpgid(0) != int(first.reason)
 

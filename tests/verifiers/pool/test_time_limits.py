@@ -39,11 +39,12 @@ def job(completion: str, prompt: object = "", judge: str = "Misbehaving") -> Sco
         (job("die"), "the scoring process was killed by signal 9 twice on this completion (out of memory?)"),
     ],
 )
-def test_neighbours_keep_their_scores_and_are_scored_once(wrong: ScoreJob, reason: str, tmp_path: Path) -> None:
+def test_neighbours_keep_their_scores_and_are_scored_once(
+    one_worker: ScoringPool, wrong: ScoreJob, reason: str, tmp_path: Path
+) -> None:
     marks = [tmp_path / str(index) for index in range(5)]
     jobs = [job("mark", path) for path in marks]
-    with ScoringPool(1) as pool:
-        scores = pool.submit([*jobs[:2], wrong, *jobs[2:]]).result(BOUND)
+    scores = one_worker.submit([*jobs[:2], wrong, *jobs[2:]]).result(BOUND)
     assert scores.pop(2) == Score.unscored(reason)
     assert [score.reward for score in scores] == [1.0] * 5
     assert [path.read_text(encoding="utf-8") for path in marks] == ["x"] * 5
@@ -59,11 +60,10 @@ def test_the_pools_limit_replaces_the_verifiers() -> None:
         ScoringPool(1, time_limit=0)
 
 
-def test_children_of_a_hanging_verifier_go_with_it(tmp_path: Path) -> None:
-    with ScoringPool(1) as pool:
-        (score,) = pool.submit([job("hang with child", tmp_path / "pid", "Impatient")]).result(BOUND)
-        child = int((tmp_path / "pid").read_text(encoding="utf-8"))
-        wait_for(lambda: has_ended(child))
+def test_children_of_a_hanging_verifier_go_with_it(one_worker: ScoringPool, tmp_path: Path) -> None:
+    (score,) = one_worker.submit([job("hang with child", tmp_path / "pid", "Impatient")]).result(BOUND)
+    child = int((tmp_path / "pid").read_text(encoding="utf-8"))
+    wait_for(lambda: has_ended(child))
     assert score.reason.startswith("time limit")
 
 
@@ -80,9 +80,8 @@ def test_a_program_may_take_both_tries_of_its_sandbox() -> None:
     assert verifier_time_limit(find_verifier("programs")) > tries
 
 
-def test_loading_is_no_part_of_a_completions_time() -> None:
-    with ScoringPool(1) as pool:
-        (score,) = pool.submit([job("0.5", judge="SlowToLoad")]).result(BOUND)
+def test_loading_is_no_part_of_a_completions_time(one_worker: ScoringPool) -> None:
+    (score,) = one_worker.submit([job("0.5", judge="SlowToLoad")]).result(BOUND)
     assert score.reward == 0.5
 
 

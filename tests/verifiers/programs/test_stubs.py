@@ -11,14 +11,14 @@ import pytest
 
 from learnable.data.records import Score
 from learnable.data.sources.test_code.program_rows import read_program_row
-from learnable.verifiers.programs.extraction import program_text
+from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import SpecError
 from tests.paths_for_tests import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
-pytestmark = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+pytestmark = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
 
 STUB = '''import math
 from typing import List
@@ -42,7 +42,10 @@ HEAD = "def roots(numbers: List[int]) -> List[int]:\n"
 CASES = [[[[4, 9]], [3, 4]], [[[]], []]]
 SPEC: dict[str, Any] = {"entry": "roots", "cases": CASES, "stub": STUB}
 INNER = "    def one(n):\n        return shift(math.isqrt(n))\n    return [one(n) for n in numbers]\n"
-LATER = "    return [one(n) for n in numbers]\n\ndef one(n):\n    return two(n)\n\ndef two(n):\n    return shift(math.isqrt(n))\n"
+LATER = (
+    "    return [one(n) for n in numbers]\n\n"
+    "def one(n):\n    return two(n)\n\ndef two(n):\n    return shift(math.isqrt(n))\n"
+)
 
 RIGHT = {
     "the body": BODY,
@@ -167,7 +170,7 @@ def test_long_hostile_text_is_read() -> None:
         "def roots(" * 20_000,
     ):
         for completion in (text, f"```\n{text}```"):
-            assert len(program_text(completion, "roots", STUB)) <= len(STUB) + 5 * len(completion)
+            assert len(extract_program(completion, "roots", STUB)) <= len(STUB) + 5 * len(completion)
 
 
 def lone_function(row: dict[str, Any]) -> str:

@@ -14,13 +14,13 @@ from learnable.verifiers.programs.sandbox.jail.libc import MACHINE
 
 
 class NoSandboxError(LearnableError):
-    """This machine cannot confine programs as asked."""
+    """This machine cannot confine programs as strictly as the caller wants."""
 
 
 class Rung(StrEnum):
     """What confines a candidate. A and B are as strong against all that we know; A has one more layer.
 
-    D is taken only where it is asked for: it runs a part of Python alone.
+    D is taken only where the caller names it: it runs a part of Python alone.
     """
 
     A = "A"
@@ -51,20 +51,22 @@ class Machine:
     bubblewrap: str | None
     root: bool
 
+    @property
     def rungs(self) -> list[Rung]:
-        """Return the rungs that may be reached, best first, without E."""
+        """The rungs that may be reached, best first, without E."""
         if self.system != "linux" or not self.seccomp:
             return []
         if not self.landlock:
             return [Rung.C]
         return [Rung.A, Rung.B] if self.bubblewrap else [Rung.B]
 
+    @property
     def advice(self) -> list[str]:
-        """Return what to install or change to climb, best last."""
+        """What to install or change to reach a better rung, the best advice last."""
         if self.system != "linux":
             return [
-                "candidates need Linux: use a Linux machine, container or virtual machine, or choose a subset of Python "
-                "(LEARNABLE_SANDBOX=subset, with the extra 'monty')"
+                "candidates need Linux: use a Linux machine, container or virtual machine, or choose a subset of "
+                "Python (LEARNABLE_SANDBOX=subset, with the extra 'monty')"
             ]
         if self.machine not in seccomp.ARCHITECTURES:
             return [f"no table of system calls for {self.machine}: use {' or '.join(seccomp.ARCHITECTURES)}"]
@@ -84,8 +86,8 @@ def look_at_machine() -> Machine:
     return Machine(
         system=sys.platform,
         machine=MACHINE,
-        seccomp=linux and seccomp.supported(),
-        landlock=landlock.version() if linux else 0,
+        seccomp=linux and seccomp.is_supported(),
+        landlock=landlock.find_version() if linux else 0,
         bubblewrap=shutil.which("bwrap") if linux else None,
         root=linux and os.getuid() == 0,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from learnable.verifiers.programs.sandbox.jail.codec import decode
-from learnable.verifiers.programs.sandbox.process import CandidateProcess, Violation
+from learnable.verifiers.programs.sandbox.process import CandidateProcess, ViolationError
 
 MAX_REASON = 200
 Ending = Literal["ended", "killed", "timeout", "violation", "flooded", "refused"]
@@ -41,7 +41,10 @@ class Outcome:
 
 
 def read_answers(process: CandidateProcess, outcome: Outcome, count: int) -> bool:
-    """Read what the process says into `outcome`; say whether that is all it owes. Raises `Violation`."""
+    """Read what the process says into `outcome`, up to `count` answers. Return False where it ended before.
+
+    Raises `ViolationError` for frames that no honest process writes, and `SandboxError` when it takes too long.
+    """
     while len(outcome.answers) < count or not outcome.loaded:
         frame = process.next_frame()
         if frame is None:
@@ -53,16 +56,16 @@ def read_answers(process: CandidateProcess, outcome: Outcome, count: int) -> boo
         elif name in ("answer", "raised") and index == len(outcome.answers) and type(index) is int:
             outcome.answers.append(Answer(name == "answer", value))
         else:
-            raise Violation
+            raise ViolationError
     return True
 
 
 def read_loaded(outcome: Outcome, name: str, index: Any, value: Any) -> bool:
-    """Read the frame that says whether the program could be run, and return whether it could. Raises `Violation`."""
+    """Read the frame that says whether the program could be run, and return that. Raises `ViolationError`."""
     if name == "loaded" and index == 0:
         outcome.loaded = True
     elif name == "failed" and index in ("compile", "load") and isinstance(value, str):
         outcome.failed_step, outcome.failure = index, value[:MAX_REASON]
     else:
-        raise Violation
+        raise ViolationError
     return outcome.loaded

@@ -3,34 +3,65 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import select
 import signal
 import socket
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from learnable.verifiers.programs.sandbox.jail.frames import LENGTH_BYTES, pack
+from learnable.data.errors import LearnableError
+from learnable.verifiers.programs.sandbox.jail.codec import LENGTH_BYTES, pack
 from learnable.verifiers.programs.sandbox.jail.server import LEFT, NOT_FORKED, NOT_KILLED, REPORT
 
+MAX_JOB_BYTES = 16 << 20
 MAX_ANSWER_BYTES = 1 << 20
 CHUNK = 1 << 16
 GLANCE_SECONDS = 0.5
 GRACE_SECONDS = 60.0  # beyond what a candidate may take on a machine that has as much else to do
 
+Mode = Literal["calls", "console", "serve", "exam"]
 HowEnded = Literal["ended", "killed", "timeout"]
+Call = tuple[tuple[Any, ...], dict[str, Any], list[tuple[str, tuple[Any, ...]]]]
 
 
-class SandboxError(Exception):
+class SandboxError(LearnableError):
     """The sandbox could not run a program, for no fault of the program's."""
 
 
-class Violation(Exception):
+class ViolationError(LearnableError):
     """The process wrote what no honest one writes."""
 
 
-class Flood(Violation):
+class FloodError(ViolationError):
     """It wrote more than `MAX_ANSWER_BYTES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one process does: the program and what its mode needs, see `jail.child`.
+
+    `calls` of the function `entry` are `(positional, keywords, wrappers)`, wrappers being the built-ins that an
+    answer passes through; `text` is standard input; `units` are the tests of an exam, and `remote` the names that its
+    test code takes from the candidate.
+    """
+
+    mode: Mode
+    source: str
+    entry: str = ""
+    calls: Sequence[Call] = ()
+    text: str = ""
+    units: Sequence[str] = ()
+    remote: Sequence[str] = ()
+
+    def pack(self) -> bytes:
+        """Return the job as bytes for the jail. Raises `LearnableError` where that is more than `MAX_JOB_BYTES`."""
+        content = marshal.dumps({field.name: getattr(self, field.name) for field in fields(self)})
+        if len(content) > MAX_JOB_BYTES:
+            raise LearnableError(f"the inputs of a program are {len(content)} bytes: give {MAX_JOB_BYTES} at most")
+        return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +91,29 @@ class CandidateProcess:
         self.close()
 
     def close(self) -> None:
-        """Let go of the process: the server ends it where it still runs."""
+        """Close the connection to the process: the server ends it if it still runs."""
         self._connection.close()
         self._line.close()
 
     def give(self, job: bytes, *, more: bool = False) -> None:
-        """Hand over the job. Without `more` nothing else will be sent, and reading finds the end."""
+        """Hand over the job. Without `more` nothing else will be sent, and the process that reads on finds the end.
+
+        Raises `SandboxError` when the process takes nothing for too long.
+        """
         self._send(len(job).to_bytes(LENGTH_BYTES, "little") + job)
         if not more:
             self._hang_up(self._connection)
 
     def say(self, frame: list[Any]) -> None:
-        """Send a frame. A process that is gone does not get it."""
+        """Send a frame. A process that is gone does not get it. Raises `SandboxError` as `give` does."""
         self._send(pack(frame))
 
     def next_frame(self) -> tuple[str, Any, Any] | None:
-        """Return the next frame, None at the end. Raises `Violation`, or `SandboxError` when it takes too long."""
+        """Return the next frame, or None at the end.
+
+        Raises `ViolationError` for what is no frame, `FloodError` for too much of it, `SandboxError` when it takes
+        too long.
+        """
         while True:
             payload = self._next_payload()
             if payload is not None:
@@ -91,17 +129,17 @@ class CandidateProcess:
                 return None
             self._received += len(chunk)
             if self._received > MAX_ANSWER_BYTES:
-                raise Flood
+                raise FloodError
             self._unread += chunk
 
     def await_ready(self) -> None:
-        """Return once it is confined, before anything of the candidate's runs. Raises `SandboxError` when it never is."""
+        """Return once it is confined, before anything of the candidate's runs. Raises `SandboxError` if it never is."""
         if (frame := self.next_frame()) != ("ready", 0, None):
             how = self.end()
             raise SandboxError(f"a process could not be confined: {frame or how}")
 
     def end(self) -> End:
-        """End the process if it still runs, and say how it ended. Raises `SandboxError` where that was not its doing."""
+        """End the process if it still runs, and say how it ended. Raises `SandboxError` for an end from outside."""
         self._hang_up(self._line)
         self._wait(self._line, select.POLLIN)
         report = self._line.recv(REPORT.size)
@@ -114,7 +152,7 @@ class CandidateProcess:
             return None
         size = int.from_bytes(self._unread[:LENGTH_BYTES], "little")
         if size > MAX_ANSWER_BYTES:
-            raise Flood
+            raise FloodError
         if len(self._unread) < LENGTH_BYTES + size:
             return None
         payload = bytes(self._unread[LENGTH_BYTES : LENGTH_BYTES + size])
@@ -134,7 +172,7 @@ class CandidateProcess:
     def _wait(self, stream: socket.socket, event: int) -> None:
         """Return when the stream is ready.
 
-        Patience is counted in glances and not by the clock: where the whole machine was held up, nobody is late.
+        Patience is counted in glances and not by the clock: where the whole machine was busy, nobody is late.
         """
         self._poll.register(stream, event)
         ready = self._poll.poll(GLANCE_SECONDS * 1000)
@@ -154,13 +192,13 @@ class CandidateProcess:
 
 
 def _parse(payload: bytes) -> tuple[str, Any, Any]:
-    """Read a frame: a list of a name, a number and a value. Raises `Violation` for anything else."""
+    """Read a frame: a list of a name, a number and a value. Raises `ViolationError` for anything else."""
     try:
         frame = json.loads(payload)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise Violation from error
+        raise ViolationError from error
     if type(frame) is not list or len(frame) != 3 or type(frame[0]) is not str:
-        raise Violation
+        raise ViolationError
     return frame[0], frame[1], frame[2]
 
 

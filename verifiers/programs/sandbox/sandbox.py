@@ -2,40 +2,63 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, NotRequired, Self, TypedDict, TypeVar
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.programs.sandbox.ladder import MEANING, STRICT, Machine, NoSandboxError, Rung, look_at_machine
 from learnable.verifiers.programs.sandbox.outcome import Outcome, read_answers
-from learnable.verifiers.programs.sandbox.process import CandidateProcess, Flood, SandboxError, Violation
+from learnable.verifiers.programs.sandbox.process import (
+    Call,
+    CandidateProcess,
+    FloodError,
+    Job,
+    SandboxError,
+    ViolationError,
+)
 from learnable.verifiers.programs.sandbox.server import Limits, Server, check_server
 from learnable.verifiers.programs.sandbox.subset import Subset
 
 MAX_SOURCE_BYTES = 256 << 10
-MAX_JOB_BYTES = 16 << 20
 
 Result = TypeVar("Result")
 
 
+class SandboxReport(TypedDict):
+    """What a run's metadata should hold of its sandbox, ready for JSON.
+
+    `probes` says of each thing that was tried whether it was "refused" or "passed"; `remarks` say why no better rung is
+    reached. The rest is what the server said of itself, see `ServerFacts`; rung D has no server.
+    """
+
+    rung: str
+    meaning: str
+    probes: dict[str, str]
+    remarks: list[str]
+    landlock: NotRequired[int]
+    uid: NotRequired[int]
+    dropped: NotRequired[bool]
+    pid: NotRequired[int]
+
+
 class Sandbox:
-    r"""Runs Python programs that nobody trusts. It starts on first use, may be shared by threads, and is a context manager.
+    r"""Runs Python programs that nobody trusts. It starts on first use; threads may share it; it is a context manager.
 
     A program gets a process of its own, forked from a server that holds the standard library and nothing else: no
-    answer, no environment, no open file. That process computes and answers, and can do nothing more: the kernel refuses it
-    files, sockets, processes, threads, signals and executable memory (seccomp; Landlock and namespaces behind it, see
-    `ladder`). Time, memory and the length of its answers are bounded. The server tries all that must fail before the first
-    program runs, and refuses to serve when something does not.
+    answer, no environment, no open file. That process computes and answers, and can do nothing more: the kernel
+    refuses it files, sockets, processes, threads, signals and executable memory (seccomp; Landlock and namespaces
+    behind it, see `ladder`). Time, memory and the length of its answers are bounded. The server tries all that must
+    fail before the first program runs, and refuses to serve when something does not.
 
     What it does not stop:
 
     - a fault of the kernel in one of the thirty or so calls that it leaves open, or of the processor (side channels);
-    - a program that tells inputs apart: it sees every input of its own job, so cases that the prompt shows can be hard-coded;
+    - a program that tells inputs apart: it sees every input of its own job, so cases that the prompt shows can be
+      hard-coded;
     - the clock, and chance from the kernel (`os.urandom`): such programs may answer differently twice;
     - use of the processor up to the limit, and of memory up to the limit for each program that runs at once;
     - what its caller does with an answer: it is a plain value, made by whoever wrote the program.
@@ -45,9 +68,12 @@ class Sandbox:
     >>> [answer.value for answer in outcome.answers]
     [42, 'abab']
 
-    `strict` takes rungs A and B alone, and no root that cannot become nobody. `rung` asks for one rung; D, a subset of Python
-    that only calls functions, is never taken unasked. `unsafe` goes on
-    without any sandbox where none can be had. Raises `NoSandboxError` (on first use) where the machine falls short.
+    `strict` takes rungs A and B alone, and no root that cannot become nobody. `rung` names the one rung to take; D, a
+    subset of Python that only calls functions, is taken in no other way. `unsafe` goes on without any sandbox where
+    none can be had.
+
+    Raises `LearnableError` for wishes that contradict each other, and, on first use, `NoSandboxError` where the machine
+    falls short.
     """
 
     def __init__(
@@ -82,25 +108,32 @@ class Sandbox:
 
     @property
     def rung(self) -> Rung:
-        """The rung that this machine reaches. Starts the server."""
+        """The rung that this machine reaches. Starts the server. Raises `NoSandboxError` or `SandboxError`."""
         self.start()
         if self._rung is None:
             raise SandboxError("a sandbox without a rung")
         return self._rung
 
     @property
-    def report(self) -> dict[str, Any]:
-        """What a run's metadata should hold: the rung, its meaning, each probe, and why no better rung is reached."""
+    def report(self) -> SandboxReport:
+        """What a run's metadata should hold. Starts the server. Raises `NoSandboxError` or `SandboxError`."""
         rung = self.rung
-        if self._subset is not None:
-            return {"rung": str(rung), "meaning": MEANING[rung], "probes": dict(self._probes), "remarks": []}
-        facts = {name: value for name, value in self._running().facts.items() if name != "probes"}
-        return {
+        report: SandboxReport = {
             "rung": str(rung),
             "meaning": MEANING[rung],
             "probes": dict(self._probes),
+            "remarks": [],
+        }
+        if self._subset is not None:
+            return report
+        facts = self._running().facts
+        return {
+            **report,
             "remarks": list(self._remarks),
-            **facts,
+            "landlock": facts.landlock,
+            "uid": facts.uid,
+            "dropped": facts.dropped,
+            "pid": facts.pid,
         }
 
     @property
@@ -109,9 +142,10 @@ class Sandbox:
         return None if self._server is None else self._server.pid
 
     def run(self, source: str, entry: str, calls: Sequence[Sequence[Any]], cpu_seconds: float | None = None) -> Outcome:
-        """Run a program and call its function `entry` with each list of arguments. Raises `SandboxError` or `NoSandboxError`.
+        """Run a program and call its function `entry` with each list of arguments.
 
-        `cpu_seconds` is for all calls together.
+        `cpu_seconds` is for all calls together. Raises `SandboxError` where the sandbox failed, `NoSandboxError` where
+        this machine has none, and `LearnableError` for arguments that are too large.
         """
         return self.run_calls(source, entry, [(tuple(call), {}, []) for call in calls], cpu_seconds)
 
@@ -119,40 +153,47 @@ class Sandbox:
         self,
         source: str,
         entry: str,
-        calls: Sequence[tuple[Any, ...]],
+        calls: Sequence[Call],
         cpu_seconds: float | None = None,
         *,
         measured: bool = False,
     ) -> Outcome:
         """Do as `run`, with calls of `(positional, keywords, wrappers)`: the built-ins the answer is passed through.
 
-        With `measured` the outcome always has `cpu_seconds`, for which the process's end is waited for.
+        With `measured` the outcome always has `cpu_seconds`: the end of the process is waited for. Raises as `run`
+        does.
         """
         if self._subset is not None:
             self.start()
-            return self.refusal(source) or self._subset.run_calls(source, entry, calls, self.limits(cpu_seconds))
-        job = {"mode": "calls", "source": source, "entry": entry, "calls": list(calls)}
+            return self.refuse(source) or self._subset.run_calls(source, entry, calls, self.choose_limits(cpu_seconds))
+        job = Job("calls", source, entry=entry, calls=list(calls))
         return self._run_job(job, len(calls), cpu_seconds, measured=measured)
 
     def run_console(self, source: str, text: str, cpu_seconds: float | None = None) -> Outcome:
-        """Run a program with `text` as standard input; its one answer is what it wrote to standard output."""
-        return self._run_job({"mode": "console", "source": source, "input": text}, 1, cpu_seconds, measured=True)
+        """Run a program with `text` as standard input; its one answer is what it wrote to standard output.
 
-    def open(self, job: Mapping[str, Any], limits: Limits) -> CandidateProcess:
-        """Return a process that runs this job and can be talked to: for test code. Raises `SandboxError`, `OSError`."""
+        `cpu_seconds` is for the whole run. Raises as `run` does; rung D cannot do this, which is a `SandboxError`.
+        """
+        return self._run_job(Job("console", source, text=text), 1, cpu_seconds, measured=True)
+
+    def open(self, job: Job, limits: Limits) -> CandidateProcess:
+        """Return a process that runs this job and can be talked to: for test code.
+
+        Raises `OSError` where the server is gone, and otherwise as `run` does.
+        """
         process = self._running().new_process(limits)
         try:
-            process.give(_packed(job), more=True)
+            process.give(job.pack(), more=True)
             process.await_ready()
         except BaseException:
             process.close()
             raise
         return process
 
-    def twice(self, action: Callable[[], Result]) -> Result:
+    def try_twice(self, action: Callable[[], Result]) -> Result:
         """Do something, and once more with a fresh server where that failed for no fault of the program's.
 
-        Raises `SandboxError` about the second failure.
+        Raises `SandboxError` about the second failure, and `NoSandboxError` where this machine has no sandbox.
         """
         server = self._running()
         try:
@@ -167,7 +208,7 @@ class Sandbox:
             raise SandboxError(f"the sandbox failed twice: {error}") from error
 
     def start(self) -> None:
-        """Start the server now rather than at the first program."""
+        """Start the server now rather than at the first program. Raises `NoSandboxError` or `SandboxError`."""
         if self._subset is None:
             self._running()
         elif self._rung is None:
@@ -183,22 +224,27 @@ class Sandbox:
         if server is not None:
             server.close()
 
-    def limits(self, cpu_seconds: float | None) -> Limits:
-        """Return the limits of one program."""
+    def choose_limits(self, cpu_seconds: float | None) -> Limits:
+        """Return the limits of one program: this sandbox's, with `cpu_seconds` in place of its own where given."""
         return self._limits if cpu_seconds is None else replace(self._limits, cpu_seconds=cpu_seconds)
 
-    def refusal(self, source: str) -> Outcome | None:
+    @staticmethod
+    def refuse(source: str) -> Outcome | None:
         """Return the outcome of a program that is not even tried, None for others."""
-        why = _refusal(source)
-        return Outcome(end="refused", failed_step="compile", failure=why) if why else None
+        try:
+            size = len(source.encode())
+        except UnicodeEncodeError:
+            return Outcome(end="refused", failed_step="compile", failure="the program cannot be written as UTF-8")
+        if size <= MAX_SOURCE_BYTES:
+            return None
+        why = f"the program is longer than {MAX_SOURCE_BYTES} bytes"
+        return Outcome(end="refused", failed_step="compile", failure=why)
 
-    def _run_job(
-        self, job: Mapping[str, Any], count: int, cpu_seconds: float | None, *, measured: bool = False
-    ) -> Outcome:
-        if refusal := self.refusal(job["source"]):
-            return refusal
-        content, limits, reads = _packed(job), self.limits(cpu_seconds), job["mode"] == "console"
-        return self.twice(lambda: _run_once(self._running(), content, count, limits, reads, measured))
+    def _run_job(self, job: Job, count: int, cpu_seconds: float | None, *, measured: bool = False) -> Outcome:
+        if refused := self.refuse(job.source):
+            return refused
+        content, limits, reads = job.pack(), self.choose_limits(cpu_seconds), job.mode == "console"
+        return self.try_twice(lambda: _run_once(self._running(), content, count, limits, reads, measured))
 
     def _running(self) -> Server:
         if self._subset is not None:
@@ -235,7 +281,7 @@ class Sandbox:
 def _start(rung: Rung, machine: Machine, strict: bool) -> tuple[Server, dict[str, str]]:
     server = Server(rung, machine)
     try:
-        if strict and not server.facts["dropped"]:
+        if strict and not server.facts.dropped:
             raise SandboxError("root cannot become nobody here, and the sandbox is strict")
         return server, check_server(server, rung)
     except BaseException:
@@ -244,7 +290,7 @@ def _start(rung: Rung, machine: Machine, strict: bool) -> tuple[Server, dict[str
 
 
 def _candidates(machine: Machine, wanted: Rung | None, strict: bool, unsafe: bool) -> list[Rung]:
-    possible = machine.rungs()
+    possible = machine.rungs
     if unsafe and machine.system == "linux":
         possible.append(Rung.E)
     if wanted is not None:
@@ -253,26 +299,11 @@ def _candidates(machine: Machine, wanted: Rung | None, strict: bool, unsafe: boo
 
 
 def _why_not(machine: Machine, remarks: Sequence[str], strict: bool) -> str:
-    found = "; ".join([*remarks, *machine.advice()])
+    found = "; ".join([*remarks, *machine.advice])
     return (
         f"programs cannot be confined {'as strictly as asked ' if strict else ''}on this machine: {found}. "
         "See docs/sandbox.md; `learnable doctor` shows each probe"
     )
-
-
-def _refusal(source: str) -> str:
-    try:
-        size = len(source.encode())
-    except UnicodeEncodeError:
-        return "the program cannot be written as UTF-8"
-    return f"the program is longer than {MAX_SOURCE_BYTES} bytes" if size > MAX_SOURCE_BYTES else ""
-
-
-def _packed(job: Mapping[str, Any]) -> bytes:
-    content = marshal.dumps(dict(job))
-    if len(content) > MAX_JOB_BYTES:
-        raise LearnableError(f"the inputs of a program are {len(content)} bytes: give {MAX_JOB_BYTES} at most")
-    return content
 
 
 def _run_once(server: Server, job: bytes, count: int, limits: Limits, reads: bool, measured: bool) -> Outcome:
@@ -283,8 +314,8 @@ def _run_once(server: Server, job: bytes, count: int, limits: Limits, reads: boo
         process.await_ready()
         try:
             complete = read_answers(process, outcome, count)
-        except Violation as violation:
-            return Outcome(end="flooded" if isinstance(violation, Flood) else "violation")
+        except ViolationError as violation:
+            return Outcome(end="flooded" if isinstance(violation, FloodError) else "violation")
         if measured or not complete:
             end = process.end()
             outcome.end, outcome.cpu_seconds = end.how, end.cpu_seconds

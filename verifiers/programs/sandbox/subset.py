@@ -1,8 +1,9 @@
 """Rung D: a subset of Python that needs nothing of the kernel, for machines without seccomp.
 
-The interpreter is pydantic-monty, written in Rust: it has no files, no sockets and no processes to give, and runs in worker
-processes of its own, so that one that crashes harms nobody. It knows a part of the language and of the standard library, so
-an honest program may fail for what it lacks: rewards of this rung are not to be mixed with those of another.
+The interpreter is pydantic-monty, written in Rust: it has no files, no sockets and no processes to give, and runs in
+worker processes of its own, so that one that crashes harms nobody. It knows a part of the language and of the
+standard library, so an honest program may fail for what it lacks: rewards of this rung are not to be mixed with those
+of another.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from learnable.verifiers.programs.sandbox.jail.codec import encode
 from learnable.verifiers.programs.sandbox.jail.limits import MAX_OUTPUT_BYTES
 from learnable.verifiers.programs.sandbox.ladder import NoSandboxError
 from learnable.verifiers.programs.sandbox.outcome import MAX_REASON, Answer, Outcome
-from learnable.verifiers.programs.sandbox.process import SandboxError
+from learnable.verifiers.programs.sandbox.process import Call, SandboxError
 from learnable.verifiers.programs.sandbox.server import Limits
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ class Subset:
         self._pool: Monty | None = None
 
     def start(self) -> dict[str, str]:
-        """Start a worker and try what must fail; return each probe. Raises `NoSandboxError` where the interpreter is missing."""
+        """Start a worker and try what must fail; return each probe with "refused" or "passed".
+
+        Raises `NoSandboxError` where the interpreter is missing, and `SandboxError` where a probe misbehaves.
+        """
         try:
             import pydantic_monty as monty
         except ImportError as error:
@@ -67,8 +71,8 @@ class Subset:
         if pool is not None:
             pool.__exit__(None, None, None)
 
-    def run_calls(self, source: str, entry: str, calls: Sequence[tuple[Any, ...]], limits: Limits) -> Outcome:
-        """Do as `Sandbox.run_calls`, once started."""
+    def run_calls(self, source: str, entry: str, calls: Sequence[Call], limits: Limits) -> Outcome:
+        """Do as `Sandbox.run_calls`, once started. Raises `SandboxError` where the workers have been ended."""
         import pydantic_monty as monty
 
         outcome, started = Outcome(), time.perf_counter()
@@ -110,7 +114,7 @@ def _load(session: MontySession, source: str, outcome: Outcome) -> bool:
     return True
 
 
-def _answer(session: MontySession, entry: str, call: tuple[Any, ...], outcome: Outcome) -> None:
+def _answer(session: MontySession, entry: str, call: Call, outcome: Outcome) -> None:
     import pydantic_monty as monty
 
     positional, keywords, wrappers = call

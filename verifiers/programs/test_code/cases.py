@@ -1,4 +1,4 @@
-"""One test of a function: a call, and what makes its answer right. The answer is compared here, never by the program."""
+"""One test of a function: a call, and what makes its answer right. The program never compares it itself."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from learnable.verifiers.programs.sandbox.jail.codec import decode
 from learnable.verifiers.programs.sandbox.outcome import Answer
+from learnable.verifiers.programs.sandbox.process import Call
 from learnable.verifiers.programs.test_code.equality import matches
 
-Call = tuple[tuple[Any, ...], dict[str, Any], list[tuple[str, tuple[Any, ...]]]]
 Check = Callable[[Any], bool]  # of an answer as `jail.codec` writes it
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call, as positional arguments, keywords and the built-ins its answer passes through, and the check of the answer."""
+    """A call (positional arguments, keywords, the built-ins its answer passes through) and the answer's check."""
 
     call: Call
     check: Check
@@ -29,17 +29,17 @@ class Case:
             return False
 
 
-def listed_cases(cases: Sequence[Sequence[Any]], equality: str) -> list[Case]:
-    """Return the cases of a spec: `[[argument, ...], expected]` each."""
-    return [Case((tuple(arguments), {}, []), equal_to(expected, equality)) for arguments, expected in cases]
+def make_cases(cases: Sequence[Sequence[Any]], equality: str) -> list[Case]:
+    """Return the cases of a spec, each `[[argument, ...], expected]`, under one policy of `EQUALITIES`."""
+    return [Case((tuple(arguments), {}, []), check_equal(expected, equality)) for arguments, expected in cases]
 
 
-def equal_to(expected: Any, equality: str) -> Check:
-    """Return a check for this value under an equality policy."""
+def check_equal(expected: Any, equality: str) -> Check:
+    """Return a check for this value under one policy of `EQUALITIES`."""
     return lambda tree: matches(tree, expected, equality)
 
 
-def within(expected: float, below: float, *, included: bool) -> Check:
+def check_within(expected: float, below: float, *, included: bool) -> Check:
     """Return a check for a number that differs from `expected` by less than `below`, or at most by it."""
 
     def check(tree: Any) -> bool:
@@ -49,7 +49,7 @@ def within(expected: float, below: float, *, included: bool) -> Check:
     return check
 
 
-def truth(expected: bool) -> Check:
+def check_truth(expected: bool) -> Check:
     """Return a check for an answer that Python takes for true, or for false."""
     return lambda tree: _truth(tree) is expected
 

@@ -1,7 +1,7 @@
 """Test code as cases: `assert f(1) == 2` becomes a call and its expected answer, so that both stay apart.
 
-Reads HumanEval's `check(candidate)` and MBPP's lists of asserts, without running anything. What it does not understand it
-leaves alone: then the test code runs in a jail of its own (see `exam`).
+Reads HumanEval's `check(candidate)` and MBPP's lists of asserts, without running anything. What it does not
+understand it leaves alone: then the test code runs in a jail of its own (see `exam`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from learnable.data.sources.test_code.literals import NotConstant, constant
-from learnable.verifiers.programs.test_code.cases import Call, Case, equal_to, truth, within
+from learnable.data.errors import LearnableError
+from learnable.data.sources.test_code.literals import constant_value
+from learnable.verifiers.programs.sandbox.process import Call
+from learnable.verifiers.programs.test_code.cases import Case, check_equal, check_truth, check_within
 
 WRAPPERS = frozenset(
     "abs all any bool dict float frozenset int len list max min round set sorted str sum tuple".split()
 )
 
 
-class NotConvertible(Exception):
+class NotConvertibleError(LearnableError):
     """This test says something other than what a call should return."""
 
 
@@ -32,100 +34,108 @@ def convert(test_code: str, entry: str, equality: str = "plain") -> list[Case] |
     True
     """
     converter = _Converter({entry, "candidate"}, equality)
+    body = ast.parse(test_code).body
     try:
-        cases = list(converter.statements(ast.parse(test_code).body))
-    except (NotConvertible, NotConstant):
+        cases = list(converter.read_statements(body))
+    except (NotConvertibleError, ValueError):  # ValueError: a value that cannot be worked out
         return None
     return cases or None
 
 
 @dataclass(slots=True)
 class _Converter:
-    """Reads statements in order. `bound` holds the constants that they have named."""
+    """Reads statements in order. `bound` holds the constants that they have named.
+
+    Raises `NotConvertibleError` for a statement that is no case, and `ValueError` for a value that nobody can
+    work out.
+    """
 
     callables: set[str]
     equality: str
     bound: dict[str, Any] = field(default_factory=dict)
 
-    def statements(self, body: list[ast.stmt]) -> Iterator[Case]:
+    def read_statements(self, body: list[ast.stmt]) -> Iterator[Case]:
         for statement in body:
             match statement:
                 case ast.Assert(test=test):
-                    yield from self.test(test)
+                    yield from self.read_test(test)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in self.callables:
-                    self.bound[name] = constant(value, self.bound)
+                    self.bound[name] = constant_value(value, self.bound)
                 case ast.FunctionDef(name="check", args=ast.arguments(args=[ast.arg(arg=argument)])):
                     self.callables.add(argument)
-                    yield from self.statements(statement.body)
+                    yield from self.read_statements(statement.body)
                 case ast.Expr(value=ast.Call(func=ast.Name(id="check"), args=[ast.Name()])):
                     continue
                 case ast.Expr(value=ast.Constant() | ast.Name()) | ast.Pass() | ast.Import() | ast.ImportFrom():
                     continue  # a name that was imported is no constant, and ends the conversion where it is used
                 case _:
-                    raise NotConvertible(ast.unparse(statement))
+                    raise NotConvertibleError(ast.unparse(statement))
 
-    def test(self, test: ast.expr) -> Iterator[Case]:
+    def read_test(self, test: ast.expr) -> Iterator[Case]:
         match test:
             case ast.Constant(value=True):
                 return
             case ast.BoolOp(op=ast.And(), values=values):
                 for value in values:
-                    yield from self.test(value)
+                    yield from self.read_test(value)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                yield Case(self.call(operand), truth(False))
+                yield Case(self.read_call(operand), check_truth(False))
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
-                yield self.comparison(left, operator, right)
+                yield self.read_comparison(left, operator, right)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr="isclose")):
-                yield self.isclose(test)
+                yield self.read_isclose(test)
             case _:
-                yield Case(self.call(test), truth(True))
+                yield Case(self.read_call(test), check_truth(True))
 
-    def comparison(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Case:
+    def read_comparison(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Case:
         match left, operator:
             case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(op=ast.Sub()) as difference]), ast.Lt() | ast.LtE():
-                below = constant(right, self.bound)
-                return self.difference(difference, below, included=isinstance(operator, ast.LtE))
+                below = constant_value(right, self.bound)
+                return self.read_difference(difference, below, included=isinstance(operator, ast.LtE))
             case _, ast.Eq():
-                return self.equality_of(left, right, self.equality)
+                return self.read_equality(left, right, self.equality)
             case _, ast.Is() if isinstance(right, ast.Constant) and right.value in (True, False, None):
-                return self.equality_of(left, right, "strict")
-        raise NotConvertible(ast.unparse(left))
+                return self.read_equality(left, right, "strict")
+        raise NotConvertibleError(ast.unparse(left))
 
-    def equality_of(self, left: ast.expr, right: ast.expr, equality: str) -> Case:
+    def read_equality(self, left: ast.expr, right: ast.expr, equality: str) -> Case:
         for one, other in ((left, right), (right, left)):
             if self.calls_candidate(one):
-                return Case(self.call(one), equal_to(constant(other, self.bound), equality))
-        raise NotConvertible(ast.unparse(left))
+                return Case(self.read_call(one), check_equal(constant_value(other, self.bound), equality))
+        raise NotConvertibleError(ast.unparse(left))
 
-    def difference(self, difference: ast.BinOp, below: Any, *, included: bool) -> Case:
+    def read_difference(self, difference: ast.BinOp, below: Any, *, included: bool) -> Case:
         for one, other in ((difference.left, difference.right), (difference.right, difference.left)):
             if self.calls_candidate(one):
-                return Case(self.call(one), within(constant(other, self.bound), below, included=included))
-        raise NotConvertible(ast.unparse(difference))
+                return Case(
+                    self.read_call(one), check_within(constant_value(other, self.bound), below, included=included)
+                )
+        raise NotConvertibleError(ast.unparse(difference))
 
-    def isclose(self, test: ast.Call) -> Case:
+    def read_isclose(self, test: ast.Call) -> Case:
         if len(test.args) != 2 or not self.calls_candidate(test.args[0]):
-            raise NotConvertible(ast.unparse(test))
-        expected = constant(test.args[1], self.bound)
-        options = {str(word.arg): constant(word.value, self.bound) for word in test.keywords}
+            raise NotConvertibleError(ast.unparse(test))
+        expected = constant_value(test.args[1], self.bound)
+        options = {str(word.arg): constant_value(word.value, self.bound) for word in test.keywords}
         relative = options.get("rel_tol", 1e-9) * abs(expected)  # of the larger of both, and they are that close
         return Case(
-            self.call(test.args[0]), within(expected, max(relative, options.get("abs_tol", 0.0)), included=True)
+            self.read_call(test.args[0]),
+            check_within(expected, max(relative, options.get("abs_tol", 0.0)), included=True),
         )
 
     def calls_candidate(self, node: ast.expr) -> bool:
         return any(isinstance(part, ast.Name) and part.id in self.callables for part in ast.walk(node))
 
-    def call(self, node: ast.expr) -> Call:
+    def read_call(self, node: ast.expr) -> Call:
         """Return the call of the candidate in an expression, with the built-ins around it."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            raise NotConvertible(ast.unparse(node))
+            raise NotConvertibleError(ast.unparse(node))
         name = node.func.id
         if name in self.callables:
-            positional = tuple(constant(argument, self.bound) for argument in node.args)
-            return positional, {str(word.arg): constant(word.value, self.bound) for word in node.keywords}, []
+            positional = tuple(constant_value(argument, self.bound) for argument in node.args)
+            return positional, {str(word.arg): constant_value(word.value, self.bound) for word in node.keywords}, []
         if name not in WRAPPERS or not node.args or node.keywords:
-            raise NotConvertible(ast.unparse(node))
-        positional, keywords, wrappers = self.call(node.args[0])
-        more = tuple(constant(argument, self.bound) for argument in node.args[1:])
+            raise NotConvertibleError(ast.unparse(node))
+        positional, keywords, wrappers = self.read_call(node.args[0])
+        more = tuple(constant_value(argument, self.bound) for argument in node.args[1:])
         return positional, keywords, [*wrappers, (name, more)]

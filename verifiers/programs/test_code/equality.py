@@ -1,4 +1,4 @@
-"""When an answer counts as the expected one. Both are plain values; the answer was made by nobody we trust."""
+"""When an answer, or what was printed, counts as the expected one. The answer was made by nobody we trust."""
 
 from __future__ import annotations
 
@@ -50,6 +50,36 @@ def matches(tree: Any, expected: Any, equality: str) -> bool:
             return False
         return EQUALITIES[equality](decode(tree), expected)
     except (ValueError, TypeError, RecursionError, OverflowError, AttributeError):
+        return False
+
+
+def prints_same(printed: str, expected: str, equality: str) -> bool:
+    r"""Say whether two texts are the same: `strict` to the character, else but for blanks at the ends.
+
+    `close` compares numbers with a tolerance, word by word, and `unordered` takes the lines in any order.
+
+    >>> prints_same("1 2 \n\n", "1 2", "plain"), prints_same("0.3333333", "0.33333334", "close")
+    (True, True)
+    """
+    if equality == "strict":
+        return printed == expected
+    if equality == "close":
+        ours, theirs = printed.split(), expected.split()
+        return len(ours) == len(theirs) and all(map(_same_word, ours, theirs))
+    lines, wanted = _lines(printed), _lines(expected)
+    return sorted(lines) == sorted(wanted) if equality == "unordered" else lines == wanted
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def _same_word(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        return math.isclose(float(one), float(other), rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    except ValueError:
         return False
 
 

@@ -9,54 +9,61 @@ from functools import lru_cache
 from typing import Any
 
 from learnable.verifiers.programs.sandbox.outcome import Answer, Outcome, read_loaded
-from learnable.verifiers.programs.sandbox.process import CandidateProcess, Flood, SandboxError, Violation
+from learnable.verifiers.programs.sandbox.process import (
+    CandidateProcess,
+    FloodError,
+    Job,
+    SandboxError,
+    ViolationError,
+)
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
 from learnable.verifiers.programs.sandbox.server import Limits
 
 
-class BrokenTests(SandboxError):
-    """The test code fails before it has asked the candidate anything."""
+class BrokenTestsError(SandboxError):
+    """The test code fails before it has called the candidate at all."""
 
 
 def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_seconds: float) -> Outcome:
-    """Run test code against a program. An answer is whether one of its tests passed. Raises `SandboxError`.
+    """Run test code against a program. An answer is whether one of its tests passed.
 
-    The tests are the calls of `check`, where it is defined, or else its asserts at the top level.
+    The tests are the calls of `check`, where it is defined, or else its asserts at the top level. Raises
+    `SandboxError`, and `SyntaxError` for test code that is no Python.
     """
-    if refusal := sandbox.refusal(source):
-        return refusal
+    if refused := sandbox.refuse(source):
+        return refused
     prelude, units, remote = _take_apart(test_code, entry)
-    limits = sandbox.limits(cpu_seconds)
-    exam = {"mode": "exam", "source": prelude, "units": list(units), "remote": list(remote), "entry": entry}
-    return sandbox.twice(
-        lambda: _Examination(sandbox, limits, len(units)).hold({"mode": "serve", "source": source}, exam)
-    )
+    limits = sandbox.choose_limits(cpu_seconds)
+    program, exam = Job("serve", source), Job("exam", prelude, entry=entry, units=units, remote=remote)
+    return sandbox.try_twice(lambda: _Examination(sandbox, limits, len(units)).hold(program, exam))
 
 
-def tests_in(test_code: str, entry: str) -> int:
+def count_tests(test_code: str, entry: str) -> int:
     """Return how many tests there are. Raises `SyntaxError`."""
     return len(_take_apart(test_code, entry)[1])
 
 
 @dataclass(slots=True)
 class _Examination:
+    """One run of test code against a candidate. Raises `SandboxError` where the test code itself fails."""
+
     sandbox: Sandbox
     limits: Limits
     count: int
     outcome: Outcome = field(default_factory=Outcome)
-    asked: int = 0
+    answered: int = 0  # calls of the candidate
     over: bool = False  # the candidate has ended
 
-    def hold(self, program: dict[str, Any], exam: dict[str, Any]) -> Outcome:
-        self.outcome, self.asked, self.over = Outcome(), 0, False
+    def hold(self, program: Job, exam: Job) -> Outcome:
+        self.outcome, self.answered, self.over = Outcome(), 0, False
         with self.sandbox.open(program, self.limits) as candidate:
             try:
                 if not self._load(candidate):
                     return self.outcome
                 with self.sandbox.open(exam, self.limits) as examiner:
                     self._answer_questions(candidate, examiner)
-            except Violation as violation:
-                return Outcome(end="flooded" if isinstance(violation, Flood) else "violation")
+            except ViolationError as violation:
+                return Outcome(end="flooded" if isinstance(violation, FloodError) else "violation")
         return self.outcome
 
     def _load(self, candidate: CandidateProcess) -> bool:
@@ -83,8 +90,8 @@ class _Examination:
                 self.outcome.answers.append(Answer(name == "answer", value))
 
     def _note_failure(self, why: Any) -> None:
-        if not self.asked and not self.over:
-            raise BrokenTests(f"the test code fails by itself: {why}")
+        if not self.answered and not self.over:
+            raise BrokenTestsError(f"the test code fails by itself: {why}")
 
     def _ask(self, candidate: CandidateProcess, name: str, arguments: Any) -> list[Any]:
         """Pass a call on and return `[worked, value]`. A candidate that has ended raises for ever after."""
@@ -97,17 +104,17 @@ class _Examination:
             self.over, self.outcome.end = True, candidate.end().how
             return gone
         how, index, value = frame
-        if how not in ("answer", "raised") or index != self.asked or type(index) is not int:
-            raise Violation
-        self.asked += 1
+        if how not in ("answer", "raised") or index != self.answered or type(index) is not int:
+            raise ViolationError
+        self.answered += 1
         return [how == "answer", value]
 
 
 def _trusted_frame(examiner: CandidateProcess) -> tuple[str, Any, Any] | None:
-    """Read what the tests say. They owe the protocol nothing less than a candidate, but it is not at fault if they fail."""
+    """Read what the tests say. They must keep to the protocol as a candidate must, but a breach is not its fault."""
     try:
         return examiner.next_frame()
-    except Violation as error:
+    except ViolationError as error:
         raise SandboxError("the test code writes where only the sandbox may") from error
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import canonical_json
-from learnable.data.sources.test_code.literals import literal_value
-from learnable.data.sources.test_code.tests_to_cases import find_entry, json_cases, parse, read_cases, survives_json
+from learnable.data.sources.test_code.tests_to_cases import find_entry, json_cases, read_cases, survives_json
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
@@ -110,25 +109,6 @@ def test_json_keeps_every_value_that_is_said_to_survive_it(value: object) -> Non
 def test_no_text_makes_it_fail(code: str) -> None:
     read_cases(code, "f")
     find_entry(code)
-
-
-NUMBERS = st.integers(-50, 50)
-OPERATORS = st.sampled_from(["+", "-", "*", "/", "//", "%"])
-
-
-@given(first=NUMBERS, middle=OPERATORS, second=NUMBERS, last=OPERATORS, third=NUMBERS)
-def test_arithmetic_on_literals_is_what_python_makes_of_it(
-    first: int, middle: str, second: int, last: str, third: int
-) -> None:
-    code = f"[{first} {middle} ({second} {last} {third})]"
-    [statement] = parse(f"value = {code}")
-    try:
-        expected = eval(code)
-    except ZeroDivisionError:
-        with pytest.raises(ValueError, match="no literal"):
-            literal_value(statement.value)  # type: ignore[attr-defined]
-    else:
-        assert literal_value(statement.value) == expected  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from learnable.data.errors import LearnableError
 from learnable.verifiers.programs import NoSandboxError, Sandbox
 from learnable.verifiers.programs import verifier as programs
 from learnable.verifiers.programs.sandbox import sandbox as sandboxes
+from learnable.verifiers.programs.sandbox import server as servers
 from learnable.verifiers.programs.sandbox.jail import seccomp
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung, look_at_machine
-from learnable.verifiers.programs.sandbox.server import server_command
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import verifier_conditions, verifier_notice
 from learnable.verifiers.registry import find_verifier
@@ -23,7 +23,7 @@ from learnable.verifiers.registry import find_verifier
 FULL = Machine("linux", "x86_64", seccomp=True, landlock=6, bubblewrap="/usr/bin/bwrap", root=False)
 HONEST = "def f(x):\n    return x + 1\n"
 
-confined = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+confined = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
 needs_landlock = pytest.mark.skipif(not look_at_machine().landlock, reason="no Landlock")
 
 
@@ -46,9 +46,9 @@ def pretend(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
 )
 def test_rungs_of_a_machine(changes: dict[str, object], rungs: list[Rung], advice: str) -> None:
     machine = replace(FULL, **changes)  # type: ignore[arg-type]
-    assert machine.rungs() == rungs
-    assert advice in " ".join(machine.advice())
-    assert bool(advice) == bool(machine.advice())
+    assert machine.rungs == rungs
+    assert advice in " ".join(machine.advice)
+    assert bool(advice) == bool(machine.advice)
 
 
 def test_nothing_is_run_where_nothing_confines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_strict_refuses_seccomp_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_landlock
 def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sandboxes.Server, "_hello", lambda self, hello=sandboxes.Server._hello: hello(self) | {"dropped": False}
+        sandboxes.Server, "_hello", lambda self, hello=sandboxes.Server._hello: replace(hello(self), dropped=False)
     )
     with Sandbox(strict=True) as sandbox, pytest.raises(NoSandboxError, match="root cannot become nobody"):
         sandbox.start()
@@ -95,19 +95,16 @@ def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     "broken",
     [
-        "from jail import seccomp; seccomp.X86_64['openat'] = seccomp.AARCH64['openat'] = {'x86_64': 257, 'aarch64': 56}[seccomp.MACHINE]",
+        "from jail import seccomp; "
+        "seccomp.X86_64['openat'] = seccomp.AARCH64['openat'] = {'x86_64': 257, 'aarch64': 56}[seccomp.MACHINE]",
         "from jail import seccomp; seccomp.CONDITIONAL.clear()",
         "from jail import seccomp; seccomp.FAIL = seccomp.ALLOW",
-        "from jail import landlock; landlock.restrict = landlock.version",
+        "from jail import landlock; landlock.restrict = landlock.find_version",
     ],
     ids=["files", "executable memory", "everything", "Landlock"],
 )
 def test_a_broken_layer_is_found_out(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = sandboxes.Server.__init__.__globals__["server_command"].__globals__["START"]
-    monkeypatch.setattr(
-        "learnable.verifiers.programs.sandbox.server.START",
-        start.replace("sys.path.pop();", f"{broken}; sys.path.pop();"),
-    )
+    monkeypatch.setattr(servers, "START", servers.START.replace("sys.path.pop();", f"{broken}; sys.path.pop();"))
     with Sandbox() as sandbox, pytest.raises(NoSandboxError, match="own test failed"):
         sandbox.start()
 
@@ -152,7 +149,7 @@ def test_the_filter_decides_as_the_table_says(machine: str) -> None:
     """By another road: run the filter on every call's number, as the kernel would."""
     architecture, numbers = seccomp.ARCHITECTURES[machine]
     allowed = {numbers[name] for name in set(numbers) - seccomp.AT_ONCE - seccomp.CONDITIONAL - seccomp.FOR_ITSELF}
-    program = seccomp.program(machine)
+    program = seccomp.build_filter(machine)
     for number in range(600):
         for protection in (0, 3, 4, 7):
             verdict = run_filter(program, {0: number, 4: architecture, 24: 129, 32: protection})
@@ -174,7 +171,7 @@ def test_nothing_can_be_waited_for(machine: str, flags: int) -> None:
     for command in range(16):
         for low, high in ((0, 0), (1, 0), (0, 1), (1, 1)):
             data = {0: numbers["futex"], 4: architecture, 24: command | flags, 40: low, 44: high}
-            verdict = run_filter(seccomp.program(machine), data)
+            verdict = run_filter(seccomp.build_filter(machine), data)
             if command not in seccomp.WAITS.values():
                 assert verdict == seccomp.ALLOW
             else:
@@ -211,7 +208,7 @@ def test_the_tables_agree_with_the_kernels_headers(machine: str, header: str) ->
 
 
 def test_the_command_holds_no_environment() -> None:
-    command = server_command(Rung.A, 5, "/usr/bin/bwrap")
+    command = servers.build_command(Rung.A, 5, "/usr/bin/bwrap")
     assert command[0] == "/usr/bin/bwrap"
     assert "--clearenv" in command
     assert {"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"} <= set(command)

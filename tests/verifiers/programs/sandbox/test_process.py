@@ -12,14 +12,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from learnable.verifiers.completions import strip_thinking
-from learnable.verifiers.programs.extraction import program_text
+from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.judge import _mark
-from learnable.verifiers.programs.sandbox.jail.codec import MAX_DEPTH, decode, encode
-from learnable.verifiers.programs.sandbox.jail.frames import pack
+from learnable.verifiers.programs.sandbox.jail.codec import MAX_DEPTH, decode, encode, pack
 from learnable.verifiers.programs.sandbox.jail.server import NOT_KILLED, REPORT
 from learnable.verifiers.programs.sandbox.outcome import Outcome, read_answers
-from learnable.verifiers.programs.sandbox.process import MAX_ANSWER_BYTES, CandidateProcess, SandboxError, Violation
-from learnable.verifiers.programs.test_code.cases import listed_cases
+from learnable.verifiers.programs.sandbox.process import (
+    MAX_ANSWER_BYTES,
+    CandidateProcess,
+    SandboxError,
+    ViolationError,
+)
+from learnable.verifiers.programs.test_code.cases import make_cases
 from learnable.verifiers.programs.test_code.equality import EQUALITIES, matches
 
 SECRET = ["an answer", 7, {"that": "nobody guesses"}]
@@ -69,7 +73,7 @@ def said(content: bytes) -> Outcome | None:
         try:
             if not read_answers(process, outcome, 2):
                 outcome.end = process.end().how
-        except Violation:
+        except ViolationError:
             return None
         finally:
             ours.close()
@@ -78,7 +82,7 @@ def said(content: bytes) -> Outcome | None:
 
 
 def passes(outcome: Outcome | None, equality: str = "plain") -> int:
-    cases = listed_cases([[[], SECRET], [[], SECRET]], equality)
+    cases = make_cases([[[], SECRET], [[], SECRET]], equality)
     return 0 if outcome is None else sum(_mark(outcome, [case.passes for case in cases]).right)
 
 
@@ -197,5 +201,5 @@ def test_equality_policies(answer: Any, expected: Any, equal: set[str]) -> None:
     ).map("".join)
 )
 def test_extraction_takes_a_part_of_any_text(text: str) -> None:
-    program = program_text(text, "f")
+    program = extract_program(text, "f")
     assert all(line.strip() in strip_thinking(text) for line in program.splitlines())

@@ -6,26 +6,34 @@ import gc
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from benchmarks.programs import allow_seconds, measure_reference
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.verifiers.programs import Limits, Outcome, Sandbox, SandboxError
 from learnable.verifiers.programs import verifier as programs
 from learnable.verifiers.programs.sandbox.ladder import Rung, look_at_machine
-from learnable.verifiers.programs.sandbox.limits import measure_reference, scaled_limit
+from learnable.verifiers.programs.sandbox.process import Job
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from tests.verifiers.pool.waits_for_tests import has_ended, wait_for
 
 SPEC = {"entry": "f", "cases": [[[1], 2], [[2], 3]], "cpu_seconds": 0.3}
 WITHOUT_NAMESPACES = next(
-    (rung for rung in look_at_machine().rungs() if rung != Rung.A), None
+    (rung for rung in look_at_machine().rungs if rung != Rung.A), None
 )  # its processes can be seen
 HONEST = "def f(x):\n    return x + 1\n"
 
-pytestmark = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+pytestmark = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
+
+
+@pytest.fixture(scope="module")
+def shared_sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as sandbox:
+        yield sandbox
 
 
 def judged(source: str) -> Score:
@@ -112,7 +120,7 @@ def test_a_server_that_cannot_start_is_no_zero(monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setattr(
             "learnable.verifiers.programs.sandbox.server.START", "raise SystemExit('broken on purpose')"
         )
-        monkeypatch.setattr(programs, "sandbox", lambda: sandbox)
+        monkeypatch.setattr(programs, "find_sandbox", lambda: sandbox)
         score = ProgramVerifier().score(HONEST + "# never seen before", prompt="", spec=SPEC)
     assert (score.verdict, score.reward) == ("verifier_error", None)
     assert "broken on purpose" in score.reason
@@ -126,7 +134,7 @@ def test_a_child_that_cannot_be_confined_runs_nothing_and_is_no_zero() -> None:
 
 def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: Path) -> None:
     sandbox = Sandbox(rung=WITHOUT_NAMESPACES)
-    process = sandbox.open({"mode": "serve", "source": "while True: pass"}, Limits(cpu_seconds=60))
+    process = sandbox.open(Job("serve", "while True: pass"), Limits(cpu_seconds=60))
     server = sandbox.server_pid
     assert server is not None
     children = [int(word) for word in Path(f"/proc/{server}/task/{server}/children").read_text().split()]
@@ -139,7 +147,7 @@ def test_servers_end_with_their_client_and_children_with_their_server(tmp_path: 
 
 def test_a_client_that_hangs_up_leaves_nothing_running() -> None:
     with Sandbox(rung=WITHOUT_NAMESPACES) as sandbox:
-        with sandbox.open({"mode": "serve", "source": "while True: pass"}, Limits(cpu_seconds=60)):
+        with sandbox.open(Job("serve", "while True: pass"), Limits(cpu_seconds=60)):
             server = sandbox.server_pid
             children = Path(f"/proc/{server}/task/{server}/children")
             assert children.read_text()
@@ -163,47 +171,46 @@ def test_descriptors_do_not_pile_up() -> None:
             wait_for(lambda: len(list(server.iterdir())) <= at_server)
 
 
-def test_threads_share_a_sandbox() -> None:
+def test_threads_share_a_sandbox(shared_sandbox: Sandbox) -> None:
     answers: dict[int, list[object]] = {}
-    with Sandbox() as sandbox:
 
-        def work(number: int) -> None:
-            runs = [sandbox.run(f"def f(x):\n    return x + {number}", "f", [[n]]) for n in range(20)]
-            answers[number] = [run.answers[0].value for run in runs]
+    def work(number: int) -> None:
+        runs = [shared_sandbox.run(f"def f(x):\n    return x + {number}", "f", [[n]]) for n in range(20)]
+        answers[number] = [run.answers[0].value for run in runs]
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert answers == {number: [n + number for n in range(20)] for number in range(4)}
 
 
-def test_hashing_and_chance_are_the_same_in_every_run() -> None:
+def test_hashing_and_chance_are_the_same_in_every_run(shared_sandbox: Sandbox) -> None:
     source = (
         "import random, uuid\ndef f(words):\n    return [list({*words}), random.random(), random.Random().random()]"
     )
-    runs = []
-    for _ in range(2):
-        with Sandbox() as sandbox:
-            runs.append(sandbox.run(source, "f", [[["some", "words", "in", "a", "set"]]]).answers[0].value)
+    with Sandbox() as fresh:
+        runs = [
+            sandbox.run(source, "f", [[["some", "words", "in", "a", "set"]]]).answers[0].value
+            for sandbox in (shared_sandbox, fresh)
+        ]
     assert runs[0] == runs[1]
 
 
 def test_the_same_program_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     source = HONEST + "# asked twice"
     first = ProgramVerifier().score(source, prompt="", spec=SPEC)
-    monkeypatch.setattr(programs, "sandbox", None)
+    monkeypatch.setattr(programs, "find_sandbox", None)
     assert ProgramVerifier().score(source, prompt="another", spec=SPEC) == first
 
 
-def test_limits_on_the_processor_are_kept_closely() -> None:
-    with Sandbox() as sandbox:
-        for source in ("def f():\n    while True: pass", "def f():\n    return 10**10**8"):
-            outcome = sandbox.run(source, "f", [[]], 0.2)
-            assert outcome.end == "timeout"
-            assert outcome.cpu_seconds is not None
-            assert 0.19 <= outcome.cpu_seconds <= 0.3
+def test_limits_on_the_processor_are_kept_closely(shared_sandbox: Sandbox) -> None:
+    for source in ("def f():\n    while True: pass", "def f():\n    return 10**10**8"):
+        outcome = shared_sandbox.run(source, "f", [[]], 0.2)
+        assert outcome.end == "timeout"
+        assert outcome.cpu_seconds is not None
+        assert 0.19 <= outcome.cpu_seconds <= 0.3
 
 
 def test_a_sandbox_is_strict_or_unsafe() -> None:
@@ -211,16 +218,16 @@ def test_a_sandbox_is_strict_or_unsafe() -> None:
         Sandbox(strict=True, unsafe=True)
 
 
-def test_inputs_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learnable.verifiers.programs.sandbox.sandbox.MAX_JOB_BYTES", 1000)
-    with Sandbox() as sandbox, pytest.raises(LearnableError, match="inputs of a program"):
-        sandbox.run(HONEST, "f", [["x" * 1000]])
+def test_inputs_have_a_bound(shared_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("learnable.verifiers.programs.sandbox.process.MAX_JOB_BYTES", 1000)
+    with pytest.raises(LearnableError, match="inputs of a program"):
+        shared_sandbox.run(HONEST, "f", [["x" * 1000]])
 
 
-def test_limits_are_scaled_from_the_reference() -> None:
+def test_limits_are_scaled_from_the_reference(shared_sandbox: Sandbox) -> None:
     spec = {"entry": "f", "cases": [[[1], 2]]}
     slow = "def f(x):\n    return x + 1\nsum(range(3_000_000))"
-    with Sandbox() as sandbox:
-        quick = measure_reference(sandbox, HONEST, spec)
-        assert 0 < quick < measure_reference(sandbox, slow, spec)
-    assert scaled_limit(quick) >= 0.3
+    quick = measure_reference(shared_sandbox, HONEST, spec)
+    assert 0 < quick < measure_reference(shared_sandbox, slow, spec)
+    assert allow_seconds(quick) >= 0.3
+    assert [allow_seconds(seconds) for seconds in (0.002, 0.1, 1.5)] == [0.3, 1.0, 2.0]

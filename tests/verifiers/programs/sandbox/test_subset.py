@@ -11,7 +11,7 @@ from learnable.data.errors import LearnableError
 from learnable.verifiers.programs import NoSandboxError, Sandbox, SandboxError
 from learnable.verifiers.programs.judge import judge
 from learnable.verifiers.programs.sandbox.ladder import Rung
-from learnable.verifiers.programs.verifier import ProgramVerifier, sandbox
+from learnable.verifiers.programs.verifier import ProgramVerifier, find_sandbox
 from learnable.verifiers.protocol import verifier_conditions, verifier_notice
 
 DOUBLE = "def f(x):\n    return 2 * x"
@@ -97,12 +97,12 @@ def test_it_is_never_strict_and_never_taken_unasked(monkeypatch: pytest.MonkeyPa
 def test_the_environment_may_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pydantic_monty", reason="rung D needs the extra 'monty'")
     monkeypatch.setenv("LEARNABLE_SANDBOX", "subset")
-    sandbox.cache_clear()
+    find_sandbox.cache_clear()
     try:
         verifier = ProgramVerifier()
         assert "subset of Python" in verifier_notice(verifier)
         assert verifier_conditions(verifier)["sandbox_rung"] == "D"
         assert verifier.score(DOUBLE, prompt="", spec=CASES).passed
     finally:
-        sandbox().close()
-        sandbox.cache_clear()
+        find_sandbox().close()
+        find_sandbox.cache_clear()

@@ -22,7 +22,7 @@ PUBLIC = PUBLIC_DATA / "programs"
 # Their tests make objects of classes that the solution defines, and such objects cannot cross to the second sandbox.
 OWN_CLASSES = {"mbpp/367", "mbpp/601", "mbpp/927"}
 
-confined = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+confined = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
 
 
 @pytest.mark.parametrize(

@@ -9,36 +9,38 @@ from __future__ import annotations
 
 import builtins
 import gc
+import io
 import marshal
 import os
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
-from . import console, exam
-from .codec import decode, encode
-from .frames import CONNECTION, LENGTH_BYTES, pack, read_exactly, receive, send
-from .limits import keep_only
+from .codec import CONNECTION, LENGTH_BYTES, decode, encode, pack, read_exactly, receive, send
+from .exam import Job, sit
+from .limits import MAX_OUTPUT_BYTES, keep_only
 
 READY = pack(["ready", 0, None])
 BEFORE_READY = 97  # exit status of a child that could not be confined
+STDIN, STDOUT = 0, 1
 
-Job = dict[str, Any]
+_made: list[TextIO] = []  # standard output as the program finds it
+_FILE_OPEN = open
 
 
 def run_child(connection: int, reads: bool, lower: Callable[[], None], confine: Callable[[], None]) -> NoReturn:
-    """Run the job that comes over `connection`. `lower` lowers the limits, `confine` installs the filter. Never returns.
+    """Run the job that comes over `connection`, and never return. `lower` lowers the limits, `confine` sets the filter.
 
-    The job may come much later: the client has processes made before it needs them. A program that `reads` standard input
-    needs files in memory, which must be made before the filter is in place, and so its job is awaited first.
+    The job may come much later: the client has processes made before it needs them. A program that `reads` standard
+    input needs files in memory, which must be made before the filter is in place, and so its job is awaited first.
     """
     job = None
     try:
         keep_only(connection)
         if reads:
             job = _read_job()
-            console.prepare(job["input"])
+            prepare_console(job["text"])
         lower()
         confine()
         gc.enable()
@@ -72,7 +74,7 @@ def run_console(job: Job) -> None:
     module = load(job, "__main__", ends=True)
     if module is not None:
         send(["loaded", 0, None])
-        report(0, console.written)
+        report(0, read_console)
 
 
 def serve_calls(job: Job) -> None:
@@ -105,7 +107,7 @@ def load(job: Job, name: str, ends: bool = False) -> dict[str, Any] | None:
             return module.__dict__
         send(["failed", step, "SystemExit"])
     except BaseException as error:
-        send(["failed", step, f"{type_name(error)}: {error}"[:200]])
+        send(["failed", step, f"{name_type(error)}: {error}"[:200]])
     else:
         return module.__dict__
     return None
@@ -116,11 +118,11 @@ def report(index: int, action: Callable[[], Any]) -> None:
     try:
         frame = ["answer", index, encode(action())]
     except BaseException as error:  # SystemExit and KeyboardInterrupt too: a wrong answer, nothing more
-        frame = ["raised", index, type_name(error)]
+        frame = ["raised", index, name_type(error)]
     send(frame)
 
 
-def type_name(error: BaseException) -> str:
+def name_type(error: BaseException) -> str:
     """Return the name of an exception's type, of a bounded length."""
     return str(type(error).__name__)[:80]
 
@@ -140,9 +142,46 @@ def _read_job() -> Job:
     return job
 
 
+def prepare_console(text: str) -> None:
+    """Make `text` standard input, and keep what is written to standard output: two files in memory.
+
+    Nothing can be opened later, so call it while descriptors may still be opened.
+    """
+    for target in (STDIN, STDOUT):
+        memory = os.memfd_create("console")
+        os.dup2(memory, target)
+        os.close(memory)
+    content = memoryview(text.encode("utf-8", "surrogatepass"))
+    while content:
+        content = content[os.write(STDIN, content) :]
+    os.lseek(STDIN, 0, os.SEEK_SET)
+    sys.stdin = open(STDIN, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(STDOUT, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    _made.append(sys.stdout)
+    builtins.open = io.open = _open
+
+
+def read_console() -> str:
+    """Return what was written to standard output, in whichever way."""
+    for stream in (sys.stdout, *_made):
+        stream.flush()
+    os.lseek(STDOUT, 0, os.SEEK_SET)
+    content = bytearray()
+    while len(content) < MAX_OUTPUT_BYTES and (chunk := os.read(STDOUT, MAX_OUTPUT_BYTES)):
+        content += chunk
+    return content.decode("utf-8", "replace")
+
+
+def _open(file: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
+    """Open the input by its number, as many programs do: the filter refuses the call that opens it otherwise."""
+    if file in (STDIN, "/dev/stdin"):
+        return sys.stdin.buffer if "b" in mode else sys.stdin
+    return _FILE_OPEN(file, mode, *more, **options)
+
+
 MODES: dict[str, Callable[[Job], None]] = {
     "calls": answer_calls,
     "console": run_console,
     "serve": serve_calls,
-    "exam": exam.sit,
+    "exam": sit,
 }

@@ -1,17 +1,25 @@
-"""Plain values as tagged JSON: how answers leave the jail.
+"""What passes between a candidate's process and its judge: plain values as tagged JSON, in frames behind their length.
 
-Never pickle or marshal: the reader trusts nothing that it reads. Text, None and booleans stand for themselves, a list
-for a list; `{"i": hex}` is an int, `{"f": hex}` a float, and `t`, `s`, `z`, `d`, `b`, `c`, `y` a tuple, a set, a
-frozenset, a dict, bytes, a complex number and a builtin type. Subclasses travel as the plain type.
+Never pickle or marshal on the way out: the reader trusts nothing that it reads. Text, None and booleans stand for
+themselves, a list for a list; `{"i": hex}` is an int, `{"f": hex}` a float, and `t`, `s`, `z`, `d`, `b`, `c`, `y` a
+tuple, a set, a frozenset, a dict, bytes, a complex number and a builtin type. Subclasses travel as the plain type.
+
+A frame is a JSON list behind its length in four bytes.
 """
 
 from __future__ import annotations
 
 import builtins
+import json
+import os
 from collections.abc import Callable
 from typing import Any
 
+CONNECTION = 3  # its descriptor in a child
+LENGTH_BYTES = 4
 MAX_DEPTH = 60
+
+_DUMPS = json.JSONEncoder(ensure_ascii=True).encode
 
 
 def encode(value: Any, depth: int = 0) -> Any:
@@ -59,7 +67,7 @@ _WRITERS: list[tuple[type | tuple[type, ...], Callable[[Any, int], Any]]] = [
 
 
 def decode(tree: Any, depth: int = 0) -> Any:
-    """Return the value that `encode` wrote. Raises `ValueError` or `TypeError` for anything it could not have written."""
+    """Return the value that `encode` wrote. Raises `ValueError` or `TypeError` for what it cannot have written."""
     if depth > MAX_DEPTH + 1:
         raise ValueError("nested too deep")
     if tree is None or type(tree) in (bool, str):
@@ -109,3 +117,37 @@ _READERS: dict[str, Callable[[Any, int], Any]] = {
     "c": _complex,
     "y": _type,
 }
+
+
+def pack(frame: list[Any]) -> bytes:
+    """Return a frame as bytes."""
+    payload = _DUMPS(frame).encode("ascii")
+    return len(payload).to_bytes(LENGTH_BYTES, "little") + payload
+
+
+def send(frame: list[Any]) -> None:
+    """Write a frame to the judge."""
+    message = memoryview(pack(frame))
+    while message:
+        message = message[os.write(CONNECTION, message) :]
+
+
+def receive() -> list[Any] | None:
+    """Read a frame from the judge, None at the end."""
+    header = read_exactly(LENGTH_BYTES)
+    if header is None:
+        return None
+    payload = read_exactly(int.from_bytes(header, "little"))
+    frame: list[Any] | None = None if payload is None else json.loads(payload)
+    return frame
+
+
+def read_exactly(size: int) -> bytes | None:
+    """Read so many bytes from the judge, None where it has hung up before."""
+    content = bytearray()
+    while len(content) < size:
+        chunk = os.read(CONNECTION, min(1 << 20, size - len(content)))
+        if not chunk:
+            return None
+        content += chunk
+    return bytes(content)

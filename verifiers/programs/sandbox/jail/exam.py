@@ -10,15 +10,16 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from .codec import decode, encode
-from .frames import receive, send
+from .codec import decode, encode, receive, send
+
+Job = dict[str, Any]  # as the judge has marshalled it
 
 
 class CandidateError(Exception):
     """The candidate raised something that is no built-in exception, or is no more."""
 
 
-def sit(job: dict[str, Any]) -> None:
+def sit(job: Job) -> None:
     """Run the test code, and then each of `units`: statements that pass unless they raise."""
     names: dict[str, Any] = {name: _Remote(name) for name in job["remote"]}
     names["candidate"] = names[job["entry"]]

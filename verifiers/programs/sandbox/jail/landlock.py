@@ -15,7 +15,7 @@ ABSTRACT_SOCKETS_AND_SIGNALS = 0b11  # from version 6
 FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # how many each version knows; 16 from version 5
 
 
-def version() -> int:
+def find_version() -> int:
     """Return the version of Landlock that the kernel offers, 0 for none."""
     try:
         return syscall(CREATE_RULESET, None, 0, VERSION_FLAG)
@@ -25,7 +25,7 @@ def version() -> int:
 
 def restrict() -> int:
     """Give up every right that Landlock knows of, for good, and return its version. Raises `OSError`."""
-    offered = version()
+    offered = find_version()
     if offered == 0:
         return 0
     rights = (1 << FILE_RIGHTS.get(offered, 16)) - 1

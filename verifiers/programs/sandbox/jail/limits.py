@@ -8,7 +8,7 @@ import resource
 import signal
 import struct
 
-from .frames import CONNECTION
+from .codec import CONNECTION
 from .libc import MACHINE, PR_SET_PDEATHSIG, prctl, syscall
 
 TIMER_CREATE, TIMER_SETTIME = {"x86_64": (222, 223), "aarch64": (107, 110)}.get(MACHINE, (0, 0))
@@ -56,7 +56,7 @@ class Lowering:
         self._end_in_time()
 
     def _end_in_time(self) -> None:
-        """Let the kernel end this process once it has computed for so long. The filter refuses every call to change that.
+        """Let the kernel end this process once it has computed for so long. The filter refuses every call against that.
 
         ITIMER_PROF would count whole ticks, and on a busy machine ends programs at three quarters of their time.
         """

@@ -1,9 +1,9 @@
 """The system calls that a candidate may make. Everything else fails with EPERM.
 
-The list is what CPython needs to compute, allocate memory, write its answers and exit. `mmap` and `mprotect` pass only
-without PROT_EXEC. Nothing can be waited for: sleeping succeeds at once, a wait with a time limit has reached it, and one
-without is interrupted, whereupon the caller tries again and again and uses up its processor time. So a program's end never
-depends on a clock on the wall, nor on what else the machine does.
+The list is what CPython needs to compute, allocate memory, write its answers and exit. `mmap` and `mprotect` pass
+only without PROT_EXEC. Nothing can be waited for: sleeping succeeds at once, a wait with a time limit has reached it,
+and one without is interrupted, whereupon the caller tries again and again and uses up its processor time. So a
+program's end never depends on a clock on the wall, nor on what else the machine does.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SECCOMP_SET_MODE_FILTER, SECCOMP_GET_ACTION_AVAIL, SPEC_ALLOW = 1, 2, 4
 Instruction = tuple[int, int, int, int]
 
 
-def supported() -> bool:
+def is_supported() -> bool:
     """Say whether the kernel has seccomp filters and this machine's table of calls is known."""
     if MACHINE not in ARCHITECTURES:
         return False
@@ -67,7 +67,7 @@ def supported() -> bool:
         return False
 
 
-def program(machine: str) -> list[Instruction]:
+def build_filter(machine: str) -> list[Instruction]:
     """Return the filter for a machine. Raises `KeyError` for one without a table."""
     architecture, numbers = ARCHITECTURES[machine]
     lines: list[Instruction] = [
@@ -119,7 +119,7 @@ class Filter:
     """The filter of this machine, packed once and installed by each child. Raises `KeyError` on another machine."""
 
     def __init__(self) -> None:
-        lines = program(MACHINE)
+        lines = build_filter(MACHINE)
         self._code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
         header = struct.pack("HxxxxxxQ", len(lines), ctypes.addressof(self._code))
         self._header = ctypes.create_string_buffer(header, len(header))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
+import random
 import select
 import signal
 import socket
@@ -20,9 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from . import landlock, preload, probes, seccomp
+from . import landlock, probes, seccomp
 from .child import run_child
 from .libc import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, fork, prctl
 from .limits import Lowering, lower_for_all
@@ -33,6 +34,16 @@ NOT_KILLED, LEFT, NOT_FORKED = range(3)
 NOBODY = 65_534
 MAX_MESSAGE = 4096
 HIDDEN = ("jail", "ctypes", "_ctypes")
+# The standard library that candidates find loaded. Nothing else can be imported: no file can be read.
+MODULES = (
+    "_strptime abc argparse array ast base64 binascii bisect calendar cmath collections collections.abc colorsys "
+    "concurrent.futures contextlib contextvars copy copyreg csv dataclasses datetime decimal difflib encodings.ascii "
+    "encodings.idna encodings.latin_1 encodings.utf_16 enum errno fileinput fractions functools getpass glob graphlib "
+    "hashlib heapq hmac html inspect io ipaddress itertools json keyword linecache locale logging math mmap numbers "
+    "opcode operator os.path pathlib pprint queue random re reprlib sched secrets shlex shutil socket stat statistics "
+    "string stringprep struct subprocess sys tempfile textwrap threading time token tokenize traceback types typing "
+    "unicodedata unittest uuid warnings weakref zlib zoneinfo"
+).split()
 
 
 @dataclass(slots=True)
@@ -54,10 +65,10 @@ def main(control_fd: int, options_json: str) -> None:
             "1000", encoding="ascii"
         )  # where memory runs out, this is what the kernel ends: the engine costs more
     null = os.open(os.devnull, os.O_RDWR)
-    preload.load()
-    facts = confine(options)
+    load_library()
+    facts = confine(options["landlock"])
     confine_child = seccomp.Filter().install if options["seccomp"] else lambda: None
-    facts["probes"] = probes.look_around()
+    found = probes.look_around()
     sys.argv[:] = [""]
     for name in [name for name in sys.modules if name.partition(".")[0] in HIDDEN]:
         del sys.modules[name]  # no barrier, but no honest program imports them
@@ -67,16 +78,26 @@ def main(control_fd: int, options_json: str) -> None:
     gc.collect()
     gc.disable()
     gc.freeze()
-    control.send(json.dumps(facts).encode())
+    control.send(json.dumps({**facts, "probes": found}).encode())
     Server(control, confine_child).serve()
 
 
-def confine(options: dict[str, Any]) -> dict[str, Any]:
+def load_library() -> None:
+    """Import `MODULES`, and make chance start from a fixed state, where no seed is given too."""
+    for name in MODULES:
+        with contextlib.suppress(ImportError):  # an interpreter may be built without one
+            importlib.import_module(name)
+    random.Random.__init__.__defaults__ = (0,)
+    random.Random.seed.__defaults__ = (0, 2)
+    random.seed(0)
+
+
+def confine(with_landlock: bool) -> dict[str, int]:
     """Give up what this process does not need, and return what it has given up."""
     lower_for_all()
     dropped = os.getuid() != 0 or drop_root()
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    version = landlock.restrict() if options["landlock"] else 0
+    version = landlock.restrict() if with_landlock else 0
     prctl(PR_SET_DUMPABLE, 0)
     return {"landlock": version, "uid": os.getuid(), "dropped": dropped, "pid": os.getpid()}
 
@@ -93,7 +114,7 @@ def drop_root() -> bool:
 
 
 @lru_cache(maxsize=64)
-def lowering(cpu_seconds: float, memory_bytes: int) -> Lowering:
+def prepare_limits(cpu_seconds: float, memory_bytes: int) -> Lowering:
     """Return the limits of a child; most jobs share them."""
     return Lowering(cpu_seconds, memory_bytes)
 
@@ -129,7 +150,7 @@ class Server:
             return False
         cpu_seconds, memory_bytes, reads = JOB.unpack(message)
         connection, line = fds
-        lower = lowering(cpu_seconds, memory_bytes).apply
+        lower = prepare_limits(cpu_seconds, memory_bytes).apply
         try:
             pid = fork()
         except OSError:
