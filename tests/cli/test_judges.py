@@ -376,7 +376,7 @@ def test_training_finds_the_judge_that_the_shards_name(
     from learnable.train.trainers import rewards
 
     with ScoringPool(1) as pool:
-        monkeypatch.setattr(rewards, "scoring_pool", lambda: pool)
+        monkeypatch.setattr(rewards, "open_scoring_pool", lambda: pool)
         columns = [rows[name].to_list() for name in ("prompt", "verifier", "spec")]
         assert rewards.verifier_reward(columns[0], ["yes", "no"], columns[1], columns[2]) == [1.0, 0.0]
     (folder / "elsewhere").mkdir()
