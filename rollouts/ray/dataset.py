@@ -1,4 +1,4 @@
-"""The Ray Data dataset behind a stream: blocks that wait until they are sent, vLLM, and what is kept of its answers."""
+"""The Ray Data dataset behind a stream: blocks that wait until they are sent, vLLM, and what is kept of answers."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class Replicas:
 
     count: int
     model: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     environment: Mapping[str, str]
     footprint: Footprint
     has_gpu: bool
 
 
 class Inbox:
-    """Holds each block from `put` to `drop`: an actor on the cluster, since nodes cannot ask the driver."""
+    """Keeps each block from `put` to `drop`: an actor on the cluster, since nodes cannot reach the driver."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, asyncio.Future[pa.Table]] = {}
 
     async def put(self, slot: int, rows: pa.Table) -> None:
-        """Answer everyone who waits for this block."""
+        """Give the block to every reader that waits for it."""
         self._block(slot).set_result(rows)
 
     async def take(self, slot: int) -> pa.Table:
@@ -56,12 +56,12 @@ class Inbox:
 
 
 def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
-    """Return the answered blocks; the replicas start when the first is asked for."""
+    """Return the answered blocks. The replicas start when the first one is read."""
     import ray
     from ray.data import DataContext, TaskPoolStrategy
 
     DataContext.get_current().enable_progress_bars = False
-    # The replicas may hold every CPU, so no other step asks for one. Steps with the same readers become one.
+    # The replicas may take every CPU, so no other step requests one. Steps with the same readers become one.
     free: dict[str, Any] = {"num_cpus": 0}
     reading = {**free, "compute": TaskPoolStrategy(READERS)}
     with warnings.catch_warnings():

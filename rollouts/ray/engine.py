@@ -21,7 +21,7 @@ from learnable.rollouts.ray.stream import Stream
 from learnable.rollouts.vllm_engine import CPU_OPTIONS, QUIET
 
 ROWS_A_REPLICA = 2048  # in flight: twice what vLLM batches on the largest GPUs, so that it never waits for us
-LARGEST_GROUP = 2**16  # seeds have no room for more
+MAX_GROUP_SIZE = 2**16  # seeds have no room for more
 IN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"  # on CPU it saves a replica a process; on GPUs vLLM decides
 
 
@@ -31,7 +31,8 @@ class _Group:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def owed(self) -> int:
+    def missing(self) -> int:
+        """Rollouts that have not come back yet."""
         return self.request.group_size - len(self.rows)
 
 
@@ -77,19 +78,23 @@ class RayEngine:
         return [len(self._tokens.encode(prompt)) for prompt in prompts]
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
-        """Yield each group as it finishes. See `Engine.generate`. One generator at a time."""
+        """Yield each group as it finishes. See `Engine.generate`. One generator at a time.
+
+        Raises `EngineError` when Ray or vLLM fails, and `LearnableError` when vLLM cannot load the policy or the replicas
+        no longer fit.
+        """
         queue = enumerate(requests)
         groups: dict[int, _Group] = {}
         try:
             while True:
                 is_idle = not groups
-                self._send(self._draw(queue, groups, sampling), is_idle)
+                self._send(self._take(queue, groups, sampling), is_idle)
                 if not groups or self._stream is None:
                     return
                 for row in self._stream.read():
                     group = groups[row["group"]]
                     group.rows.append(row)
-                    if not group.owed:
+                    if not group.missing:
                         yield self._answer(groups.pop(row["group"]), sampling)
         finally:
             if groups:
@@ -115,14 +120,14 @@ class RayEngine:
             has_gpu=has_gpu,
         )
 
-    def _draw(
+    def _take(
         self, queue: Iterator[tuple[int, GroupRequest]], groups: dict[int, _Group], sampling: Sampling
     ) -> list[dict[str, Any]]:
         """Take requests while the replicas have room; a stream that is nearly spent is emptied first."""
         rows: list[dict[str, Any]] = []
         if groups and self._is_spent():
             return rows
-        room = ROWS_A_REPLICA * self._replicas.count - sum(group.owed for group in groups.values())
+        room = ROWS_A_REPLICA * self._replicas.count - sum(group.missing for group in groups.values())
         while len(rows) < room and (numbered := next(queue, None)) is not None:
             number, request = numbered
             groups[number] = _Group(request)
@@ -156,8 +161,8 @@ class RayEngine:
             self._stream.send(rows[start : start + size])
 
     def _is_spent(self) -> bool:
-        most_rows = ROWS_A_REPLICA * self._replicas.count + LARGEST_GROUP
-        return self._stream is not None and self._stream.free_slots < most_rows // SLOT_ROWS + self._replicas.count
+        max_rows = ROWS_A_REPLICA * self._replicas.count + MAX_GROUP_SIZE
+        return self._stream is not None and self._stream.free_slots < max_rows // SLOT_ROWS + self._replicas.count
 
     def _stop(self) -> None:
         if self._stream is not None:
@@ -180,7 +185,7 @@ class RayEngine:
         ]
 
     def _find_finish(self, row: dict[str, Any], sampling: Sampling) -> FinishReason | None:
-        """Ray Data passes no finish reason on, but the last token tells: vLLM looks at it before it looks at lengths."""
+        """Find out how a completion ended, since Ray Data does not say: vLLM looks at the last token before lengths."""
         if row["last_token"] in self._tokens.stops:
             return "stop"
         is_full = row["num_tokens"] >= sampling.max_tokens or (

@@ -36,7 +36,7 @@ class Stream:
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)  # lives as we do
         self._inbox: Any = ray.remote(Inbox).options(num_cpus=0, scheduling_strategy=here).remote()
         self._next_slot = 0
-        self._owed: Counter[int] = Counter()
+        self._missing: Counter[int] = Counter()
         self._blocks = open_blocks(replicas, self._inbox)
         self._ended = Event()
         Thread(target=self._patrol, name="ray-patrol", daemon=True).start()
@@ -51,7 +51,7 @@ class Stream:
         slot, self._next_slot = self._next_slot, self._next_slot + 1
         filled = [{"slot": slot, FAILED: "", **row} for row in rows]
         filled += [{**filled[0], FAILED: PADDING}] * (BATCH_ROWS - len(rows))
-        self._owed[slot] = len(filled)
+        self._missing[slot] = len(filled)
         self._inbox.put.remote(slot, pa.Table.from_pylist(filled))
 
     def read(self) -> list[dict[str, Any]]:
@@ -61,9 +61,9 @@ class Stream:
         except Exception as error:  # Ray Data raises what its tasks raised, whatever it is
             raise self._explain(error) from error
         for slot, count in Counter(row["slot"] for row in rows).items():
-            self._owed[slot] -= count
-            if not self._owed[slot]:
-                del self._owed[slot]
+            self._missing[slot] -= count
+            if not self._missing[slot]:
+                del self._missing[slot]
                 self._inbox.drop.remote(slot)
         return [row for row in rows if row[FAILED] != PADDING]
 

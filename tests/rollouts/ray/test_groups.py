@@ -31,11 +31,11 @@ def test_each_group_comes_back_once_whole_and_in_order(
         groups = [group for group in engine.generate(requests, Sampling()) if not isinstance(group, Refusal)]
     assert sorted(group[0].round for group in groups) == list(range(len(sizes)))
     for group in groups:
-        asked = requests[group[0].round]
-        assert [each.rollout_index for each in group] == [first + child for child in range(asked.group_size)]
-        assert [each.seed for each in group] == [asked.base_seed + child for child in range(asked.group_size)]
+        requested = requests[group[0].round]
+        assert [each.rollout_index for each in group] == [first + child for child in range(requested.group_size)]
+        assert [each.seed for each in group] == [requested.base_seed + child for child in range(requested.group_size)]
         assert [each.completion for each in group] == [str(each.seed) for each in group]
-        assert {each.question_id for each in group} == {asked.prompt.question_id}
+        assert {each.question_id for each in group} == {requested.prompt.question_id}
 
 
 def test_the_last_token_tells_how_a_completion_ended() -> None:
@@ -59,7 +59,9 @@ def test_the_last_token_tells_how_a_completion_ended() -> None:
     ],
 )
 def test_a_group_with_a_failed_row_is_refused_once(row: Row, reason: str) -> None:
-    with scripted(Ray(answer=lambda asked: row if (asked["group"], asked["child"] % 2) == (1, 1) else {})) as engine:
+    with scripted(
+        Ray(answer=lambda requested: row if (requested["group"], requested["child"] % 2) == (1, 1) else {})
+    ) as engine:
         answers = list(engine.generate([request(index, 6) for index in range(3)], Sampling()))
     [refusal] = [answer for answer in answers if isinstance(answer, Refusal)]
     assert refusal.request == request(1, 6)
