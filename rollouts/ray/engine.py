@@ -80,8 +80,8 @@ class RayEngine:
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield each group as it finishes. See `Engine.generate`. One generator at a time.
 
-        Raises `EngineError` when Ray or vLLM fails, and `LearnableError` when vLLM cannot load the policy or the replicas
-        no longer fit.
+        Raises `EngineError` when Ray or vLLM fails, and `LearnableError` when vLLM cannot load the policy or the
+        replicas no longer fit.
         """
         queue = enumerate(requests)
         groups: dict[int, _Group] = {}

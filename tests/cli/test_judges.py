@@ -373,10 +373,10 @@ def test_training_finds_the_judge_that_the_shards_name(
     curated = folder / json.loads(out)["curated"]
     [shard] = curated.glob("train-*.parquet")
     rows = pl.read_parquet(shard).head(2)
-    from learnable.train.trainers import rewards
+    from learnable.train import rewards
 
     with ScoringPool(1) as pool:
-        monkeypatch.setattr(rewards, "scoring_pool", lambda: pool)
+        monkeypatch.setattr(rewards, "open_scoring_pool", lambda: pool)
         columns = [rows[name].to_list() for name in ("prompt", "verifier", "spec")]
         assert rewards.verifier_reward(columns[0], ["yes", "no"], columns[1], columns[2]) == [1.0, 0.0]
     (folder / "elsewhere").mkdir()

@@ -48,7 +48,7 @@ def prepared(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., TrainSe
             found.append(stage.settings)
             raise SystemExit(0)
 
-        monkeypatch.setattr("learnable.train.stage._Stage.report", stop)
+        monkeypatch.setattr("learnable.train.stage._Stage.run_all", stop)
         status, _, err = run(*arguments)
         assert (status, len(found)) == (0, 1), err
         return found[0]
