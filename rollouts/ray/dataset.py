@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from learnable.data.records import Sampling
 from learnable.rollouts.ray.cluster import Footprint
 
 SLOTS = 8192  # a million rollouts between two loads of the policy
@@ -18,7 +19,8 @@ SLOT_ROWS = 128
 BATCH_ROWS = 8  # a call of vLLM's stage: Ray Data holds back what is smaller
 BATCHES_AT_ONCE = SLOT_ROWS // BATCH_ROWS  # calls at once in a block, and blocks at once in a replica
 READERS = 2
-FAILED = "__inference_error__"  # Ray's column: a row that comes with a reason passes vLLM by
+FAILED = "__inference_error__"  # Ray's column: vLLM skips a row that comes with a reason
+PADDING = "padding"  # the reason of a row that only fills a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,30 @@ class Replicas:
     environment: Mapping[str, str]
     footprint: Footprint
     has_gpu: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """One completion to make: the `child`-th of a group, from the tokens of its prompt."""
+
+    group: int
+    child: int
+    tokens: list[int]
+    sampling: Sampling
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One completion. `last_token` is None for an empty one; `failure` says why there is none, and is empty otherwise."""
+
+    group: int
+    child: int
+    text: str
+    num_tokens: int
+    prompt_tokens: int
+    last_token: int | None
+    failure: str = ""
 
 
 class Inbox:
@@ -53,6 +79,22 @@ class Inbox:
 
     def _block(self, slot: int) -> asyncio.Future[pa.Table]:
         return self._blocks.setdefault(slot, asyncio.get_running_loop().create_future())
+
+
+def make_block(slot: int, rows: Sequence[RequestRow]) -> pa.Table:
+    """Return rows as Ray Data reads them, with padding up to what vLLM's stage takes at once."""
+    filled = [
+        {
+            "slot": slot,
+            FAILED: "",
+            "group": row.group,
+            "child": row.child,
+            "tokenized_prompt": row.tokens,
+            "sampling_params": asdict(row.sampling) | {"seed": row.seed},
+        }
+        for row in rows
+    ]
+    return pa.Table.from_pylist(filled + [{**filled[0], FAILED: PADDING}] * (BATCH_ROWS - len(rows)))
 
 
 def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
