@@ -13,12 +13,12 @@ _BLOCK = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _CLOSE = re.compile(r"</think>", re.IGNORECASE)
 
 
-def without_thinking(completion: str) -> str:
+def strip_thinking(completion: str) -> str:
     """Return the completion without its reasoning blocks.
 
-    >>> without_thinking("<think>3 + 4</think>7")
+    >>> strip_thinking("<think>3 + 4</think>7")
     '7'
-    >>> without_thinking("so it is 7</think>7"), without_thinking("<think>hmm")
+    >>> strip_thinking("so it is 7</think>7"), strip_thinking("<think>hmm")
     ('7', '')
     """
     if "think>" not in completion.lower():

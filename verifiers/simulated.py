@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
 from learnable.data.sources.families.simulated import NOTICE, find_fault
-from learnable.verifiers.specs import check_keys, fault
+from learnable.verifiers.protocol import check_keys, fault
 
 OUTCOMES = {"pass": True, "fail": False}
 

@@ -16,7 +16,7 @@ from benchmarks.poetry.data import form_poems, human_poems
 from learnable.data.forms import Form, find_form
 from learnable.data.forms.plan import NO_RHYME, Plan, plans
 from learnable.data.records import Score
-from learnable.verifiers.poetry.rhyme.kinds import traits
+from learnable.verifiers.poetry.rhyme.pairs import traits
 from learnable.verifiers.registry import find_verifier
 
 JUNK = ("And that is all there is to say of this", "lorem ipsum dolor sit amet", "Written by an assistant, with love.")

@@ -12,8 +12,8 @@ import pronouncing
 
 from benchmarks.poetry.data import Stanza, rows, stanzas
 from learnable.verifiers.poetry.batch import scheme_of
-from learnable.verifiers.poetry.rhyme.credit import FULL, rhyme_credit
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.poetry.rhyme.pairs import FULL, rhyme_credit
 
 
 def schemes(data: Path) -> dict[str, Any]:

@@ -11,12 +11,11 @@ import syllables as syllables_package
 
 from benchmarks.poetry.data import ScannedLine, litlab, performances
 from learnable.verifiers.poetry.metre.scansion import scan
+from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import dictionary_entries
 from learnable.verifiers.poetry.sound.phones import Phones, last_rime, stresses
-from learnable.verifiers.poetry.sound.prosody import reachable_counts
-from learnable.verifiers.poetry.sound.unknown_words import examples_of, guess, learn_all, main_stress
-from learnable.verifiers.poetry.sound.vowel_model import estimate
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.sound.pronunciation import reachable_counts
+from learnable.verifiers.poetry.sound.unknown_words import estimate, examples_of, guess, learn_all, main_stress
 
 HELD_OUT = 8000  # words
 

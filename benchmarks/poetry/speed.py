@@ -10,10 +10,9 @@ import pronouncing
 
 from benchmarks.poetry.data import stanzas
 from learnable.verifiers.poetry.metre.scansion import metre_credit
-from learnable.verifiers.poetry.poem import read_poem_line
-from learnable.verifiers.poetry.rhyme.credit import rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import load_dictionary
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.poem import read_line, read_poem_line
+from learnable.verifiers.poetry.rhyme.pairs import rhyme_credit
+from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 
 LINES = 8000
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
+from learnable.verifiers.pool.jobs import TimeOutWarning, is_time_out
 from learnable.verifiers.pool.scoring import ScoreJob
-from learnable.verifiers.pool.time_outs import TimeOutWarning, is_time_out
 
 FIRST_ERRORS = 8  # errors, and no score yet: the verifier is broken
 FIRST_TIME_OUTS = 3  # likewise: each takes the verifier's whole time limit

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from learnable.verifiers.programs.sandbox.command import interpreter
+from learnable.verifiers.programs.sandbox.server import interpreter
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("src/learnable/__init__.py", "src/learnable/data", "src/learnable/verifiers", "tests/attacks", "benchmarks")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.choices import read_choice
 from learnable.verifiers.answers.numbers import SeveralNumbersError, read_answer, read_count
-from learnable.verifiers.completions import without_thinking
-from learnable.verifiers.specs import check_int, check_keys, check_text, fault
+from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.protocol import check_int, check_keys, check_text, fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class ChoiceVerifier:
 def _number(read: Callable[[str], str | None], completion: str) -> tuple[str | None, str]:
     """Return the number that counts, or None and why there is none."""
     try:
-        return read(without_thinking(completion)), "no number found"
+        return read(strip_thinking(completion)), "no number found"
     except SeveralNumbersError:
         return None, "names several numbers"
 
@@ -123,7 +123,7 @@ def _number(read: Callable[[str], str | None], completion: str) -> tuple[str | N
 def _choice(completion: str, spec: Spec) -> tuple[str | None, str]:
     choices = spec.get("choices")
     return read_choice(
-        without_thinking(completion), str(spec["answer"]), None if choices is None else tuple(map(str, choices))
+        strip_thinking(completion), str(spec["answer"]), None if choices is None else tuple(map(str, choices))
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.forms import Form, fold_name
 from learnable.data.records import canonical_json, is_own_verifier
-from learnable.verifiers.files.problems import Problems, with_problem
+from learnable.verifiers.files.rows import Problems, with_problem
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.registry import find_verifier
 
@@ -50,7 +50,7 @@ class RowReader:
         if "spec" not in row and is_own_verifier(self.verifier):
             return {key: value for key, value in row.items() if key != "completion"}
         form = {"form": row["form"]} if "form" in row else {}
-        return with_declaration({**form, **row.get("spec", {})}, self.own)
+        return add_declaration({**form, **row.get("spec", {})}, self.own)
 
     def job(self, row: Row) -> ScoreJob:
         """Return what a pool needs to score the row."""
@@ -97,7 +97,7 @@ def read_rows(path: Path, name: str) -> Iterator[tuple[str, Row]]:
         raise LearnableError(f"{name}: cannot be read ({error.strerror}): give a JSON Lines file") from error
 
 
-def with_declaration(spec: Row, own: Mapping[str, Form] | None) -> Row:
+def add_declaration(spec: Row, own: Mapping[str, Form] | None) -> Row:
     """Return a spec with the declaration of the form that it names, where that is one of `own`."""
     if own and "declaration" not in spec and isinstance(spec.get("form"), str):
         for declared in own.values():

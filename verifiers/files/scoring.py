@@ -25,8 +25,8 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.data.sources.files.problems import row_ids
 from learnable.verifiers.files.rows import Row, RowReader, check_rows, read_rows
+from learnable.verifiers.pool.jobs import TimeOutWarning
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
-from learnable.verifiers.pool.time_outs import TimeOutWarning
 
 STANDARD = Path("-")
 REASONS_SHOWN, MAX_REASONS = 3, 1000

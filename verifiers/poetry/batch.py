@@ -10,8 +10,8 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.metre.metres import find_metre
 from learnable.verifiers.poetry.metre.scansion import scan
+from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
-from learnable.verifiers.poetry.words import read_line
 
 
 def scheme_of(lines: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from learnable.verifiers.poetry.constraints.lengths import syllable_credit
 from learnable.verifiers.poetry.judge import Judgement, needed_share, weight_of
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.rhyme.credit import rhyme_kind
+from learnable.verifiers.poetry.rhyme.pairs import rhyme_kind
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
 from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from learnable.verifiers.completions import without_thinking
+from learnable.verifiers.completions import strip_thinking
 
 MAX_CHARACTERS = 20_000  # no form here comes near; a runaway completion must not cost seconds
 
@@ -46,7 +46,7 @@ def poem_blocks(completion: str, keep_first_line: bool = False) -> list[list[str
     >>> poem_blocks("Here is one:\n\n**Pond**\n\nAn old silent pond\nA frog\n\nI hope you like it!")
     [['An old silent pond', 'A frog']]
     """
-    blocks = _blocks(normal_text(without_thinking(completion)[:MAX_CHARACTERS]))
+    blocks = _blocks(normal_text(strip_thinking(completion)[:MAX_CHARACTERS]))
     if len(blocks) > 1 and len(blocks[0]) == 1 and _is_preamble(blocks[0][0]):
         blocks = blocks[1:]
     if blocks and sum(map(len, blocks)) > 1:

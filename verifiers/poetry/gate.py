@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from learnable.verifiers.poetry.sound.prosody import is_listed, pronunciations
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.poetry.sound.pronunciation import is_listed, pronunciations
 
 _REAL_LETTERS = frozenset(["a", "i", "o"])
 ECHO_WORDS = 4  # words in a row that, standing in the prompt too, are taken from it

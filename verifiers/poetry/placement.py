@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME, Plan
 from learnable.verifiers.poetry.poem import Poem, PoemLine
-from learnable.verifiers.poetry.rhyme.credit import rhyme_credit
+from learnable.verifiers.poetry.rhyme.pairs import rhyme_credit
 
 # Larger tables are not worth their time: lines then stand in order. A poem that is nearly of the right length is.
 MOST_CELLS, FAR_OFF_CELLS, NEARLY = 20_000, 3_000, 8

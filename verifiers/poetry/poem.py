@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from learnable.verifiers.poetry.sound.prosody import reachable_counts
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.poetry.sound.pronunciation import reachable_counts
 
 LONGEST_CACHED = 200  # characters: a line of verse; longer ones must not fill the memory
 MOST_WORDS = 120  # of one line: what follows is prose, and its syllables need no count

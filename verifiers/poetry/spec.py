@@ -10,8 +10,7 @@ from learnable.data.forms.labels import is_label
 from learnable.data.forms.reading import PARAMETERS, FormKeyError, read_form
 from learnable.data.records import Spec
 from learnable.verifiers.poetry.constraints import CONSTRAINTS
-from learnable.verifiers.protocol import SpecError
-from learnable.verifiers.specs import check_keys, check_text, fault
+from learnable.verifiers.protocol import SpecError, check_keys, check_text, fault
 
 MAX_LINES = 400
 MAX_PARAMETER = 200  # characters

@@ -13,10 +13,9 @@ from learnable.verifiers.poetry.constraints.rhymes import unanswered
 from learnable.verifiers.poetry.extraction import poem_blocks
 from learnable.verifiers.poetry.gate import validity
 from learnable.verifiers.poetry.judge import Judge, Judgement, needed_share
-from learnable.verifiers.poetry.poem import PoemLine, read_poem
-from learnable.verifiers.poetry.sound.prosody import load_dictionary
+from learnable.verifiers.poetry.poem import PoemLine, read_line, read_poem
+from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
-from learnable.verifiers.poetry.words import read_line
 
 MIN_VALIDITY = 0.9  # to pass
 

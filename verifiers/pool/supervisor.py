@@ -15,8 +15,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 
 from learnable.data.records import Score
-from learnable.verifiers.pool.jobs import ScoreJob
-from learnable.verifiers.pool.time_outs import timed_out
+from learnable.verifiers.pool.jobs import ScoreJob, time_out_score
 from learnable.verifiers.pool.worker import LoadingFailed, TimeLimitReached, Worker, WorkerDied, WorkerFailed
 
 RELOAD_SECONDS = 600.0  # before a verifier that could not be loaded is loaded again
@@ -83,7 +82,7 @@ class Supervisor:
             if reason := self._load_again(failure):
                 take(Score.unscored(reason))
         except TimeLimitReached as late:
-            take(timed_out(late.seconds))
+            take(time_out_score(late.seconds))
         except WorkerDied as death:
             take(self._score_again(loadable[done], death))
 
@@ -93,7 +92,7 @@ class Supervisor:
                 (score,) = worker.score([job], self._time_limit)
                 return score
         except TimeLimitReached as late:
-            return timed_out(late.seconds)
+            return time_out_score(late.seconds)
         except WorkerFailed as second:
             return Score.unscored(f"the scoring process {_both(first, second)} on this completion{_guess(second)}")
 

@@ -12,7 +12,7 @@ from learnable.verifiers.pool.jobs import ScoreJob
 _MARK = "time limit: "
 
 
-def timed_out(seconds: float) -> Score:
+def time_out_score(seconds: float) -> Score:
     """Return what becomes of a completion that had no score within `seconds`."""
     return Score.unscored(f"{_MARK}no score within {seconds:g} s")
 

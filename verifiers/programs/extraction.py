@@ -16,7 +16,7 @@ import re
 import textwrap
 
 from learnable.data.sources.test_code.stubs import FENCED, QUOTES, Stub, read_stub
-from learnable.verifiers.completions import without_thinking
+from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.programs.continuation import continued, from_body, with_prelude
 
 MAX_CHARACTERS = 256 * 1024
@@ -36,7 +36,7 @@ def program_text(completion: str, entry: str | None = None, stub: str | None = N
     >>> program_text("    return 1\n", "one", "def one():\n    'One.'\n")
     'def one():\n    return 1\n'
     """
-    text = without_thinking(completion)
+    text = strip_thinking(completion)
     if len(text) > MAX_CHARACTERS:
         return ""
     given = read_stub(stub, entry) if stub and entry else None

@@ -12,8 +12,8 @@ from learnable.verifiers.programs.sandbox.outcome import Answer, Outcome
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
 from learnable.verifiers.programs.test_code.cases import Case, listed_cases
 from learnable.verifiers.programs.test_code.conversion import convert
+from learnable.verifiers.programs.test_code.equality import same_output
 from learnable.verifiers.programs.test_code.examination import examine, tests_in
-from learnable.verifiers.programs.test_code.printed import same_output
 
 DEFAULT_CPU_SECONDS = 2.0
 DEFAULT_PARTIAL_CREDIT = 0.5

@@ -8,7 +8,7 @@ from typing import Any
 from learnable.data.records import Spec
 from learnable.data.sources.test_code.stubs import read_stub
 from learnable.verifiers.programs.test_code.equality import EQUALITIES
-from learnable.verifiers.specs import check_keys, check_text, fault
+from learnable.verifiers.protocol import check_keys, check_text, fault
 
 MAX_CPU_SECONDS = 60.0
 OPTIONAL = ("equality", "cpu_seconds", "partial_credit")

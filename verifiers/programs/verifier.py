@@ -13,11 +13,11 @@ from learnable.data.records import Score, Spec
 from learnable.data.sources.test_code.stubs import find_stub
 from learnable.verifiers.programs.extraction import program_text
 from learnable.verifiers.programs.judge import failed, judge
-from learnable.verifiers.programs.sandbox.cache import ScoreCache, score_key
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung, look_at_machine
 from learnable.verifiers.programs.sandbox.process import GRACE_SECONDS, SandboxError
 from learnable.verifiers.programs.sandbox.sandbox import Sandbox
 from learnable.verifiers.programs.spec import MAX_CPU_SECONDS, check
+from learnable.verifiers.programs.verifier import ScoreCache, score_key
 
 MODE_VARIABLE = "LEARNABLE_SANDBOX"
 MODES = ("", "strict", "subset", "unsafe")

@@ -237,8 +237,7 @@ def verify(
         from learnable.cli.settings import worker_count
         from learnable.data.forms import load_forms
         from learnable.data.sources.files.prompts import read_problems
-        from learnable.verifiers.files.problems import Problems
-        from learnable.verifiers.files.rows import RowReader
+        from learnable.verifiers.files.rows import Problems, RowReader
         from learnable.verifiers.files.scoring import verify_file
         from learnable.verifiers.protocol import verifier_notice
         from learnable.verifiers.registry import find_verifier

@@ -36,14 +36,14 @@ def doctor(
 
 def examine_machine(*, strict: bool) -> dict[str, Any]:
     """Return the sandbox's report with `advice`; without a sandbox `rung` is None and `remarks` say why."""
-    from learnable.verifiers.programs import Refused, Sandbox, SandboxError
+    from learnable.verifiers.programs import NoSandboxError, Sandbox, SandboxError
     from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 
     advice = look_at_machine().advice()
     try:
         with Sandbox(strict=strict) as sandbox:
             return {**sandbox.report, "advice": advice}
-    except (Refused, SandboxError) as error:
+    except (NoSandboxError, SandboxError) as error:
         return {"rung": None, "meaning": "no sandbox", "probes": {}, "remarks": [str(error)], "advice": advice}
 
 

@@ -119,10 +119,10 @@ def with_own_form(spec: dict[str, Any], forms_file: str | None) -> Mapping[str, 
         return spec
     from learnable.data.errors import UnknownNameError
     from learnable.data.forms import find_form, load_forms, poem_forms
-    from learnable.verifiers.files.rows import with_declaration
+    from learnable.verifiers.files.rows import add_declaration
 
     own = load_forms(forms_file)
-    whole = with_declaration(spec, own)
+    whole = add_declaration(spec, own)
     if "declaration" not in whole:
         try:
             find_form(str(whole["form"]))
@@ -152,7 +152,7 @@ def show_explanation(shell: Shell, found: Explanation) -> None:
 
 def poem_table(found: Explanation, width: int) -> Table:
     """Return the poem, each line under its stress marks, with its syllables and its rhyme, on so many columns."""
-    from learnable.verifiers.poetry.metre.marks import marks_over
+    from learnable.verifiers.poetry.metre.scansion import place_marks
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
     for heading in ("", "syllables", "rhyme"):
@@ -160,7 +160,7 @@ def poem_table(found: Explanation, width: int) -> Table:
     table.add_column(found.form)
     ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
     for number, line in enumerate(found.lines, 1):
-        marks = marks_over(line.text, line.stress)
+        marks = place_marks(line.text, line.stress)
         text = _folded(marks, line.text, max(width - BESIDE_POEM, 12))
         table.add_row(f"\n[dim]{number}[/]", f"\n{_syllables(line)}", f"\n{_rhyme(line)}", text, end_section=False)
         if number in ends:

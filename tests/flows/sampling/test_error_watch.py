@@ -7,12 +7,11 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
 from learnable.flows.sampling.error_watch import ErrorWatch, FailingVerifierError
-from learnable.verifiers.pool.jobs import ScoreJob
-from learnable.verifiers.pool.time_outs import timed_out
+from learnable.verifiers.pool.jobs import ScoreJob, time_out_score
 
 GOOD = Score(1.0, True)
 BAD = Score.unscored("RuntimeError: out of ink")
-LATE = timed_out(3)
+LATE = time_out_score(3)
 CUT = Score(0.0, False, verdict="truncated")
 
 

@@ -9,8 +9,8 @@ import pronouncing
 
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
-from learnable.verifiers.poetry.rhyme.credit import rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import pronunciations
+from learnable.verifiers.poetry.rhyme.pairs import rhyme_credit
+from learnable.verifiers.poetry.sound.pronunciation import pronunciations
 from tests.verifiers.poetry.constructor import Builder
 from tests.verifiers.poetry.special_builders import SpecialBuilder
 from tests.verifiers.poetry.word_bank import by_stress, content_words, many_words, stress_of

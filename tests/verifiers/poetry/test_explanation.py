@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.explanation import explain_poem
-from learnable.verifiers.poetry.metre.marks import marks_over
+from learnable.verifiers.poetry.metre.scansion import place_marks
 from learnable.verifiers.registry import find_verifier
 
 HAIKU = "Rain on the tin roof\nthe old cat turns in her sleep\na door somewhere shuts"
@@ -64,10 +64,10 @@ def test_an_unknown_form_is_named() -> None:
 
 @given(st.text(max_size=60), st.text("+-", max_size=12))
 def test_marks_fit_over_any_text(text: str, stress: str) -> None:
-    assert len(marks_over(text, stress)) == len(text)
+    assert len(place_marks(text, stress)) == len(text)
 
 
 def test_marks_stand_over_vowels() -> None:
     text = "The moon is slowly rising"
-    marks = marks_over(text, "-+-+-+-")
+    marks = place_marks(text, "-+-+-+-")
     assert [text[i] for i, mark in enumerate(marks) if mark != " "] == ["e", "o", "i", "o", "y", "i", "i"]

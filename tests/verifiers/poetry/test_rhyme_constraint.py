@@ -14,8 +14,7 @@ from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.rhymes import heard_pairs, rhyme, sound
 from learnable.verifiers.poetry.placement import align
 from learnable.verifiers.poetry.poem import read_poem
-from learnable.verifiers.poetry.rhyme.credit import FULL, rhyme_credit
-from learnable.verifiers.poetry.rhyme.kinds import Bond, bond, traits
+from learnable.verifiers.poetry.rhyme.pairs import FULL, Bond, bond, rhyme_credit, traits
 from learnable.verifiers.poetry.sound.lexicon import lexicon
 
 ENDS = st.sampled_from(

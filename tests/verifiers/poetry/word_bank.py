@@ -9,8 +9,8 @@ from functools import cache
 import pronouncing
 
 from learnable.train.policy.lexicon import load_lexicon
-from learnable.verifiers.poetry.rhyme.credit import FULL, rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import pronunciations, syllable_counts
+from learnable.verifiers.poetry.rhyme.pairs import FULL, rhyme_credit
+from learnable.verifiers.poetry.sound.pronunciation import pronunciations, syllable_counts
 
 WEAK = tuple("the of and in to with for from by at on as a".split())
 Allowed = Callable[[str], bool]

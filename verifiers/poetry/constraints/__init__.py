@@ -7,18 +7,13 @@ from dataclasses import dataclass
 
 from learnable.data.forms import Form
 from learnable.data.forms.plan import Plan
-from learnable.verifiers.poetry.constraints import (
-    end_words,
-    lengths,
-    letters,
-    line_shapes,
-    returns,
-    rhymes,
-    sounds,
-    stanzas,
-    vocabulary,
-    word_shapes,
-)
+from learnable.verifiers.poetry.constraints import lengths, letters, rhymes, sounds
+from learnable.verifiers.poetry.constraints import lengths as line_shapes
+from learnable.verifiers.poetry.constraints import lengths as stanzas
+from learnable.verifiers.poetry.constraints import repetition as end_words
+from learnable.verifiers.poetry.constraints import repetition as returns
+from learnable.verifiers.poetry.constraints import wording as vocabulary
+from learnable.verifiers.poetry.constraints import wording as word_shapes
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.constraints.special import SPECIAL
 

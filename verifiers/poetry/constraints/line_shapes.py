@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from learnable.verifiers.poetry.constraints.case import Case, Result, each_line, near
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.sound.prosody import syllable_counts
+from learnable.verifiers.poetry.sound.pronunciation import syllable_counts
 
 
 @each_line

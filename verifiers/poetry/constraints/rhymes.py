@@ -9,9 +9,8 @@ from itertools import pairwise
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
-from learnable.verifiers.poetry.rhyme.credit import FULL, repeats, rhyme_credit
-from learnable.verifiers.poetry.rhyme.kinds import Bond, bond, traits
-from learnable.verifiers.poetry.sound.prosody import pronunciations
+from learnable.verifiers.poetry.rhyme.pairs import FULL, Bond, bond, repeats, rhyme_credit, traits
+from learnable.verifiers.poetry.sound.pronunciation import pronunciations
 
 WINDOW = 8  # lines; beyond it, and in another stanza, a rhyme that returns is no fault
 Heard = tuple[float, float, bool]  # how well two words rhyme, what of it counts for a pass, whether they sound the same

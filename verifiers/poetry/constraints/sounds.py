@@ -12,8 +12,8 @@ from learnable.data.forms.coordinates import parse_link, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.metre.scansion import metre_credit
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.rhyme.credit import FULL, rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import pronunciations, syllable_counts
+from learnable.verifiers.poetry.rhyme.pairs import FULL, rhyme_credit
+from learnable.verifiers.poetry.sound.pronunciation import pronunciations, syllable_counts
 
 PER_FOOT = {"iambic": 2, "trochaic": 2, "anapaestic": 3, "amphibrachic": 3, "dactylic": 3}
 METRICAL = 0.6  # the credit from which a line counts as being in its metre

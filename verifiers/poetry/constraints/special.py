@@ -9,8 +9,8 @@ from math import gcd
 
 from learnable.verifiers.poetry.constraints.case import Case, near
 from learnable.verifiers.poetry.constraints.rhymes import heard_pairs
-from learnable.verifiers.poetry.rhyme.credit import FULL
-from learnable.verifiers.poetry.sound.prosody import syllable_counts
+from learnable.verifiers.poetry.rhyme.pairs import FULL
+from learnable.verifiers.poetry.sound.pronunciation import syllable_counts
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from learnable.data.forms import span
 from learnable.verifiers.poetry.constraints.case import Case, Result
-from learnable.verifiers.poetry.sound.prosody import syllable_counts
+from learnable.verifiers.poetry.sound.pronunciation import syllable_counts
 
 
 def word_lengths(case: Case) -> Result:

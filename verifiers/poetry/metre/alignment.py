@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from learnable.verifiers.poetry.metre.metres import Metre
 from learnable.verifiers.poetry.metre.stress import MERGED, Reading, readings
-from learnable.verifiers.poetry.sound.prosody import may_merge
+from learnable.verifiers.poetry.sound.pronunciation import may_merge
 
 # Cost of a syllable of each class (see `stress`) on a beat and off it: minus the logarithm of the share in
 # annotated verse, rounded.

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from learnable.verifiers.poetry.sound.prosody import syllable_counts
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.poetry.sound.pronunciation import syllable_counts
 
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019][^\W_]+)*['\u2019]?")
 _VOWELS = re.compile(r"[aeiouyàáâäèéêëìíîïòóôöùúûü]+", re.IGNORECASE)
 
 
-def marks_over(text: str, stress: str) -> str:
+def place_marks(text: str, stress: str) -> str:
     """Return the line of marks that stands over `text`: one for each sign of `stress`, `+` or `-`, in its place.
 
-    >>> print(marks_over("The plowman homeward", "-+-+-") + "|")
+    >>> print(place_marks("The plowman homeward", "-+-+-") + "|")
       x   /  x   /   x  |
-    >>> marks_over("...", "")
+    >>> place_marks("...", "")
     '   '
     """
     words = [(found.start(), found[0]) for found in _WORD.finditer(text)]

@@ -14,9 +14,9 @@ from functools import lru_cache
 from math import exp
 
 from learnable.verifiers.poetry.metre.alignment import PATTERN_FIRST, Alignment, align
-from learnable.verifiers.poetry.metre.metre_cost import metre_cost, rival_cost, spoken_words
+from learnable.verifiers.poetry.metre.costs import metre_cost, rival_cost, spoken_words
 from learnable.verifiers.poetry.metre.metres import METRES, RIVALS, find_metre
-from learnable.verifiers.poetry.metre.performance import performed
+from learnable.verifiers.poetry.metre.scansion import performed
 
 MOST_WORDS = 40  # a longer line is prose and is judged by its beginning
 

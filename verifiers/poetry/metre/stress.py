@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from learnable.verifiers.poetry.metre.elision import lengthened, shortened
 from learnable.verifiers.poetry.sound.lexicon import lexicon
 from learnable.verifiers.poetry.sound.phones import stresses
-from learnable.verifiers.poetry.sound.prosody import estimated_syllables, pronunciations
+from learnable.verifiers.poetry.sound.pronunciation import estimated_syllables, pronunciations
+from learnable.verifiers.poetry.sound.syllables import lengthened, shortened
 from learnable.verifiers.poetry.sound.unknown_words import guess
 
 _CLASSES = {

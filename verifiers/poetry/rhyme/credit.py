@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from learnable.verifiers.poetry.rhyme.kinds import Bond, bond
-from learnable.verifiers.poetry.rhyme.sounds import rhyme_sounds
+from learnable.verifiers.poetry.rhyme.pairs import Bond, bond
+from learnable.verifiers.poetry.rhyme.rimes import rhyme_sounds
 
 RhymeKind = Literal["identical", "perfect", "family", "last", "eye", "slant", "none"]
 

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import combinations, product
 from math import inf
 
-from learnable.verifiers.poetry.rhyme.kinds import Bond, bond
+from learnable.verifiers.poetry.rhyme.pairs import Bond, bond
 
 UNRHYMED = "x"
 EVIDENCE = {

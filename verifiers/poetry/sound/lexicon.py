@@ -23,8 +23,8 @@ from pathlib import Path
 
 from learnable.data.storage.caches import cache_folder
 from learnable.verifiers.poetry.sound.phones import Phones, decode, encode
+from learnable.verifiers.poetry.sound.syllables import WordCounts, count_syllables, read
 from learnable.verifiers.poetry.sound.unknown_words import learn_all
-from learnable.verifiers.poetry.sound.word_counts import WordCounts, count_syllables, read
 
 BUILDER = 2  # raise it whenever the file's content would change
 _SECTION = "\f"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from learnable.verifiers.poetry.sound.phones import Phones, last_rime, stresses
-from learnable.verifiers.poetry.sound.vowel_model import learn_shares
+from learnable.verifiers.poetry.sound.unknown_words import learn_shares
 
 T = TypeVar("T")
 

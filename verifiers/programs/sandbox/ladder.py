@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.programs.jail import landlock, seccomp
-from learnable.verifiers.programs.jail.libc import MACHINE
+from learnable.verifiers.programs.sandbox.jail import landlock, seccomp
+from learnable.verifiers.programs.sandbox.jail.libc import MACHINE
 
 
-class Refused(LearnableError):
+class NoSandboxError(LearnableError):
     """This machine cannot confine programs as asked."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from learnable.verifiers.programs.jail.codec import decode
+from learnable.verifiers.programs.sandbox.jail.codec import decode
 from learnable.verifiers.programs.sandbox.process import CandidateProcess, Violation
 
 MAX_REASON = 200

@@ -10,8 +10,8 @@ import socket
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from learnable.verifiers.programs.jail.frames import LENGTH_BYTES, pack
-from learnable.verifiers.programs.jail.server import LEFT, NOT_FORKED, NOT_KILLED, REPORT
+from learnable.verifiers.programs.sandbox.jail.frames import LENGTH_BYTES, pack
+from learnable.verifiers.programs.sandbox.jail.server import LEFT, NOT_FORKED, NOT_KILLED, REPORT
 
 MAX_ANSWER_BYTES = 1 << 20
 CHUNK = 1 << 16

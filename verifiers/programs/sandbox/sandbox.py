@@ -11,11 +11,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.programs.sandbox.ladder import MEANING, STRICT, Machine, Refused, Rung, look_at_machine
+from learnable.verifiers.programs.sandbox.ladder import MEANING, STRICT, Machine, NoSandboxError, Rung, look_at_machine
 from learnable.verifiers.programs.sandbox.outcome import Outcome, read_answers
 from learnable.verifiers.programs.sandbox.process import CandidateProcess, Flood, SandboxError, Violation
-from learnable.verifiers.programs.sandbox.selftest import check_server
-from learnable.verifiers.programs.sandbox.server import Limits, Server
+from learnable.verifiers.programs.sandbox.server import Limits, Server, check_server
 from learnable.verifiers.programs.sandbox.subset import Subset
 
 MAX_SOURCE_BYTES = 256 << 10
@@ -48,7 +47,7 @@ class Sandbox:
 
     `strict` takes rungs A and B alone, and no root that cannot become nobody. `rung` asks for one rung; D, a subset of Python
     that only calls functions, is never taken unasked. `unsafe` goes on
-    without any sandbox where none can be had. Raises `Refused` (on first use) where the machine falls short.
+    without any sandbox where none can be had. Raises `NoSandboxError` (on first use) where the machine falls short.
     """
 
     def __init__(
@@ -110,7 +109,7 @@ class Sandbox:
         return None if self._server is None else self._server.pid
 
     def run(self, source: str, entry: str, calls: Sequence[Sequence[Any]], cpu_seconds: float | None = None) -> Outcome:
-        """Run a program and call its function `entry` with each list of arguments. Raises `SandboxError` or `Refused`.
+        """Run a program and call its function `entry` with each list of arguments. Raises `SandboxError` or `NoSandboxError`.
 
         `cpu_seconds` is for all calls together.
         """
@@ -230,7 +229,7 @@ class Sandbox:
             return server
         if self._rung:
             raise SandboxError("; ".join(remarks))
-        raise Refused(_why_not(machine, remarks, self._strict))
+        raise NoSandboxError(_why_not(machine, remarks, self._strict))
 
 
 def _start(rung: Rung, machine: Machine, strict: bool) -> tuple[Server, dict[str, str]]:

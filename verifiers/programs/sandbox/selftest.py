@@ -5,8 +5,8 @@ from __future__ import annotations
 import marshal
 from typing import Any
 
-from learnable.verifiers.programs.jail.codec import decode
-from learnable.verifiers.programs.jail.probes import EPERM, HONEST, SOURCE
+from learnable.verifiers.programs.sandbox.jail.codec import decode
+from learnable.verifiers.programs.sandbox.jail.probes import EPERM, HONEST, SOURCE
 from learnable.verifiers.programs.sandbox.ladder import Rung
 from learnable.verifiers.programs.sandbox.process import SandboxError, Violation
 from learnable.verifiers.programs.sandbox.server import Limits, Server

@@ -10,10 +10,10 @@ import threading
 from dataclasses import dataclass
 from typing import IO, Any
 
-from learnable.verifiers.programs.jail.server import JOB
-from learnable.verifiers.programs.sandbox.command import ENVIRONMENT, server_command
+from learnable.verifiers.programs.sandbox.jail.server import JOB
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung
 from learnable.verifiers.programs.sandbox.process import CandidateProcess, SandboxError
+from learnable.verifiers.programs.sandbox.server import ENVIRONMENT, server_command
 
 START_SECONDS = 60.0  # it takes .1 s; a machine may be held up
 END_SECONDS = 10.0

@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from learnable.verifiers.programs.jail.codec import encode
-from learnable.verifiers.programs.jail.limits import MAX_OUTPUT_BYTES
-from learnable.verifiers.programs.sandbox.ladder import Refused
+from learnable.verifiers.programs.sandbox.jail.codec import encode
+from learnable.verifiers.programs.sandbox.jail.limits import MAX_OUTPUT_BYTES
+from learnable.verifiers.programs.sandbox.ladder import NoSandboxError
 from learnable.verifiers.programs.sandbox.outcome import MAX_REASON, Answer, Outcome
 from learnable.verifiers.programs.sandbox.process import SandboxError
 from learnable.verifiers.programs.sandbox.server import Limits
@@ -37,11 +37,11 @@ class Subset:
         self._pool: Monty | None = None
 
     def start(self) -> dict[str, str]:
-        """Start a worker and try what must fail; return each probe. Raises `Refused` where the interpreter is missing."""
+        """Start a worker and try what must fail; return each probe. Raises `NoSandboxError` where the interpreter is missing."""
         try:
             import pydantic_monty as monty
         except ImportError as error:
-            raise Refused(f"rung D needs the extra 'monty': {INSTALL}") from error
+            raise NoSandboxError(f"rung D needs the extra 'monty': {INSTALL}") from error
         with self._lock:
             if self._pool is None:
                 self._pool = monty.Monty(feed_duration_limit_grace=1.0).__enter__()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from learnable.verifiers.programs.jail.codec import decode
+from learnable.verifiers.programs.sandbox.jail.codec import decode
 from learnable.verifiers.programs.sandbox.outcome import Answer
 from learnable.verifiers.programs.test_code.equality import matches
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from learnable.data.sources.test_code.literals import NotConstant, constant
 from learnable.verifiers.programs.test_code.cases import Call, Case, equal_to, truth, within
-from learnable.verifiers.programs.test_code.constants import NotConstant, constant
 
 WRAPPERS = frozenset(
     "abs all any bool dict float frozenset int len list max min round set sorted str sum tuple".split()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable
 from typing import Any
 
-from learnable.verifiers.programs.jail.codec import decode, encode
+from learnable.verifiers.programs.sandbox.jail.codec import decode, encode
 
 MAX_DEPTH = 100
 TOLERANCE = 1e-6

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.metre.alignment import OFF_BEAT, ON_BEAT, WRONG_FEET, align, line_readings
-from learnable.verifiers.poetry.metre.metre_cost import metre_cost, rival_cost, spoken_words
+from learnable.verifiers.poetry.metre.costs import metre_cost, rival_cost, spoken_words
 from learnable.verifiers.poetry.metre.metres import METRES, Metre
 from learnable.verifiers.poetry.metre.scansion import metre_credit, scan
 from learnable.verifiers.poetry.metre.stress import readings

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.verifiers.poetry.rhyme.credit import FULL, repeats, rhyme_credit, rhyme_kind
-from learnable.verifiers.poetry.rhyme.kinds import Bond, bond
+from learnable.verifiers.poetry.rhyme.pairs import FULL, Bond, bond, repeats, rhyme_credit, rhyme_kind
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
 
 WORDS = st.sampled_from(

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from learnable.verifiers.poetry.extraction import poem_lines
 from learnable.verifiers.poetry.gate import validity
-from learnable.verifiers.poetry.rhyme.credit import FULL, LIGHT, NEAR, SPELLED, rhyme_credit
-from learnable.verifiers.poetry.sound.prosody import (
+from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.poetry.rhyme.pairs import FULL, LIGHT, NEAR, SPELLED, rhyme_credit
+from learnable.verifiers.poetry.sound.pronunciation import (
     WORDS_A_LICENCE,
     estimated_syllables,
     reachable_counts,
     syllable_counts,
 )
-from learnable.verifiers.poetry.words import read_line
 
 WORDS = st.sampled_from(
     "light night tonight knight moon june silver singing morning zzight zrun time rhyme a the".split()

@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.phones import CONSONANTS, VOWELS, decode, encode, stresses
-from learnable.verifiers.poetry.sound.prosody import licensed_counts, pronunciations, reachable_counts, syllable_counts
-from learnable.verifiers.poetry.sound.unknown_words import guess, learn
-from learnable.verifiers.poetry.sound.vowel_model import estimate, learn_shares
-from learnable.verifiers.poetry.words import read_line
+from learnable.verifiers.poetry.sound.pronunciation import (
+    licensed_counts,
+    pronunciations,
+    reachable_counts,
+    syllable_counts,
+)
+from learnable.verifiers.poetry.sound.unknown_words import estimate, guess, learn, learn_shares
 
 PHONES = st.sampled_from([*CONSONANTS, *(vowel + stress for vowel in VOWELS for stress in "012")])
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.programs import Refused, Sandbox
+from learnable.verifiers.programs import NoSandboxError, Sandbox
 from learnable.verifiers.programs import verifier as programs
-from learnable.verifiers.programs.jail import seccomp
 from learnable.verifiers.programs.sandbox import sandbox as sandboxes
-from learnable.verifiers.programs.sandbox.command import server_command
+from learnable.verifiers.programs.sandbox.jail import seccomp
 from learnable.verifiers.programs.sandbox.ladder import Machine, Rung, look_at_machine
+from learnable.verifiers.programs.sandbox.server import server_command
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import verifier_conditions, verifier_notice
 from learnable.verifiers.registry import find_verifier
@@ -53,7 +53,7 @@ def test_rungs_of_a_machine(changes: dict[str, object], rungs: list[Rung], advic
 
 def test_nothing_is_run_where_nothing_confines(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, seccomp=False)
-    with Sandbox() as sandbox, pytest.raises(Refused, match="programs cannot be confined on this machine"):
+    with Sandbox() as sandbox, pytest.raises(NoSandboxError, match="programs cannot be confined on this machine"):
         sandbox.run(HONEST, "f", [[1]])
     with pytest.raises(LearnableError, match="cannot be confined on this machine: use a kernel"):
         verifier_notice(ProgramVerifier())
@@ -75,7 +75,7 @@ def test_strict_refuses_seccomp_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     with Sandbox() as sandbox:
         assert sandbox.rung is Rung.C
         assert sandbox.run(HONEST, "f", [[1]]).answers[0].value == 2
-    with Sandbox(strict=True) as sandbox, pytest.raises(Refused, match="as strictly as asked"):
+    with Sandbox(strict=True) as sandbox, pytest.raises(NoSandboxError, match="as strictly as asked"):
         sandbox.start()
     assert "no Landlock" in verifier_notice(ProgramVerifier())
 
@@ -85,7 +85,7 @@ def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         sandboxes.Server, "_hello", lambda self, hello=sandboxes.Server._hello: hello(self) | {"dropped": False}
     )
-    with Sandbox(strict=True) as sandbox, pytest.raises(Refused, match="root cannot become nobody"):
+    with Sandbox(strict=True) as sandbox, pytest.raises(NoSandboxError, match="root cannot become nobody"):
         sandbox.start()
     with Sandbox() as sandbox:
         assert sandbox.rung in (Rung.A, Rung.B)
@@ -105,10 +105,10 @@ def test_strict_refuses_root_that_stays_root(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_broken_layer_is_found_out(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start = sandboxes.Server.__init__.__globals__["server_command"].__globals__["START"]
     monkeypatch.setattr(
-        "learnable.verifiers.programs.sandbox.command.START",
+        "learnable.verifiers.programs.sandbox.server.START",
         start.replace("sys.path.pop();", f"{broken}; sys.path.pop();"),
     )
-    with Sandbox() as sandbox, pytest.raises(Refused, match="own test failed"):
+    with Sandbox() as sandbox, pytest.raises(NoSandboxError, match="own test failed"):
         sandbox.start()
 
 
@@ -126,7 +126,7 @@ def test_a_bubblewrap_that_does_not_work_is_done_without(
     with Sandbox(strict=True) as sandbox:
         assert sandbox.rung is Rung.B
         assert "rung A is out of reach" in sandbox.report["remarks"][0]
-    with Sandbox(rung="A") as sandbox, pytest.raises(Refused, match="rung A is out of reach"):
+    with Sandbox(rung="A") as sandbox, pytest.raises(NoSandboxError, match="rung A is out of reach"):
         sandbox.start()
 
 

@@ -110,7 +110,7 @@ def test_a_server_that_cannot_start_is_no_zero(monkeypatch: pytest.MonkeyPatch, 
         assert sandbox.rung
         sandbox.close()
         monkeypatch.setattr(
-            "learnable.verifiers.programs.sandbox.command.START", "raise SystemExit('broken on purpose')"
+            "learnable.verifiers.programs.sandbox.server.START", "raise SystemExit('broken on purpose')"
         )
         monkeypatch.setattr(programs, "sandbox", lambda: sandbox)
         score = ProgramVerifier().score(HONEST + "# never seen before", prompt="", spec=SPEC)

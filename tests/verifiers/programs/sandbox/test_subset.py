@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.programs import Refused, Sandbox, SandboxError
+from learnable.verifiers.programs import NoSandboxError, Sandbox, SandboxError
 from learnable.verifiers.programs.judge import judge
 from learnable.verifiers.programs.sandbox.ladder import Rung
 from learnable.verifiers.programs.verifier import ProgramVerifier, sandbox
@@ -90,7 +90,7 @@ def test_it_is_never_strict_and_never_taken_unasked(monkeypatch: pytest.MonkeyPa
     with Sandbox() as usual:
         assert usual.rung is not Rung.D
     monkeypatch.setitem(__import__("sys").modules, "pydantic_monty", None)
-    with Sandbox(rung="D") as missing, pytest.raises(Refused, match=r"pip install 'learnable\[monty\]'"):
+    with Sandbox(rung="D") as missing, pytest.raises(NoSandboxError, match=r"pip install 'learnable\[monty\]'"):
         missing.run(DOUBLE, "f", [[1]])
 
 

@@ -45,7 +45,7 @@ confined = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs ca
     ],
 )
 def test_cases_say_what_the_assert_says(test: str, right: Any, wrong: Any) -> None:
-    from learnable.verifiers.programs.jail.codec import encode
+    from learnable.verifiers.programs.sandbox.jail.codec import encode
     from learnable.verifiers.programs.sandbox.outcome import Answer
 
     cases = convert(test, "f")

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from learnable.verifiers.completions import without_thinking
+from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.programs.extraction import program_text
-from learnable.verifiers.programs.jail.codec import MAX_DEPTH, decode, encode
-from learnable.verifiers.programs.jail.frames import pack
-from learnable.verifiers.programs.jail.server import NOT_KILLED, REPORT
 from learnable.verifiers.programs.judge import _mark
+from learnable.verifiers.programs.sandbox.jail.codec import MAX_DEPTH, decode, encode
+from learnable.verifiers.programs.sandbox.jail.frames import pack
+from learnable.verifiers.programs.sandbox.jail.server import NOT_KILLED, REPORT
 from learnable.verifiers.programs.sandbox.outcome import Outcome, read_answers
 from learnable.verifiers.programs.sandbox.process import MAX_ANSWER_BYTES, CandidateProcess, SandboxError, Violation
 from learnable.verifiers.programs.test_code.cases import listed_cases
@@ -198,4 +198,4 @@ def test_equality_policies(answer: Any, expected: Any, equal: set[str]) -> None:
 )
 def test_extraction_takes_a_part_of_any_text(text: str) -> None:
     program = program_text(text, "f")
-    assert all(line.strip() in without_thinking(text) for line in program.splitlines())
+    assert all(line.strip() in strip_thinking(text) for line in program.splitlines())

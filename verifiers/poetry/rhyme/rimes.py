@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from learnable.verifiers.poetry.sound.lexicon import lexicon
 from learnable.verifiers.poetry.sound.phones import Phones, unstressed
-from learnable.verifiers.poetry.sound.prosody import pronunciations
+from learnable.verifiers.poetry.sound.pronunciation import pronunciations
 from learnable.verifiers.poetry.sound.unknown_words import guess
 
 _FULL_VOWELS = frozenset("AA AE AO AW AY EY OW OY UW".split())

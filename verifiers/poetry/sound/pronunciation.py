@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from learnable.verifiers.poetry.metre.elision import lengthened
 from learnable.verifiers.poetry.sound.derivation import compound, derived, prefixed
 from learnable.verifiers.poetry.sound.lexicon import lexicon
 from learnable.verifiers.poetry.sound.phones import Phones
-from learnable.verifiers.poetry.sound.poetic_words import poetic_words
-from learnable.verifiers.poetry.sound.spellings import respelled
-from learnable.verifiers.poetry.sound.vowel_model import estimate
-from learnable.verifiers.poetry.sound.word_counts import WordCounts, count_syllables, estimated
+from learnable.verifiers.poetry.sound.poetic_words import poetic_words, respelled
+from learnable.verifiers.poetry.sound.syllables import WordCounts, count_syllables, estimated, lengthened
+from learnable.verifiers.poetry.sound.unknown_words import estimate
 
 SPOKEN_ED = "\u00e8d"  # winged read as two syllables is written with an accent, wing\u00e8d
 MOST_WORDS = 100  # of a line whose variants are considered; beyond, each word counts with its fewest syllables

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from learnable.verifiers.poetry.metre.elision import begins_open, ends_open, lengthened, shortened
 from learnable.verifiers.poetry.sound.phones import Phones, stresses
+from learnable.verifiers.poetry.sound.syllables import begins_open, ends_open, lengthened, shortened
 
 
 class WordCounts(NamedTuple):

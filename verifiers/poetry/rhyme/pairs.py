@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import product
 
-from learnable.verifiers.poetry.rhyme.sounds import RhymeSounds, rhyme_sounds
+from learnable.verifiers.poetry.rhyme.rimes import RhymeSounds, rhyme_sounds
 from learnable.verifiers.poetry.sound.phones import Phones
 
 
