@@ -26,9 +26,9 @@ from learnable.verifiers.pool.scoring import ScoringPool
 
 BAND = (0.2, 0.8)
 BAND_SHARE = (0.25, 0.8)
-SPREAD_GROUPS = ("arithmetic", "comparison", "counting", "programs", "Verse")
-LEAST_SPREAD = 1.5
-HOPELESS, SURE, LEAST_SHARE = 0.05, 0.95, 0.1
+VARIED_GROUPS = ("arithmetic", "comparison", "counting", "programs", "Verse")
+MIN_SD_RATIO = 1.5
+HOPELESS, SURE, MIN_SHARE = 0.05, 0.95, 0.1
 POOL = "whole pool"
 UNTARGETED = ("Villanelle",)
 
@@ -48,7 +48,7 @@ class GroupReport:
     noise_sd: float
 
     @property
-    def spread(self) -> float:
+    def sd_ratio(self) -> float:
         """SD of the pass rates over the SD that noise alone gives."""
         return self.sd / self.noise_sd if self.noise_sd else 0.0
 
@@ -153,23 +153,25 @@ def list_targets(reports: Sequence[GroupReport]) -> Iterator[Target]:
     """Yield every bar with the value reached."""
     for report in reports:
         if report.name == POOL:
-            yield Target(f"{POOL}: share of prompts at <= {HOPELESS}", report.hopeless, LEAST_SHARE)
-            yield Target(f"{POOL}: share of prompts at >= {SURE}", report.sure, LEAST_SHARE)
+            yield Target(f"{POOL}: share of prompts at <= {HOPELESS}", report.hopeless, MIN_SHARE)
+            yield Target(f"{POOL}: share of prompts at >= {SURE}", report.sure, MIN_SHARE)
         elif report.name not in UNTARGETED:
             yield Target(f"{report.name}: share of prompts in the band", report.in_band, *BAND_SHARE)
-        if report.name in SPREAD_GROUPS:
-            yield Target(f"{report.name}: spread over noise", report.spread, LEAST_SPREAD)
+        if report.name in VARIED_GROUPS:
+            yield Target(f"{report.name}: spread over noise", report.sd_ratio, MIN_SD_RATIO)
 
 
 def print_report(reports: Sequence[GroupReport], targets: Sequence[Target]) -> None:
     """Print the table and what became of each target."""
     print(
-        f"{'group':20} {'n':>4} {'mean':>5}  {'pass rates in ten bins':40} {'band':>5} {'<=.05':>5} {'>=.95':>5} {'spread':>6}"
+        f"{'group':20} {'n':>4} {'mean':>5}  {'pass rates in ten bins':40} {'band':>5} {'<=.05':>5} {'>=.95':>5} "
+        f"{'spread':>6}"
     )
     for r in reports:
         bins = " ".join(f"{count:3}" for count in r.histogram)
         print(
-            f"{r.name:20} {r.prompts:4} {r.mean:5.2f}  {bins:40} {r.in_band:5.2f} {r.hopeless:5.2f} {r.sure:5.2f} {r.spread:6.2f}"
+            f"{r.name:20} {r.prompts:4} {r.mean:5.2f}  {bins:40} {r.in_band:5.2f} {r.hopeless:5.2f} {r.sure:5.2f} "
+            f"{r.sd_ratio:6.2f}"
         )
     for target in targets:
         print(
@@ -181,7 +183,7 @@ def write_json(
     path: Path, reports: Sequence[GroupReport], targets: Sequence[Target], options: dict[str, object]
 ) -> None:
     """Write options, groups and targets as one JSON object."""
-    groups = [asdict(report) | {"spread": report.spread} for report in reports]
+    groups = [asdict(report) | {"spread": report.sd_ratio} for report in reports]
     bars = [{"what": t.what, "value": t.value, "low": t.low, "met": t.met} for t in targets]
     settings = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     path.write_text(json.dumps({"options": settings, "groups": groups, "targets": bars}, indent=1), encoding="utf-8")

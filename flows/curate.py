@@ -35,7 +35,7 @@ def curate(settings: CurateSettings, train: TrainSettings | None = None) -> Repo
         create_markdown_artifact(render_markdown(report), key="curated", description=report["curated"])
         if train is not None:
             stop_engines()  # an engine and a trainer never share a machine's memory
-            report["training"] = finetune(replace(train, curated=report["curated"]))
+            report["training"] = finetune(replace(train, curated=report["curated"])).to_json()
         return report
 
 

@@ -19,6 +19,7 @@ from learnable.flows.scheduling.server import TEMPORARY, OwnServer, start_own_se
 from learnable.flows.settings import CurateSettings
 from learnable.flows.stores import held_store
 from learnable.train.preflight.checks import prepare_run
+from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 
@@ -49,10 +50,13 @@ def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *
         return curate(settings, train)
 
 
-def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Report:
-    """Train on a curated set, and return the report."""
+def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> TrainingReport:
+    """Train on a curated set, and return the report.
+
+    Raises `LearnableError` for bad input before anything heavy starts, and for a stage that failed.
+    """
     if not use_prefect:
-        return train_curated(settings, progress()).as_json()
+        return train_curated(settings, progress())
     settings = prepare_run(settings).settings
     progress().stage("Starting the Prefect server")
     with prefect_server():
@@ -93,7 +97,7 @@ def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Re
     report = run_pipeline(settings)
     if train is not None:
         stop_engines()
-        report["training"] = train_curated(replace(train, curated=report["curated"]), progress()).as_json()
+        report["training"] = train_curated(replace(train, curated=report["curated"]), progress()).to_json()
     return report
 
 

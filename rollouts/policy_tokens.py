@@ -1,4 +1,4 @@
-"""What a policy's files say of tokens: how prompts become them, which end a completion, how many fit."""
+"""What a policy's files say about tokens: the tokens of a prompt, those that end a completion, how many fit."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, read_context_length
 from learnable.data.records import Prompt, message_list
 
-QUIET = {"verbose": False}  # about prompts that are too long: the caller counts them
+QUIET = {"verbose": False}  # no warning about prompts that are too long: the caller counts the tokens
 
 
 class PolicyTokens:
     """A policy's tokenizer and its limits, read without loading any weights.
 
     `options` are vLLM's, of which `tokenizer`, `trust_remote_code` and `max_model_len` count. `stops` are the tokens
-    at which vLLM ends a completion by itself.
+    at which vLLM ends a completion by itself. Raises `LearnableError` for a policy that cannot be read.
     """
 
-    def __init__(self, policy: Policy, options: Mapping[str, Any]) -> None:
+    def __init__(self, policy: Policy, options: Mapping[str, object]) -> None:
         from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
         trusted = {"trust_remote_code": bool(options.get("trust_remote_code"))}

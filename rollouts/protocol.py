@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from learnable.data.errors import LearnableError
 from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, content_id
 
 
-class EngineError(Exception):
-    """The engine failed: groups it has not yielded are owed, and asking again may help."""
+class EngineError(LearnableError):
+    """The engine failed. The groups that it has not yielded are missing, and sending them again may help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,9 @@ class GroupRequest:
 
     A group that grows from 8 to 16 is a request for eight with `first_index=8`. `seed` is the run's. `redraw_seed`
     is given where rollouts that ran out of tokens are drawn again with more: it is the seed of the first of them.
+
+    `base_seed` is the seed of the first rollout; the others count up from it. It is spaced by a hash of question and
+    first index, so that neighbouring groups share no random numbers.
     """
 
     prompt: Prompt
@@ -27,16 +31,12 @@ class GroupRequest:
     seed: int = 0
     round: int = 0
     redraw_seed: int | None = None
+    base_seed: int = field(init=False, compare=False, repr=False)
 
-    @property
-    def base_seed(self) -> int:
-        """Seed of the first rollout; the others count up from it.
-
-        Spaced by a hash of question and first index, so that neighbouring groups share no random numbers.
-        """
-        if self.redraw_seed is not None:
-            return self.redraw_seed
-        return int(content_id(self.seed, self.prompt.question_id, self.first_index)[:12], 16) % (2**31 - 2**16)
+    def __post_init__(self) -> None:
+        if (base := self.redraw_seed) is None:
+            base = int(content_id(self.seed, self.prompt.question_id, self.first_index)[:12], 16) % (2**31 - 2**16)
+        object.__setattr__(self, "base_seed", base)
 
     def rollout(
         self,
@@ -65,7 +65,7 @@ class GroupRequest:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The engine will not answer this request, however often it is asked: the group stays owed, and is never scored."""
+    """The engine will never answer this request: sending it again does not help. Its group is not scored."""
 
     request: GroupRequest
     reason: str
@@ -85,15 +85,15 @@ class Engine(Protocol):
     def max_context(self) -> int:
         """Tokens that a prompt and its completion may take together."""
 
-    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
-        """Return the tokens each prompt takes, chat template and special tokens included."""
+    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int] | None:
+        """Return the tokens of each prompt, chat template and special tokens included; None where it cannot count."""
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield each group, whole, as soon as it is finished, in any order; or why a request is refused.
 
-        `requests` is drawn from lazily, so it may be long. Closing the iterator drops what is in flight. Raises
-        `EngineError` when the engine fails: every group that was not yielded is then owed.
+        `requests` is read lazily, so it may be long. Closing the iterator drops what is in flight. Raises
+        `EngineError` when the engine fails: every group that was not yielded is then missing.
         """
 
     def close(self) -> None:
-        """Free the engine's memory; the engine is not used after."""
+        """Free the engine's memory. The engine cannot be used afterwards."""

@@ -31,7 +31,7 @@ class ScriptedEngine:
         return [len(prompt.text.split()) for prompt in prompts]
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
-        """Yield the groups in the order asked for."""
+        """Yield the groups in the order of the requests."""
         for request in requests:
             answers = self.script[request.prompt.text]
             yield [self._rollout(request, answers, index, sampling) for index in range(request.group_size)]

@@ -22,8 +22,8 @@ class SimulatedOptions:
     """How simulated rollouts look besides their outcome.
 
     `tokens`: what every completion takes. `truncated_share`: the share of completions that use up `max_tokens`
-    instead. `group_seconds`: how long a group takes. `failures`: the share of groups at which the engine fails; asked
-    again, the group is drawn again.
+    instead. `group_seconds`: how long a group takes. `failures`: the share of groups at which the engine fails; when
+    such a group is requested again, the failure is drawn again. Raises `LearnableError` for a value out of range.
     """
 
     tokens: int = 100
@@ -39,11 +39,12 @@ class SimulatedOptions:
 
 
 class SimulatedEngine:
-    """An `Engine` that flips each prompt's own coin: "pass" with the chance `spec["rate"]`, else "fail".
+    """An `Engine` that answers "pass" with the chance `spec["rate"]` of the prompt, and "fail" otherwise.
 
     Where the spec has a `spread`, the completion is a reward instead, drawn from the Beta distribution with that mean
     and standard deviation. A rollout depends on its prompt and seed alone, not on order or batching. The options
-    (see `SimulatedOptions`) are no part of `policy_id`, so give other ones another store.
+    (see `SimulatedOptions`) are not part of `policy_id`, so use another store for other options.
+    Raises `LearnableError` for an option that is unknown or out of range.
 
     >>> from learnable.data.records import Prompt, Sampling
     >>> prompt = Prompt("simulated prompt 1", "simulated", {"rate": 1.0}, family="simulated", form="Simulated")
@@ -55,7 +56,7 @@ class SimulatedEngine:
     policy_id = "simulated"
     max_context = 10**9
     notice = NOTICE
-    # Of the process, not of the engine: whoever asks again may do so with a fresh engine.
+    # Of the process, not of the engine: a failed request may be sent again to a new engine.
     _failed: ClassVar[Counter[str]] = Counter()
 
     def __init__(self, **options: Any) -> None:
@@ -70,39 +71,34 @@ class SimulatedEngine:
         return [len(prompt.text.split()) for prompt in prompts]
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
-        """Yield the groups in the order asked for.
+        """Yield the groups in the order of the requests.
 
         Raises `LearnableError` for a prompt without a rate, and `EngineError` where a failure is drawn.
         """
         for request in requests:
-            draw = _outcomes(request.prompt)
+            complete = _find_outcomes(request.prompt)
             if self.options.group_seconds:
                 time.sleep(self.options.group_seconds)
             self._fail_at_times(request)
-            yield self._group(request, draw, sampling)
+            yield self._answer(request, complete, sampling)
 
     def close(self) -> None:
         """Nothing to free."""
 
-    def _group(self, request: GroupRequest, draw: Callable[[int], str], sampling: Sampling) -> list[Rollout]:
-        question_id, base_seed, sampling_id = request.prompt.question_id, request.base_seed, sampling.sampling_id
-        truncation = ~_key(question_id) & _MASK  # another stream than the outcome's
-        share, most = self.options.truncated_share, sampling.max_tokens
+    def _answer(self, request: GroupRequest, complete: Callable[[int], str], sampling: Sampling) -> list[Rollout]:
+        truncation = ~_read_key(request.prompt.question_id) & _MASK  # another stream than the outcome's
+        share, limit = self.options.truncated_share, sampling.max_tokens
         group = []
-        for index in range(request.group_size):
-            seed = base_seed + index
-            cut = self.options.tokens > most or (share > 0 and uniform(truncation, seed) < share)
-            rollout = Rollout(
-                question_id=question_id,
+        for child in range(request.group_size):
+            seed = request.base_seed + child
+            is_cut = self.options.tokens > limit or (share > 0 and draw_uniform(truncation, seed) < share)
+            rollout = request.rollout(
+                child,
+                complete(seed),
+                "length" if is_cut else "stop",
+                limit if is_cut else self.options.tokens,
                 policy_id=self.policy_id,
-                sampling_id=sampling_id,
-                max_tokens=most,
-                rollout_index=request.first_index + index,
-                completion=draw(seed),
-                finish_reason="length" if cut else "stop",
-                num_tokens=most if cut else self.options.tokens,
-                seed=seed,
-                round=request.round,
+                sampling=sampling,
             )
             group.append(rollout)
         return group
@@ -117,7 +113,7 @@ class SimulatedEngine:
             raise EngineError(f"simulated failure at {request.prompt.text!r}, attempt {attempt + 1}")
 
 
-def mix(key: int, seed: int) -> int:
+def mix_bits(key: int, seed: int) -> int:
     """Hash a key and a counter to 64 bits: Steele, Lea and Flood's SplitMix64, ten times faster than `Random(seed)`."""
     bits = (key + seed * 0x9E3779B97F4A7C15) & _MASK
     bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
@@ -125,22 +121,22 @@ def mix(key: int, seed: int) -> int:
     return bits ^ (bits >> 31)
 
 
-def uniform(key: int, seed: int) -> float:
+def draw_uniform(key: int, seed: int) -> float:
     """Hash a key and a counter to a number in [0, 1)."""
-    return (mix(key, seed) >> 11) * 2.0**-53
+    return (mix_bits(key, seed) >> 11) * 2.0**-53
 
 
-def _outcomes(prompt: Prompt) -> Callable[[int], str]:
-    """Return what draws one completion of `prompt` from a rollout's seed."""
-    rate, spread = _population(prompt)
-    key = _key(prompt.question_id)
-    if spread is None:
-        return lambda seed: "pass" if uniform(key, seed) < rate else "fail"
-    alpha, beta = beta_shapes(rate, spread)
-    return lambda seed: f"{draw_beta(random.Random(mix(key, seed)), alpha, beta):.6f}"
+def _find_outcomes(prompt: Prompt) -> Callable[[int], str]:
+    """Return the function that maps a rollout's seed to a completion of `prompt`."""
+    rate, std = _read_spec(prompt)
+    key = _read_key(prompt.question_id)
+    if std is None:
+        return lambda seed: "pass" if draw_uniform(key, seed) < rate else "fail"
+    alpha, beta = beta_shapes(rate, std)
+    return lambda seed: f"{draw_beta(random.Random(mix_bits(key, seed)), alpha, beta):.6f}"
 
 
-def _population(prompt: Prompt) -> tuple[float, float | None]:
+def _read_spec(prompt: Prompt) -> tuple[float, float | None]:
     if "rate" not in prompt.spec:
         raise LearnableError(
             f"{prompt.source}: the simulated engine has no pass rate for {prompt.text[:40]!r}: "
@@ -152,8 +148,8 @@ def _population(prompt: Prompt) -> tuple[float, float | None]:
     return prompt.spec["rate"], prompt.spec.get("spread")
 
 
-def _key(question_id: str) -> int:
-    # Of the question, because the seeds of a million groups overlap.
+def _read_key(question_id: str) -> int:
+    # Per question, because the seeds of a million groups overlap.
     return int(question_id[:16], 16)
 
 

@@ -1,4 +1,4 @@
-"""vLLM in this process: continuous batching over every group in flight, one seed a rollout."""
+"""vLLM in this process: continuous batching over every group in flight, one seed for each rollout."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import logging
 import os
 import uuid
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from itertools import islice
 from typing import Any
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import FinishReason, Prompt, Sampling
 from learnable.rollouts.policy_tokens import encode_prompt
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
-from learnable.rollouts.vllm_options import check_option_names, describe_refusal
 
 QUIET = {
     # In this process the engine starts six times faster than in a process of its own.
@@ -31,13 +31,20 @@ QUIET = {
 # A seeded request dies on CPU as soon as its prompt is prefilled in pieces ("CPU Generator does not use offset").
 CPU_OPTIONS: dict[str, Any] = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False}
 FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
+# vLLM's options that are set in another way here, or not at all.
+OPTIONS_ELSEWHERE = {
+    "model": "name the policy with --policy",
+    "chat_template": "prompts are written with the template of the policy's own tokenizer: put it there",
+}
+MAX_REASON = 300  # letters of vLLM's own words
 
 
 class VLLMEngine:
-    """An `Engine` over `vllm.LLM`. It asks for no log-probabilities: on a small policy they halve the speed.
+    """An `Engine` over `vllm.LLM`. It requests no log-probabilities: on a small policy they halve the speed.
 
     Options (`tensor_parallel_size`, `data_parallel_size`, `max_model_len`, `gpu_memory_utilization`, ...)
-    go to `vllm.LLM` as they are. Raises `LearnableError` for one it does not know, or where it cannot load the policy. Environment variables that are already set win over our quiet defaults.
+    go to `vllm.LLM` as they are. Environment variables that are already set win over our quiet defaults. Raises
+    `LearnableError` for an option that vLLM does not know, and when it cannot load the policy.
     """
 
     def __init__(self, policy: Policy | str | None = None, **options: Any) -> None:
@@ -50,7 +57,9 @@ class VLLMEngine:
             self.llm = self._load(options)
         config = self.llm.llm_engine.vllm_config
         self.max_context: int = config.model_config.max_model_len
-        self._most_sequences: int = 2 * config.scheduler_config.max_num_seqs  # the engine never waits for us
+        self._max_sequences: int = (
+            2 * config.scheduler_config.max_num_seqs
+        )  # in flight: so the engine never waits for us
         self._tokenizer = self.llm.get_tokenizer()
 
     @property
@@ -63,7 +72,7 @@ class VLLMEngine:
         return [len(encode_prompt(self._tokenizer, prompt)) for prompt in prompts]
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
-        """Yield each group as it finishes. See `Engine.generate`."""
+        """Yield each group as it finishes. See `Engine.generate`. Raises `EngineError` when vLLM fails."""
         engine = self.llm.llm_engine
         queue = iter(requests)
         in_flight: dict[str, GroupRequest] = {}
@@ -77,17 +86,17 @@ class VLLMEngine:
                         yield self._answer(in_flight.pop(output.request_id), output, sampling)
         finally:
             if in_flight:
-                with suppress(Exception):  # a dead engine cannot be told
+                with suppress(Exception):  # a dead engine cannot do it
                     engine.abort_request(list(in_flight))
 
     def close(self) -> None:
-        """Free the engine; what vLLM holds in this process goes with it."""
+        """Free the engine and what vLLM keeps in this process."""
         del self.llm
 
     def _load(self, options: dict[str, Any]) -> Any:
         from vllm import LLM
 
-        check_option_names(options)
+        check_options(options)
         settings = (
             {"disable_log_stats": True, "use_tqdm_on_load": False} | ({} if _has_gpu() else CPU_OPTIONS) | options
         )
@@ -95,7 +104,7 @@ class VLLMEngine:
             return LLM(model=self.policy.path, **settings)
         except Exception as error:  # memory, a driver, a file, a value: vLLM has an error of its own for each
             raise LearnableError(
-                f"vLLM cannot load policy {self.policy.path!r}: {describe_refusal(error, options)}"
+                f"vLLM cannot load policy {self.policy.path!r}: {explain_load_error(error, options)}"
             ) from error
 
     def _step(self) -> Any:
@@ -106,10 +115,10 @@ class VLLMEngine:
 
     def _fill(self, in_flight: dict[str, GroupRequest], queue: Iterator[GroupRequest], sampling: Sampling) -> None:
         sequences = sum(request.group_size for request in in_flight.values())
-        while sequences < self._most_sequences and (request := next(queue, None)) is not None:
+        while sequences < self._max_sequences and (request := next(queue, None)) is not None:
             request_id = uuid.uuid4().hex
             tokens = {"prompt_token_ids": encode_prompt(self._tokenizer, request.prompt)}
-            self.llm.llm_engine.add_request(request_id, tokens, sampling_params(request, sampling))
+            self.llm.llm_engine.add_request(request_id, tokens, make_sampling_params(request, sampling))
             in_flight[request_id] = request
             sequences += request.group_size
 
@@ -130,7 +139,7 @@ class VLLMEngine:
         ]
 
 
-def sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
+def make_sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
     """Return `vllm.SamplingParams` for a group."""
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
@@ -144,6 +153,48 @@ def sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
         max_tokens=sampling.max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
     )
+
+
+def check_options(options: Mapping[str, object]) -> None:
+    """Raise `LearnableError` for a name that `vllm.EngineArgs` does not have, before a model is loaded."""
+    from vllm import EngineArgs
+
+    known = {field.name for field in fields(EngineArgs)} - set(OPTIONS_ELSEWHERE)
+    for name in options:
+        if name in OPTIONS_ELSEWHERE:
+            raise LearnableError(f"--engine-arg {name} has no use here: {OPTIONS_ELSEWHERE[name]}")
+        if name not in known:
+            raise UnknownNameError("--engine-arg", name, known)
+
+
+def explain_load_error(error: Exception, options: Mapping[str, object]) -> str:
+    r"""Return in one line why vLLM did not load. Each value that its configuration refuses is named with the reason.
+
+    >>> explain_load_error(RuntimeError("no memory\nleft"), {})
+    'RuntimeError: no memory left'
+    """
+    refused: dict[str, str] = {}
+    for fault in _find_faults(error):
+        name = str(fault["loc"][0]) if fault["loc"] else ""
+        if name in options:
+            refused.setdefault(f"--engine-arg {name}={options[name]}", fault["msg"])
+    if refused:
+        return _join_lines("; ".join(f"{option}: {why}" for option, why in refused.items()))
+    faults = [fault["msg"].removeprefix("Value error, ") for fault in _find_faults(error)]
+    why = "; ".join(faults) or f"{type(error).__name__}: {error}"
+    named = [f"--engine-arg {name}={value}: " for name, value in options.items() if name in why]
+    return _join_lines(f"{', '.join(named)}{why}")
+
+
+def _find_faults(error: Exception) -> list[Mapping[str, Any]]:
+    from pydantic import ValidationError
+
+    return list(error.errors(include_url=False)) if isinstance(error, ValidationError) else []
+
+
+def _join_lines(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 3]}..."
 
 
 def _has_gpu() -> bool:

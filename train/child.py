@@ -2,7 +2,7 @@
 
 The child says what happens as JSON lines on standard output; everything that libraries print there goes to
 standard error instead, which the parent keeps in a log file. The child ends when its parent does, and takes
-SIGINT as the wish to stop in good order.
+SIGINT as the request to stop in good order.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.rollouts.protocol import EngineError
 
 Event = Mapping[str, Any]
 OnEvent = Callable[[Event], None]
@@ -37,13 +38,14 @@ QUIET = {
     "OMP_WAIT_POLICY": "passive",
     "GOMP_SPINCOUNT": "0",
 }
-LINES_KEPT = 40
+MAX_LOG_LINES = 40
 
 
 def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> int:
     """Run `main` with the file named on the command line, and return the exit status. Runs in the child.
 
-    A `LearnableError` becomes an `error` event; any other one leaves its traceback on standard error.
+    A `LearnableError` becomes an `error` event. An engine that failed, and any other error, becomes a `crash` event and
+    leaves its traceback on standard error.
     """
     if len(arguments) != 1:
         print("give one argument: the settings file", file=sys.stderr)
@@ -53,12 +55,12 @@ def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> in
         threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         main(Path(arguments[0]), emit)
-    except LearnableError as error:
-        emit({"event": "error", "message": str(error)})
-        return 2
     except KeyboardInterrupt:
         return 130
     except Exception as error:
+        if isinstance(error, LearnableError) and not isinstance(error, EngineError):
+            emit({"event": "error", "message": str(error)})
+            return 2
         traceback.print_exc()
         emit({"event": "crash", "message": f"{type(error).__name__}: {error}".splitlines()[0][:300]})
         return 1
@@ -66,19 +68,19 @@ def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> in
 
 
 def run_stage(module: str, settings: Path, log: Path, on_event: OnEvent, *, processes: int = 1) -> None:
-    """Run `python -m module settings` and hand on its events until it ends.
+    """Run `python -m module settings` and pass its events on until it ends.
 
-    Raises `LearnableError` with the child's own message, or with its last words and the path of `log` when it
+    Raises `LearnableError` with the child's own message, or with its last line and the path of `log` when it
     crashed; `InterruptedRunError` after Ctrl-C, once the child had time to save what it has.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as errors, _started(_command(module, settings, processes), errors) as process:
+    with log.open("ab") as errors, _start(_command(module, settings, processes), errors) as process:
         failure = _listen(process, on_event)
         status = process.wait()
     if failure and failure["event"] == "error":
         raise LearnableError(failure["message"])
     if status:
-        raise LearnableError(f"{module} failed (exit status {status}): {_last_words(failure, log)}; log: {log}")
+        raise LearnableError(f"{module} failed (exit status {status}): {_read_last_line(failure, log)}; log: {log}")
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -99,7 +101,7 @@ def _command(module: str, settings: Path, processes: int) -> list[str]:
 
 
 @contextlib.contextmanager
-def _started(command: Sequence[str], errors: IO[bytes]) -> Iterator[subprocess.Popen[str]]:
+def _start(command: Sequence[str], errors: IO[bytes]) -> Iterator[subprocess.Popen[str]]:
     """Start the child in a session of its own, so that Ctrl-C reaches the parent alone; never leave it behind."""
     process = subprocess.Popen(
         command,
@@ -119,17 +121,17 @@ def _started(command: Sequence[str], errors: IO[bytes]) -> Iterator[subprocess.P
 
 
 def _listen(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:
-    """Hand on events until the child's output ends; return the one that says why it failed, if any."""
+    """Pass events on until the child's output ends; return the one that says why it failed, if any."""
     try:
-        return _hand_on(process, on_event)
+        return _pass_on(process, on_event)
     except KeyboardInterrupt:
         on_event({"event": "note", "message": "stopping in good order; Ctrl-C again stops at once"})
         _signal_session(process, signal.SIGINT)
-        _hand_on(process, on_event)  # a second Ctrl-C ends it here
+        _pass_on(process, on_event)  # a second Ctrl-C ends it here
         raise InterruptedRunError("stopped") from None
 
 
-def _hand_on(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:
+def _pass_on(process: subprocess.Popen[str], on_event: OnEvent) -> Event | None:
     failure = None
     for line in process.stdout or ():
         try:
@@ -170,9 +172,9 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _last_words(failure: Event | None, log: Path) -> str:
+def _read_last_line(failure: Event | None, log: Path) -> str:
     if failure:
         return str(failure["message"])
     with log.open(encoding="utf-8", errors="replace") as lines:
-        last = [line.strip() for line in deque(lines, LINES_KEPT) if line.strip()]
+        last = [line.strip() for line in deque(lines, MAX_LOG_LINES) if line.strip()]
     return last[-1][:300] if last else "it said nothing"

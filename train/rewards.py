@@ -4,7 +4,7 @@
 
 The columns `verifier` and `spec` of a curated set say how each completion is judged; nothing is guessed from
 the prompt. A completion that could not be judged gets None, never zero: TRL leaves it out of its group's
-baseline and gives it no advantage, so that a fault of a verifier moves no weight.
+baseline and gives it no advantage, so that a fault of a verifier changes no weight.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 Turns = Sequence[Mapping[str, Any]]
 LogMetric = Callable[[str, float], None]
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 
 
 def verifier_reward(
@@ -40,7 +40,7 @@ def verifier_reward(
     `unscored_share`, and the mean of each named part of a reward as `component/<verifier>/<name>`.
     """
     scores = score_completions(prompts, completions, verifier, spec)
-    _log_scores("verifier_reward", _group_keys(prompts, verifier, spec), verifier, scores, columns)
+    _log_scores("verifier_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
     if log_extra := columns.get("log_extra"):
         log_extra("verdict", [score.verdict for score in scores])
         log_extra("reason", [score.reason for score in scores])
@@ -58,8 +58,8 @@ def pass_reward(
 
     It logs what `verifier_reward` logs, under its own name.
     """
-    scores = [_as_pass(score) for score in score_completions(prompts, completions, verifier, spec)]
-    _log_scores("pass_reward", _group_keys(prompts, verifier, spec), verifier, scores, columns)
+    scores = [_make_pass(score) for score in score_completions(prompts, completions, verifier, spec)]
+    _log_scores("pass_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
     return [score.reward for score in scores]
 
 
@@ -71,25 +71,30 @@ def score_completions(
 ) -> list[Score]:
     """Judge each completion by its row's verifier, in worker processes."""
     jobs = [
-        ScoreJob(verifier=name, completion=last_words(completion), prompt=last_words(prompt), spec_json=_as_json(value))
+        ScoreJob(
+            verifier=name,
+            completion=read_last_turn(completion),
+            prompt=read_last_turn(prompt),
+            spec_json=_write_json(value),
+        )
         for prompt, completion, name, value in zip(prompts, completions, verifier, spec, strict=True)
     ]
-    return scoring_pool().submit(jobs).result()
+    return open_scoring_pool().submit(jobs).result()
 
 
 @cache
-def scoring_pool() -> ScoringPool:
+def open_scoring_pool() -> ScoringPool:
     """Return this process's pool, started at the first call and closed when Python ends."""
-    pool = ScoringPool(workers=max(1, min(MOST_WORKERS, (os.cpu_count() or 1) // 2)))
+    pool = ScoringPool(workers=max(1, min(MAX_WORKERS, (os.cpu_count() or 1) // 2)))
     pool.__enter__()
     atexit.register(pool.__exit__, None, None, None)
     return pool
 
 
-def group_metrics(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
-    """Yield the spread of rewards within groups of equal `keys`, the pass rate and the share without a reward.
+def measure_groups(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
+    """Yield how rewards vary within groups of equal `keys`, the pass rate, and the share without a reward.
 
-    Unscored completions count only in `unscored_share`. TRL's own `reward_std` is the spread of the whole
+    Unscored completions count only in `unscored_share`. TRL's own `reward_std` is the std of the whole
     batch: it stays high when prompts differ while every group is unanimous, so it cannot stand in for this.
     """
     groups: dict[str, list[float]] = {}
@@ -100,15 +105,15 @@ def group_metrics(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tupl
     if stds:
         yield "within_group_std", float(np.mean(stds))
         yield "zero_std_share", stds.count(0.0) / len(stds)
-        yield "mean_abs_advantage", float(np.mean([mean_abs_advantage(rewards) for rewards in groups.values()]))
+        yield "mean_abs_advantage", float(np.mean([measure_advantage(rewards) for rewards in groups.values()]))
         yield "pass_rate", float(np.mean([bool(score.passed) for score in scores if score.reward is not None]))
     yield "unscored_share", sum(score.reward is None for score in scores) / len(scores)
 
 
-def mean_abs_advantage(rewards: Sequence[float]) -> float:
+def measure_advantage(rewards: Sequence[float]) -> float:
     """Return the mean of |reward - mean| / (std + 1e-4) over a group, std the sample one: how TRL scales advantages.
 
-    >>> round(mean_abs_advantage([1.0, 0.0, 1.0, 0.0]), 3), mean_abs_advantage([1.0, 1.0])
+    >>> round(measure_advantage([1.0, 0.0, 1.0, 0.0]), 3), measure_advantage([1.0, 1.0])
     (0.866, 0.0)
     """
     if min(rewards) == max(rewards):
@@ -116,7 +121,7 @@ def mean_abs_advantage(rewards: Sequence[float]) -> float:
     return float(np.abs(np.asarray(rewards) - np.mean(rewards)).mean() / (np.std(rewards, ddof=1) + 1e-4))
 
 
-def component_metrics(verifier: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
+def measure_components(verifier: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
     """Yield the mean of each named part of a reward over the completions that have it."""
     parts: dict[str, list[float]] = {}
     for name, score in zip(verifier, scores, strict=True):
@@ -126,10 +131,10 @@ def component_metrics(verifier: Sequence[str], scores: Sequence[Score]) -> Itera
         yield part, float(np.mean(values))
 
 
-def last_words(text: str | Turns) -> str:
-    """Return plain text as it is, and of a chat the last turn's words.
+def read_last_turn(text: str | Turns) -> str:
+    """Return plain text as it is, and the text of the last turn of a chat.
 
-    >>> last_words([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}])
+    >>> read_last_turn([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}])
     'hello'
     """
     if isinstance(text, str):
@@ -146,24 +151,24 @@ def _log_scores(
     log_metric: LogMetric | None = columns.get("log_metric")
     if log_metric is None:
         return
-    for name, value in group_metrics(keys, scores):
+    for name, value in measure_groups(keys, scores):
         log_metric(f"rewards/{function}/{name}", value)
-    for name, value in component_metrics(verifier, scores):
+    for name, value in measure_components(verifier, scores):
         log_metric(name, value)
 
 
-def _as_json(spec: str | Mapping[str, Any]) -> str:
+def _write_json(spec: str | Mapping[str, Any]) -> str:
     if isinstance(spec, str):
         return spec
     return json.dumps({key: value for key, value in spec.items() if value is not None})  # Arrow fills absent keys
 
 
-def _as_pass(score: Score) -> Score:
+def _make_pass(score: Score) -> Score:
     reward = None if score.reward is None or score.passed is None else float(score.passed)
     return Score(reward, score.passed, score.components, score.verdict, score.reason)
 
 
-def _group_keys(
+def _make_keys(
     prompts: Sequence[str | Turns], verifier: Sequence[str], spec: Sequence[str | Mapping[str, Any]]
 ) -> list[str]:
     return [canonical_json(parts) for parts in zip(prompts, verifier, spec, strict=True)]

@@ -25,7 +25,7 @@ from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import GroupRequest
-from learnable.rollouts.vllm_engine import VLLMEngine, sampling_params
+from learnable.rollouts.vllm_engine import VLLMEngine, make_sampling_params
 
 T = TypeVar("T")
 
@@ -38,14 +38,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="rounds of both")
     parser.add_argument("--prompts", type=int, default=128, help="half of them arithmetic, half poems")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
-    asked = parser.parse_args()
-    figures = measure(asked.prompts, asked.repeats)
+    arguments = parser.parse_args()
+    figures = measure(arguments.prompts, arguments.repeats)
     print(
         f"bare generate {figures['bare_seconds']:.2f} s, curation {figures['curation_seconds']:.2f} s, "
         f"ratio {figures['ratio']:.3f} (at most {BOUND}), {figures['tokens_per_second']:,.0f} tokens/s bare"
     )
-    if asked.json:
-        asked.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(prompts: int, repeats: int) -> dict[str, float]:
@@ -78,7 +78,7 @@ def _generate_bare(engine: VLLMEngine, settings: CurateSettings) -> int:
     requests = [GroupRequest(prompt, settings.group_size) for prompt in read_prompts(settings).prompts]
     outputs = engine.llm.generate(
         [request.prompt.text for request in requests],
-        [sampling_params(request, settings.sampling) for request in requests],
+        [make_sampling_params(request, settings.sampling) for request in requests],
         use_tqdm=False,
     )
     return sum(len(child.token_ids) for output in outputs for child in output.outputs)

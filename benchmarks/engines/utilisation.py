@@ -57,8 +57,8 @@ class Watch:
 def measure(prompts: int, workers: int) -> dict[str, float]:
     """Return the two shares, the seconds that were watched, and how long scoring went on alone at the end."""
     with tempfile.TemporaryDirectory() as store:
-        asked = PromptSettings(families=("programs",), limit=prompts)
-        settings = CurateSettings(prompts=asked, effort=Effort("fixed"), store=store, workers=workers)
+        programs = PromptSettings(families=("programs",), limit=prompts)
+        settings = CurateSettings(prompts=programs, effort=Effort("fixed"), store=store, workers=workers)
         engine = engine_for(settings)
         if not isinstance(engine, VLLMEngine):
             raise TypeError("the benchmark watches vLLM")
@@ -95,14 +95,15 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=256, help="16 programs each")
     parser.add_argument("--workers", type=int, default=1, help="scoring processes")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
-    asked = parser.parse_args()
-    figures = measure(asked.prompts, asked.workers)
+    arguments = parser.parse_args()
+    figures = measure(arguments.prompts, arguments.workers)
     print(
-        f"requests running {figures['running_share']:.3f} of {figures['wall_seconds']:.1f} s (at least {BOUND}), computing "
-        f"{figures['computing_share']:.3f}; {figures['rollouts']:,.0f} programs, {figures['tokens_per_second']:,.0f} tokens/s"
+        f"requests running {figures['running_share']:.3f} of {figures['wall_seconds']:.1f} s (at least {BOUND}), "
+        f"computing {figures['computing_share']:.3f}; {figures['rollouts']:,.0f} programs, "
+        f"{figures['tokens_per_second']:,.0f} tokens/s"
     )
-    if asked.json:
-        asked.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

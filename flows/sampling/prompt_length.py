@@ -10,11 +10,20 @@ from learnable.flows.sampling.missing import Owed
 from learnable.rollouts.protocol import Engine
 
 NAMED_IN_WARNINGS = 3
+UNCHECKED = "the engine cannot count tokens, so prompt lengths are unchecked: it refuses a prompt that is too long"
 
 
-def drop_long_prompts(owed: Sequence[Owed], engine: Engine) -> tuple[list[Owed], list[Prompt]]:
-    """Set aside the prompts that leave no room for a completion in the policy's context, and name them."""
-    counts = engine.count_tokens([o.prompt for o in owed])
+def drop_long_prompts(
+    owed: Sequence[Owed], engine: Engine, *, is_first: bool = True
+) -> tuple[list[Owed], list[Prompt]]:
+    """Set aside the prompts that leave no room for a completion in the policy's context, and name them.
+
+    Where the engine cannot count tokens, every prompt stays, and a note says so if this `is_first` call of the run.
+    """
+    if (counts := engine.count_tokens([o.prompt for o in owed])) is None:
+        if is_first:
+            progress().note(UNCHECKED)
+        return list(owed), []
     fit = [o for o, count in zip(owed, counts, strict=True) if count < engine.max_context]
     long = {
         o.prompt.prompt_id: (o.prompt, count)

@@ -115,7 +115,7 @@ class AdaptiveSampling:
         if not self._rollout.done:
             progress().stage("Rolling out")
         new = [o for o in owed if o.prompt.question_id not in self._fit]
-        fit, long = drop_long_prompts(new, engine)
+        fit, long = drop_long_prompts(new, engine, is_first=not self._fit)
         self._fit.update(o.prompt.question_id for o in fit)
         dropped = {prompt.question_id for prompt in long}
         refused = self._rollout.ask([o for o in owed if o.prompt.question_id not in dropped])

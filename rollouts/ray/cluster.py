@@ -22,7 +22,7 @@ QUIET = {
     "RAY_DEDUP_LOGS_SKIP_REGEX": "^",  # Ray prints what its nodes report to the driver's stdout
 }
 # Ray tries an address where nobody answers for a quarter of an hour. One attempt, of about 20 s:
-PATIENCE = {"RAY_gcs_server_port_wait_time_s": "1", "RAY_py_gcs_connect_timeout_s": "10"}
+CONNECT_LIMITS = {"RAY_gcs_server_port_wait_time_s": "1", "RAY_py_gcs_connect_timeout_s": "10"}
 PROBE_SECONDS = 5.0
 LOCAL = "local"  # Ray's word for a Ray of our own
 
@@ -41,8 +41,8 @@ class Footprint:
         >>> Footprint({"GPU": 1, "CPU": 1}, bundles=2).count([node, node])
         3
         """
-        held = [node["Resources"] for node in nodes if node["Alive"]]
-        places = sum(min(int(has.get(name, 0) // need) for name, need in self.bundle.items()) for has in held)
+        alive = [node["Resources"] for node in nodes if node["Alive"]]
+        places = sum(min(int(has.get(name, 0) // need) for name, need in self.bundle.items()) for has in alive)
         return places // self.bundles
 
 
@@ -56,7 +56,7 @@ class Cluster:
     def __init__(self, address: str | None = None) -> None:
         if address in (None, "auto"):
             address = os.environ.get("RAY_ADDRESS") or address or LOCAL
-        for name, value in (QUIET if address == LOCAL else QUIET | PATIENCE).items():  # before Ray is imported
+        for name, value in (QUIET if address == LOCAL else QUIET | CONNECT_LIMITS).items():  # before Ray is imported
             os.environ.setdefault(name, value)
         self._ray = _import_ray()
         self._is_ours = not self._ray.is_initialized()
@@ -78,11 +78,11 @@ class Cluster:
         if (fit := self.count(footprint)) >= replicas:
             return
         needs = ", ".join(f"{need * footprint.bundles:g} {name}" for name, need in footprint.bundle.items())
-        has = self._ray.cluster_resources()
-        held = ", ".join(f"{has.get(name, 0):g} {name}" for name in footprint.bundle)
+        resources = self._ray.cluster_resources()
+        has = ", ".join(f"{resources.get(name, 0):g} {name}" for name in footprint.bundle)
         raise LearnableError(
             f"--replicas {replicas} does not fit: {fit} of them do, since a replica takes {needs} and the cluster has "
-            f"{held}. Ask for fewer replicas, or add nodes with `ray start --address=HEAD:PORT`"
+            f"{has}. Ask for fewer replicas, or add nodes with `ray start --address=HEAD:PORT`"
         )
 
     def close(self) -> None:

@@ -1,16 +1,17 @@
-"""The Ray Data dataset behind a stream: blocks that wait until they are sent, vLLM, and what is kept of its answers."""
+"""The Ray Data dataset behind a stream: blocks that wait until they are sent, vLLM, and what is kept of answers."""
 
 from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from learnable.data.records import Sampling
 from learnable.rollouts.ray.cluster import Footprint
 
 SLOTS = 8192  # a million rollouts between two loads of the policy
@@ -18,7 +19,8 @@ SLOT_ROWS = 128
 BATCH_ROWS = 8  # a call of vLLM's stage: Ray Data holds back what is smaller
 BATCHES_AT_ONCE = SLOT_ROWS // BATCH_ROWS  # calls at once in a block, and blocks at once in a replica
 READERS = 2
-FAILED = "__inference_error__"  # Ray's column: a row that comes with a reason passes vLLM by
+FAILED = "__inference_error__"  # Ray's column: vLLM skips a row that comes with a reason
+PADDING = "padding"  # the reason of a row that only fills a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +29,44 @@ class Replicas:
 
     count: int
     model: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     environment: Mapping[str, str]
     footprint: Footprint
     has_gpu: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """One completion to make: the `child`-th of a group, from the tokens of its prompt."""
+
+    group: int
+    child: int
+    tokens: list[int]
+    sampling: Sampling
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One completion. `last_token` is None for an empty one; `failure` says why there is none, and is empty otherwise."""
+
+    group: int
+    child: int
+    text: str
+    num_tokens: int
+    prompt_tokens: int
+    last_token: int | None
+    failure: str = ""
+
+
 class Inbox:
-    """Holds each block from `put` to `drop`: an actor on the cluster, since nodes cannot ask the driver."""
+    """Keeps each block from `put` to `drop`: an actor on the cluster, since nodes cannot reach the driver."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, asyncio.Future[pa.Table]] = {}
 
     async def put(self, slot: int, rows: pa.Table) -> None:
-        """Answer everyone who waits for this block."""
+        """Give the block to every reader that waits for it."""
         self._block(slot).set_result(rows)
 
     async def take(self, slot: int) -> pa.Table:
@@ -55,13 +81,29 @@ class Inbox:
         return self._blocks.setdefault(slot, asyncio.get_running_loop().create_future())
 
 
+def make_block(slot: int, rows: Sequence[RequestRow]) -> pa.Table:
+    """Return rows as Ray Data reads them, with padding up to what vLLM's stage takes at once."""
+    filled = [
+        {
+            "slot": slot,
+            FAILED: "",
+            "group": row.group,
+            "child": row.child,
+            "tokenized_prompt": row.tokens,
+            "sampling_params": asdict(row.sampling) | {"seed": row.seed},
+        }
+        for row in rows
+    ]
+    return pa.Table.from_pylist(filled + [{**filled[0], FAILED: PADDING}] * (BATCH_ROWS - len(rows)))
+
+
 def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
-    """Return the answered blocks; the replicas start when the first is asked for."""
+    """Return the answered blocks. The replicas start when the first one is read."""
     import ray
     from ray.data import DataContext, TaskPoolStrategy
 
     DataContext.get_current().enable_progress_bars = False
-    # The replicas may hold every CPU, so no other step asks for one. Steps with the same readers become one.
+    # The replicas may take every CPU, so no other step requests one. Steps with the same readers become one.
     free: dict[str, Any] = {"num_cpus": 0}
     reading = {**free, "compute": TaskPoolStrategy(READERS)}
     with warnings.catch_warnings():

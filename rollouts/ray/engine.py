@@ -6,7 +6,7 @@ import atexit
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
@@ -16,22 +16,23 @@ from learnable.data.records import FinishReason, Prompt, Sampling
 from learnable.rollouts.policy_tokens import PolicyTokens
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.ray.cluster import Cluster, Footprint
-from learnable.rollouts.ray.dataset import BATCH_ROWS, FAILED, SLOT_ROWS, Replicas
+from learnable.rollouts.ray.dataset import BATCH_ROWS, SLOT_ROWS, AnswerRow, Replicas, RequestRow
 from learnable.rollouts.ray.stream import Stream
 from learnable.rollouts.vllm_engine import CPU_OPTIONS, QUIET
 
 ROWS_A_REPLICA = 2048  # in flight: twice what vLLM batches on the largest GPUs, so that it never waits for us
-LARGEST_GROUP = 2**16  # seeds have no room for more
+MAX_GROUP_SIZE = 2**16  # seeds have no room for more
 IN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"  # on CPU it saves a replica a process; on GPUs vLLM decides
 
 
 @dataclass(slots=True)
 class _Group:
     request: GroupRequest
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[AnswerRow] = field(default_factory=list)
 
     @property
-    def owed(self) -> int:
+    def missing(self) -> int:
+        """Rollouts that have not come back yet."""
         return self.request.group_size - len(self.rows)
 
 
@@ -77,20 +78,24 @@ class RayEngine:
         return [len(self._tokens.encode(prompt)) for prompt in prompts]
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
-        """Yield each group as it finishes. See `Engine.generate`. One generator at a time."""
+        """Yield each group as it finishes. See `Engine.generate`. One generator at a time.
+
+        Raises `EngineError` when Ray or vLLM fails, and `LearnableError` when vLLM cannot load the policy or the
+        replicas no longer fit.
+        """
         queue = enumerate(requests)
         groups: dict[int, _Group] = {}
         try:
             while True:
                 is_idle = not groups
-                self._send(self._draw(queue, groups, sampling), is_idle)
+                self._send(self._take(queue, groups, sampling), is_idle)
                 if not groups or self._stream is None:
                     return
                 for row in self._stream.read():
-                    group = groups[row["group"]]
+                    group = groups[row.group]
                     group.rows.append(row)
-                    if not group.owed:
-                        yield self._answer(groups.pop(row["group"]), sampling)
+                    if not group.missing:
+                        yield self._answer(groups.pop(row.group), sampling)
         finally:
             if groups:
                 self._stop()
@@ -115,34 +120,25 @@ class RayEngine:
             has_gpu=has_gpu,
         )
 
-    def _draw(
+    def _take(
         self, queue: Iterator[tuple[int, GroupRequest]], groups: dict[int, _Group], sampling: Sampling
-    ) -> list[dict[str, Any]]:
+    ) -> list[RequestRow]:
         """Take requests while the replicas have room; a stream that is nearly spent is emptied first."""
-        rows: list[dict[str, Any]] = []
+        rows: list[RequestRow] = []
         if groups and self._is_spent():
             return rows
-        room = ROWS_A_REPLICA * self._replicas.count - sum(group.owed for group in groups.values())
+        room = ROWS_A_REPLICA * self._replicas.count - sum(group.missing for group in groups.values())
         while len(rows) < room and (numbered := next(queue, None)) is not None:
             number, request = numbered
             groups[number] = _Group(request)
-            rows.extend(self._rows(number, request, sampling))
+            tokens = self._tokens.encode(request.prompt)
+            rows.extend(
+                RequestRow(number, child, tokens, sampling, request.base_seed + child)
+                for child in range(request.group_size)
+            )
         return rows
 
-    def _rows(self, number: int, request: GroupRequest, sampling: Sampling) -> list[dict[str, Any]]:
-        tokens = self._tokens.encode(request.prompt)
-        settings = asdict(sampling)
-        return [
-            {
-                "group": number,
-                "child": child,
-                "tokenized_prompt": tokens,
-                "sampling_params": {**settings, "seed": request.base_seed + child},
-            }
-            for child in range(request.group_size)
-        ]
-
-    def _send(self, rows: Sequence[dict[str, Any]], is_idle: bool) -> None:
+    def _send(self, rows: Sequence[RequestRow], is_idle: bool) -> None:
         """Send rows in blocks; where nothing is in flight, every replica gets a share."""
         if not rows:
             return
@@ -156,8 +152,8 @@ class RayEngine:
             self._stream.send(rows[start : start + size])
 
     def _is_spent(self) -> bool:
-        most_rows = ROWS_A_REPLICA * self._replicas.count + LARGEST_GROUP
-        return self._stream is not None and self._stream.free_slots < most_rows // SLOT_ROWS + self._replicas.count
+        max_rows = ROWS_A_REPLICA * self._replicas.count + MAX_GROUP_SIZE
+        return self._stream is not None and self._stream.free_slots < max_rows // SLOT_ROWS + self._replicas.count
 
     def _stop(self) -> None:
         if self._stream is not None:
@@ -165,25 +161,21 @@ class RayEngine:
             self._stream = None
 
     def _answer(self, group: _Group, sampling: Sampling) -> Answer:
-        request, rows = group.request, sorted(group.rows, key=lambda row: row["child"])
-        if failed := next((row[FAILED] for row in rows if row[FAILED]), None):
-            return Refusal(request, f"vLLM: {failed.splitlines()[0]}")
+        request, rows = group.request, sorted(group.rows, key=lambda row: row.child)
+        if failure := next((row.failure for row in rows if row.failure), None):
+            return Refusal(request, f"vLLM: {failure.splitlines()[0]}")
         ends = [self._find_finish(row, sampling) for row in rows]
         if None in ends:
             return Refusal(request, "vLLM ended a completion with neither a stop token nor a full length")
         return [
-            request.rollout(
-                row["child"], row["text"], end, row["num_tokens"], policy_id=self.policy_id, sampling=sampling
-            )
+            request.rollout(row.child, row.text, end, row.num_tokens, policy_id=self.policy_id, sampling=sampling)
             for row, end in zip(rows, ends, strict=True)
             if end
         ]
 
-    def _find_finish(self, row: dict[str, Any], sampling: Sampling) -> FinishReason | None:
-        """Ray Data passes no finish reason on, but the last token tells: vLLM looks at it before it looks at lengths."""
-        if row["last_token"] in self._tokens.stops:
+    def _find_finish(self, row: AnswerRow, sampling: Sampling) -> FinishReason | None:
+        """Find out how a completion ended, since Ray Data does not say: vLLM looks at the last token before lengths."""
+        if row.last_token in self._tokens.stops:
             return "stop"
-        is_full = row["num_tokens"] >= sampling.max_tokens or (
-            row["prompt_tokens"] + row["num_tokens"] >= self.max_context
-        )
+        is_full = row.num_tokens >= sampling.max_tokens or (row.prompt_tokens + row.num_tokens >= self.max_context)
         return "length" if is_full else None

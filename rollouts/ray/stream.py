@@ -8,21 +8,28 @@ again, because a node died, is the same block again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from threading import Event, Thread
 from typing import Any
 
-import pyarrow as pa
-
 from learnable.data.errors import LearnableError
 from learnable.rollouts.protocol import EngineError
 from learnable.rollouts.ray.cluster import Cluster
-from learnable.rollouts.ray.dataset import BATCH_ROWS, FAILED, SLOTS, Inbox, Replicas, open_blocks
+from learnable.rollouts.ray.dataset import (
+    FAILED,
+    PADDING,
+    SLOTS,
+    AnswerRow,
+    Inbox,
+    Replicas,
+    RequestRow,
+    make_block,
+    open_blocks,
+)
 
 PATROL_SECONDS = 20.0
 MISSED_PATROLS = 9  # a node has three minutes to come back
-PADDING = "padding"
 
 
 class Stream:
@@ -36,7 +43,7 @@ class Stream:
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)  # lives as we do
         self._inbox: Any = ray.remote(Inbox).options(num_cpus=0, scheduling_strategy=here).remote()
         self._next_slot = 0
-        self._owed: Counter[int] = Counter()
+        self._missing: Counter[int] = Counter()
         self._blocks = open_blocks(replicas, self._inbox)
         self._ended = Event()
         Thread(target=self._patrol, name="ray-patrol", daemon=True).start()
@@ -46,26 +53,25 @@ class Stream:
         """How many more calls of `send` the dataset has room for."""
         return SLOTS - self._next_slot
 
-    def send(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Hand rows to the replicas, each with a `group`, a `child`, a `tokenized_prompt` and `sampling_params`."""
+    def send(self, rows: Sequence[RequestRow]) -> None:
+        """Give rows to the replicas, at most `SLOT_ROWS` at once."""
         slot, self._next_slot = self._next_slot, self._next_slot + 1
-        filled = [{"slot": slot, FAILED: "", **row} for row in rows]
-        filled += [{**filled[0], FAILED: PADDING}] * (BATCH_ROWS - len(rows))
-        self._owed[slot] = len(filled)
-        self._inbox.put.remote(slot, pa.Table.from_pylist(filled))
+        block = make_block(slot, rows)
+        self._missing[slot] = block.num_rows
+        self._inbox.put.remote(slot, block)
 
-    def read(self) -> list[dict[str, Any]]:
+    def read(self) -> list[AnswerRow]:
         """Wait for the next answered rows. Raises `LearnableError` when vLLM cannot load, else `EngineError`."""
         try:
             rows: list[dict[str, Any]] = next(self._blocks).to_pylist()
         except Exception as error:  # Ray Data raises what its tasks raised, whatever it is
             raise self._explain(error) from error
         for slot, count in Counter(row["slot"] for row in rows).items():
-            self._owed[slot] -= count
-            if not self._owed[slot]:
-                del self._owed[slot]
+            self._missing[slot] -= count
+            if not self._missing[slot]:
+                del self._missing[slot]
                 self._inbox.drop.remote(slot)
-        return [row for row in rows if row[FAILED] != PADDING]
+        return [_read_row(row) for row in rows if row[FAILED] != PADDING]
 
     def close(self) -> None:
         """Stop the replicas, whatever they are doing."""
@@ -95,7 +101,7 @@ class Stream:
     def _explain(self, error: Exception) -> Exception:
         if isinstance(error, StopIteration):
             return EngineError("Ray Data ended before every rollout was answered")
-        reason = last_error(str(error)) or type(error).__name__
+        reason = find_last_error(str(error)) or type(error).__name__
         if "creation task" in str(error):
             return LearnableError(
                 f"vLLM cannot load policy {self._replicas.model!r} on the Ray cluster: {reason} "
@@ -104,12 +110,25 @@ class Stream:
         return EngineError(self._lost_nodes() or f"Ray failed: {reason}")
 
 
-def last_error(trace: str) -> str:
+def find_last_error(trace: str) -> str:
     r"""Return the last exception that a trace of Ray's names, with its message on one line.
 
-    >>> last_error("ActorDiedError: it died\n  File x\nValueError: too long\n  by 3 tokens")
+    >>> find_last_error("ActorDiedError: it died\n  File x\nValueError: too long\n  by 3 tokens")
     'ValueError: too long by 3 tokens'
     """
     lines = trace.strip().splitlines()
     named = [i for i, line in enumerate(lines) if line[:1].isalpha() and "Error: " in line.split("(")[0]]
     return " ".join(line.strip() for line in lines[named[-1] if named else 0 :])[:400]
+
+
+def _read_row(row: Mapping[str, Any]) -> AnswerRow:
+    """Read a row of the dataset. One that failed has a reason, and may lack the columns of a completion."""
+    return AnswerRow(
+        group=row["group"],
+        child=row["child"],
+        text=row.get("text") or "",
+        num_tokens=row.get("num_tokens") or 0,
+        prompt_tokens=row.get("prompt_tokens") or 0,
+        last_token=row.get("last_token"),
+        failure=row[FAILED],
+    )

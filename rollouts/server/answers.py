@@ -1,4 +1,4 @@
-"""What a server is asked for a group, and what its answer says."""
+"""The request for a group that is sent to a server, and what the answer says."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served
 
 FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
-# vLLM takes what is left unsaid from the model's generation_config.json, and would sample otherwise than we record.
-SAID_TO_VLLM: dict[str, Any] = {
+# vLLM takes what is not given from the model's generation_config.json, and would sample otherwise than we record.
+VLLM_FIELDS: dict[str, Any] = {
     "return_token_ids": True,
     "min_p": 0.0,
     "repetition_penalty": 1.0,
@@ -33,10 +33,10 @@ class Choice:
     num_tokens: int
 
 
-def request_body(
+def write_body(
     request: GroupRequest, first: int, count: int, sampling: Sampling, served: Served
 ) -> tuple[str, dict[str, Any]]:
-    """Return the path and the JSON that ask for `count` completions of a group, from its `first` on."""
+    """Return the path and the JSON that request `count` completions of a group, from its `first` on."""
     max_tokens = sampling.max_tokens if served.context is None else min(sampling.max_tokens, served.context)
     body: dict[str, Any] = {
         "model": served.model,
@@ -47,7 +47,7 @@ def request_body(
         "max_tokens": max_tokens,  # vLLM refuses more than its context
     }
     if served.is_vllm:
-        body |= SAID_TO_VLLM
+        body |= VLLM_FIELDS
     if served.is_vllm or sampling.top_k > 0:  # OpenAI's own servers refuse fields they do not know
         body["top_k"] = sampling.top_k
     prompt = message_list(request.prompt.prompt)
@@ -67,8 +67,8 @@ def read_choices(answer: object, count: int, max_tokens: int) -> list[Choice]:
         raise ServerFailedError(f"an answer that makes no sense: {error!r}", blames_request=True) from None
 
 
-def to_answer(request: GroupRequest, choices: Sequence[Choice], sampling: Sampling, policy_id: str) -> Answer:
-    """Return a group's rollouts from all its completions, or a refusal where one ended in an odd way."""
+def make_answer(request: GroupRequest, choices: Sequence[Choice], sampling: Sampling, policy_id: str) -> Answer:
+    """Return a group's rollouts from all its completions, or a refusal where one ended for an unknown reason."""
     if odd := {choice.finish_reason for choice in choices} - set(FINISH_REASONS):
         return Refusal(request, f"the server ended a completion with {odd.pop()!r}")
     return [
@@ -85,10 +85,10 @@ def to_answer(request: GroupRequest, choices: Sequence[Choice], sampling: Sampli
 
 
 def share_tokens(texts: Sequence[str], are_cut: Sequence[bool], total: int | None, max_tokens: int) -> list[int]:
-    """Return the tokens of each completion where the server tells only their sum.
+    """Return the tokens of each completion where the server gives only their sum.
 
     One that ran out of tokens has `max_tokens`; the others share the rest by length of text, an end token counted in.
-    Without a sum a token is taken as four characters.
+    Without a sum, four characters count as a token.
 
     >>> share_tokens(["abc", "a", "long"], [False, False, True], total=22, max_tokens=10)
     [8, 4, 10]
@@ -108,7 +108,7 @@ def share_tokens(texts: Sequence[str], are_cut: Sequence[bool], total: int | Non
 def _read_choices(answer: Any, count: int, max_tokens: int) -> list[Choice]:
     choices = sorted(answer["choices"], key=lambda choice: int(choice["index"]))
     if len(choices) not in (1, count) or [choice["index"] for choice in choices] != list(range(len(choices))):
-        raise ValueError(f"choices {[choice['index'] for choice in choices]} where {count} were asked for")
+        raise ValueError(f"choices {[choice['index'] for choice in choices]} where {count} were requested")
     texts = [_text(choice) for choice in choices]
     reasons = [str(choice["finish_reason"]) for choice in choices]
     if all(isinstance(choice.get("token_ids"), list) for choice in choices):

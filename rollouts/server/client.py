@@ -1,4 +1,4 @@
-"""Which server is asked for which group, and when: one event loop, a limit a server, failures asked again elsewhere."""
+"""Which server gets which request, and when: one event loop, a limit for each server, failed requests sent again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from learnable.data.records import Sampling
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
-from learnable.rollouts.server.answers import Choice, read_choices, request_body, to_answer
+from learnable.rollouts.server.answers import Choice, make_answer, read_choices, write_body
 from learnable.rollouts.server.failures import RequestRefusedError, ServerFailedError, ServerHealth, read_failure
 from learnable.rollouts.server.models import NO_KEY, Served
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 CONNECT_TIMEOUT = 10.0  # seconds
-STRIKES = 8  # failures of a request whose server answered others in between: the request is the cause
+MAX_STRIKES = 8  # failures of a request while its server answered others: the request is the cause
 
 
 @dataclass(slots=True)
 class Access:
-    """How servers are asked; times in seconds. `ignores_n` is learned: the servers give one completion a request."""
+    """How requests are sent; times in seconds. `ignores_n` is found out: the servers give one completion a request."""
 
     key: str | None = field(repr=False)
     concurrency: int
@@ -36,7 +36,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something to tell whoever watches the run."""
+    """Something to tell the user while the run goes on."""
 
     text: str
     is_warning: bool
@@ -52,7 +52,7 @@ class Group:
 
 
 @dataclass(slots=True, eq=False)
-class Ask:
+class HttpRequest:
     """One HTTP request: `count` completions of a group, from its `first` on."""
 
     group: Group
@@ -61,9 +61,9 @@ class Ask:
     strikes: int = 0
     successes_seen: int = -1
 
-    def split(self, start: int = 0) -> Iterator[Ask]:
+    def split(self, start: int = 0) -> Iterator[HttpRequest]:
         """Yield one request a completion, from `start` on."""
-        return (Ask(self.group, self.first + i, 1) for i in range(start, self.count))
+        return (HttpRequest(self.group, self.first + i, 1) for i in range(start, self.count))
 
 
 class Server:
@@ -74,11 +74,11 @@ class Server:
         self.client = client
         self.health = ServerHealth(access.patience)
         self.free = asyncio.Semaphore(access.concurrency)
-        self.news = asyncio.Event()  # a request has ended, in whichever way
+        self.ended = asyncio.Event()  # a request has ended, with or without success
 
 
 class ServerPool:
-    """Answers requests from several servers of one model. `emit` hears every answer and notice, in any order.
+    """Answers requests from several servers of one model. `emit` gets every answer and notice, in any order.
 
     Made in any thread; everything else happens in the loop that runs `run`.
     """
@@ -97,16 +97,16 @@ class ServerPool:
         self._access = access
         self._emit = emit
         self._servers: list[Server] = []
-        self._asks: asyncio.Queue[Ask] = asyncio.Queue()
+        self._pending: asyncio.Queue[HttpRequest] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self._error: BaseException | None = None
 
     async def run(self) -> None:
-        """Answer until `stop`. Raises `EngineError` when the servers are given up."""
+        """Answer until `stop`. Raises `EngineError` when no server answers any more."""
         async with AsyncExitStack() as stack:
             for served in self._served:
-                client = await stack.enter_async_context(new_client(served, self._access))
+                client = await stack.enter_async_context(open_client(served, self._access))
                 self._servers.append(Server(served, client, self._access))
             try:
                 for server in self._servers:
@@ -126,60 +126,61 @@ class ServerPool:
 
     def add(self, request: GroupRequest) -> None:
         """Take a request on."""
-        whole = Ask(Group(request), 0, request.group_size)
-        for ask in whole.split() if self._access.ignores_n else [whole]:
-            self._asks.put_nowait(ask)
+        whole = HttpRequest(Group(request), 0, request.group_size)
+        for http_request in whole.split() if self._access.ignores_n else [whole]:
+            self._pending.put_nowait(http_request)
 
     async def _feed(self, server: Server) -> None:
-        """Keep a server busy. While it fails, one request at a time tries whether it is back."""
+        """Keep a server busy. While it fails, only one request at a time tests whether it is back."""
         while True:
             await server.free.acquire()
-            ask = await self._asks.get()
-            if (pause := server.health.pause(monotonic())) > 0:
-                self._asks.put_nowait(ask)  # for another server
+            http_request = await self._pending.get()
+            if (pause := server.health.pause_left(monotonic())) > 0:
+                self._pending.put_nowait(http_request)  # for another server
                 server.free.release()
                 await sleep(pause)
                 continue
-            attempt = self._spawn(self._attempt(server, ask))
+            attempt = self._spawn(self._attempt(server, http_request))
             while server.health.is_failing and not attempt.done():
-                server.news.clear()
-                await server.news.wait()
+                server.ended.clear()
+                await server.ended.wait()
 
-    async def _attempt(self, server: Server, ask: Ask) -> None:
-        asked = monotonic()
+    async def _attempt(self, server: Server, http_request: HttpRequest) -> None:
+        sent_at = monotonic()
         try:
-            if not ask.group.is_refused:
-                choices = await self._ask(server, ask)
+            if not http_request.group.is_refused:
+                choices = await self._post(server, http_request)
                 self._succeed(server)
-                self._take(ask, choices)
+                self._take(http_request, choices)
         except RequestRefusedError as refusal:
             self._succeed(server)
-            self._refuse(ask.group, str(refusal))
+            self._refuse(http_request.group, str(refusal))
         except ServerFailedError as failure:
-            self._fail(server, ask, failure, asked)
+            self._fail(server, http_request, failure, sent_at)
         finally:
             server.free.release()
-            server.news.set()
+            server.ended.set()
 
-    async def _ask(self, server: Server, ask: Ask) -> list[Choice]:
-        path, body = request_body(ask.group.request, ask.first, ask.count, self._sampling, server.served)
+    async def _post(self, server: Server, http_request: HttpRequest) -> list[Choice]:
+        count = http_request.count
+        path, body = write_body(http_request.group.request, http_request.first, count, self._sampling, server.served)
         try:
             async with asyncio.timeout(self._access.request_timeout):
                 answer = await server.client.post(path, body=body, cast_to=object)
         except Exception as error:  # sorted out there; what is none of the server's comes back as it is
             raise read_failure(error, self._access.key) from None
-        return read_choices(answer, ask.count, body["max_tokens"])
+        return read_choices(answer, count, body["max_tokens"])
 
-    def _take(self, ask: Ask, choices: list[Choice]) -> None:
-        if len(choices) < ask.count:  # one for many
+    def _take(self, http_request: HttpRequest, choices: list[Choice]) -> None:
+        if len(choices) < http_request.count:  # one for many
             self._access.ignores_n = True
-            for rest in ask.split(start=1):
-                self._asks.put_nowait(rest)
-        group = ask.group
-        group.choices.update(enumerate(choices, start=ask.first))
+            for rest in http_request.split(start=1):
+                self._pending.put_nowait(rest)
+        group = http_request.group
+        group.choices.update(enumerate(choices, start=http_request.first))
         if len(group.choices) == group.request.group_size and not group.is_refused:
             whole = [group.choices[index] for index in range(group.request.group_size)]
-            self._emit(to_answer(group.request, whole, self._sampling, self._policy_id))
+            self._emit(make_answer(group.request, whole, self._sampling, self._policy_id))
 
     def _refuse(self, group: Group, reason: str) -> None:
         if not group.is_refused:
@@ -191,29 +192,26 @@ class ServerPool:
             self._emit(Notice(f"server {server.served.url} answers again", is_warning=False))
         server.health.succeed()
 
-    def _fail(self, server: Server, ask: Ask, failure: ServerFailedError, asked: float) -> None:
+    def _fail(self, server: Server, http_request: HttpRequest, failure: ServerFailedError, sent_at: float) -> None:
         now = monotonic()
         health = server.health
-        health.fail(failure, asked, now)
+        health.fail(failure, sent_at, now)
         if all(each.health.is_hopeless(now) for each in self._servers):
-            raise EngineError(self._despair())
-        if health.worth_reporting(failure):
+            raise EngineError(self._explain_end())
+        if health.is_worth_reporting(failure):
             health.is_reported = True
-            self._emit(
-                Notice(
-                    f"server {server.served.url} fails ({failure.reason}): asked again until it answers",
-                    is_warning=True,
-                )
-            )
-        if failure.blames_request and health.successes > ask.successes_seen:
-            ask.strikes += 1
-            ask.successes_seen = health.successes
-        if ask.strikes >= STRIKES:
-            self._refuse(ask.group, f"failed {STRIKES} times where others did not: {failure.reason}")
+            text = f"server {server.served.url} fails ({failure.reason}): requests are sent again until it answers"
+            self._emit(Notice(text, is_warning=True))
+        if failure.blames_request and health.successes > http_request.successes_seen:
+            http_request.strikes += 1
+            http_request.successes_seen = health.successes
+        if http_request.strikes >= MAX_STRIKES:
+            reason = f"failed {MAX_STRIKES} times where others did not: {failure.reason}"
+            self._refuse(http_request.group, reason)
         else:
-            self._asks.put_nowait(ask)
+            self._pending.put_nowait(http_request)
 
-    def _despair(self) -> str:
+    def _explain_end(self) -> str:
         servers = "; ".join(f"{each.served.url}: {each.health.reason}" for each in self._servers)
         return f"no server has answered for {self._access.patience:g} s: {servers}"
 
@@ -230,8 +228,8 @@ class ServerPool:
             self._stopping.set()
 
 
-def new_client(served: Served, access: Access) -> AsyncOpenAI:
-    """Return a client that never asks again by itself: `ServerPool` does, and knows of the other servers."""
+def open_client(served: Served, access: Access) -> AsyncOpenAI:
+    """Return a client that never repeats a request by itself: `ServerPool` does, and it knows the other servers."""
     from openai import AsyncOpenAI, Timeout
 
     timeout = Timeout(access.request_timeout, connect=min(CONNECT_TIMEOUT, access.request_timeout))

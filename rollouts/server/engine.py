@@ -1,4 +1,4 @@
-"""An engine over servers with the OpenAI interface (vLLM, SGLang, a hosted one): several at once, each may come and go."""
+"""An engine over servers with the OpenAI interface (vLLM, SGLang, hosted ones): several at once, any may stop."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ServerEngine:
 
     `policy` is whose rollouts these are; without it the servers' own (see `find_served_policy`). `model` chooses where
     a server has several. Each server has at most `concurrency` requests in flight, one a group. A request fails after
-    `request_timeout` seconds. Failures are asked again, elsewhere if possible, until no server has answered for
-    `patience` seconds. Raises `LearnableError` when a server cannot be used.
+    `request_timeout` seconds. A failed request is sent again, elsewhere if possible, until no server has answered
+    for `patience` seconds. Raises `LearnableError` when a server cannot be used.
     """
 
     def __init__(
@@ -51,27 +51,27 @@ class ServerEngine:
         """Name and hash of the policy's weights; `@served` in place of a hash where nothing could be hashed."""
         return self.policy.policy_id
 
-    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
-        """Return zeros: a server cannot be asked cheaply. A prompt that is too long comes back as a refusal."""
-        return [0] * len(prompts)
+    def count_tokens(self, prompts: Sequence[Prompt]) -> None:
+        """Return None: a server cannot count cheaply. A prompt that is too long comes back as a refusal."""
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         """Yield each group as it finishes. See `Engine.generate`.
 
-        `requests` is drawn from in the caller's thread, half as many again as the servers take at once.
+        `requests` is read in the caller's thread, half as many again as the servers take at once. Raises `EngineError`
+        when no server has answered for `patience` seconds.
         """
         queue = iter(requests)
         slots = self._access.concurrency * len(self._served)
-        owed = 0
+        missing = 0
         with _PoolThread(self, sampling) as pool:
             while True:
-                while owed <= slots + slots // 2 and (request := next(queue, None)) is not None:
-                    pool.ask(request)
-                    owed += 1
-                if not owed:
+                while missing <= slots + slots // 2 and (request := next(queue, None)) is not None:
+                    pool.add(request)
+                    missing += 1
+                if not missing:
                     return
                 answer = pool.wait()
-                owed -= 1
+                missing -= 1
                 yield answer
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class _PoolThread:
         self._call(self._pool.stop)
         self._thread.join()
 
-    def ask(self, request: GroupRequest) -> None:
+    def add(self, request: GroupRequest) -> None:
         """Take a request on."""
         self._call(self._pool.add, request)
 

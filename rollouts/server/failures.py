@@ -1,4 +1,4 @@
-"""What a failed request to a server means, when a failing server is asked again, and when to give up on it."""
+"""What a failed request to a server means, when to send the next one, and when to give up on the server."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from learnable.data.errors import LearnableError
 from learnable.rollouts.protocol import EngineError
 
 FIRST_DELAY = 0.5  # seconds; it doubles with every failure
-LONGEST_DELAY = 10.0
-REPORTED_FAILURES = 2  # in a row: one alone is nothing to tell
-SHOWN = 300  # characters of a server's own words
-RETRIED = {408, 409, 425, 429}  # and every 5xx
-REFUSED = {400, 413, 422}
-GATEWAY = {502, 503, 504}  # the server behind it is away: no request is to blame
+MAX_DELAY = 10.0
+REPORTED_FAILURES = 2  # in a row: a single one is not reported
+MAX_SHOWN = 300  # characters of a server's own words
+RETRIED_STATUSES = {408, 409, 425, 429}  # and every 5xx
+REFUSED_STATUSES = {400, 413, 422}
+GATEWAY_STATUSES = {502, 503, 504}  # the server behind the gateway is down: no request is to blame
 
 
-class RequestRefusedError(Exception):
-    """The server will not answer this request, however often it is asked."""
+class RequestRefusedError(LearnableError):
+    """The server will never answer this request."""
 
 
-class ServerFailedError(Exception):
-    """The request may well be answered later, or by another server.
+class ServerFailedError(LearnableError):
+    """The request may be answered later, or by another server.
 
-    `retry_after` is the pause in seconds that the server asked for. `blames_request` says that the request itself may
-    be the cause. `is_grave` marks a failure that took so long that it is worth telling at once.
+    `retry_after` is the pause in seconds that the server named. `blames_request` says that the request itself may
+    be the cause. `is_grave` marks a failure that took so long that it is reported at once.
     """
 
     def __init__(
@@ -60,37 +61,37 @@ class ServerHealth:
         """Whether nothing was answered since the last failure."""
         return self._given_up_at is not None
 
-    def pause(self, now: float) -> float:
-        """Return the seconds until the server may be asked again."""
+    def pause_left(self, now: float) -> float:
+        """Return the seconds until the next request may be sent; 0 or less for now."""
         return self._ready_at - now
 
     def is_hopeless(self, now: float) -> bool:
         """Whether every request has failed for as long as patience lasts."""
         return self._given_up_at is not None and now >= self._given_up_at
 
-    def worth_reporting(self, failure: ServerFailedError) -> bool:
+    def is_worth_reporting(self, failure: ServerFailedError) -> bool:
         """Whether `failure` should be told; true once, until the server has answered again."""
         return not self.is_reported and (failure.is_grave or self._failures >= REPORTED_FAILURES)
 
     def succeed(self) -> None:
-        """Take note of an answer. A pause that the server asked for goes on."""
+        """Take note of an answer. A pause that the server named goes on."""
         self.successes += 1
         self._failures = 0
         self._given_up_at = None
         self.is_reported = False
 
-    def fail(self, failure: ServerFailedError, asked: float, now: float) -> None:
-        """Take note of a failed request that was sent at `asked`.
+    def fail(self, failure: ServerFailedError, sent_at: float, now: float) -> None:
+        """Take note of a failed request that was sent at `sent_at`.
 
         What was in flight together fails together and counts as one failure. No pause outlasts the patience.
         """
         self.reason = failure.reason
         if self._given_up_at is None:
             self._given_up_at = now + self.patience
-        if asked > self._last_failure:
+        if sent_at > self._last_failure:
             self._last_failure = now
             self._failures += 1
-            self._rest(now, backoff(self._failures))
+            self._rest(now, find_pause(self._failures))
         if failure.retry_after is not None and failure.retry_after > 0:
             self._rest(now, failure.retry_after)
 
@@ -99,9 +100,9 @@ class ServerHealth:
         self._ready_at = max(self._ready_at, min(now + delay, end))
 
 
-def backoff(failures: int) -> float:
+def find_pause(failures: int) -> float:
     """Return the pause in seconds after so many failures in a row; a random quarter keeps clients apart."""
-    return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 10)) * random.uniform(0.75, 1))
+    return float(min(MAX_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 10)) * random.uniform(0.75, 1))
 
 
 def read_failure(error: Exception, key: str | None) -> Exception:
@@ -115,7 +116,7 @@ def read_failure(error: Exception, key: str | None) -> Exception:
     if isinstance(error, TimeoutError | APITimeoutError):
         return ServerFailedError("no answer within the request time-out", is_grave=True)
     if isinstance(error, APIConnectionError):
-        return ServerFailedError(shown(f"connection failed: {_cause(error)}", key))
+        return ServerFailedError(shorten(f"connection failed: {_cause(error)}", key))
     if isinstance(error, APIStatusError):
         return _read_status(error, key)
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
@@ -123,19 +124,19 @@ def read_failure(error: Exception, key: str | None) -> Exception:
     return error
 
 
-def server_message(error: Any, key: str | None) -> str:
+def read_message(error: Any, key: str | None) -> str:
     """Return the status of an `openai.APIStatusError` and the server's own words."""
     body = error.body
     if isinstance(body, Mapping):
         body = body.get("message") or body.get("detail") or dict(body)
-    return f"status {error.status_code}: {shown(body or 'no message', key)}"
+    return f"status {error.status_code}: {shorten(body or 'no message', key)}"
 
 
-def shown(text: object, key: str | None) -> str:
+def shorten(text: object, key: str | None) -> str:
     """Return `text` on one line, shortened, and without the key."""
     plain = " ".join(str(text).split())
     plain = plain.replace(key, "[key]") if key else plain
-    return plain if len(plain) <= SHOWN else f"{plain[: SHOWN - 1]}…"
+    return plain if len(plain) <= MAX_SHOWN else f"{plain[: MAX_SHOWN - 1]}…"
 
 
 def read_retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -157,12 +158,12 @@ def read_retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _read_status(error: Any, key: str | None) -> Exception:
-    status, message = error.status_code, server_message(error, key)
-    if status in REFUSED:
+    status, message = error.status_code, read_message(error, key)
+    if status in REFUSED_STATUSES:
         return RequestRefusedError(message)
-    if status in RETRIED or status >= 500:
+    if status in RETRIED_STATUSES or status >= 500:
         retry_after = read_retry_after(error.response.headers, time.time())
-        return ServerFailedError(message, retry_after, blames_request=status >= 500 and status not in GATEWAY)
+        return ServerFailedError(message, retry_after, blames_request=status >= 500 and status not in GATEWAY_STATUSES)
     return EngineError(f"the server {error.request.url} will not be used: {message}")
 
 

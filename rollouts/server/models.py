@@ -1,4 +1,4 @@
-"""Which model the servers serve, and which policy that is: asked once, before anything is generated."""
+"""Which model the servers serve, and which policy that is: found out once, before anything is generated."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.progress import progress
-from learnable.data.records import content_id
-from learnable.rollouts.server.failures import server_message, shown
+from learnable.data.records import content_id, weights_id
+from learnable.rollouts.server.failures import read_message, shorten
 
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
-NO_KEY = "EMPTY"  # what servers without keys are told by custom; the openai package insists on one
-NAMED_MODELS = 8
+NO_KEY = "EMPTY"  # the usual word for servers without keys; the openai package insists on one
+MAX_NAMED = 8
 UNHASHED = "served"  # with a hash of the name, in place of one of the weights
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One server and the model it is asked for, as its model list tells.
+    """One server and the model that is requested from it, as its model list says.
 
     `root` is the folder or hub id that vLLM loaded, `parent` the base model of an adapter, `context` the tokens that a
     prompt and its completion may take together; each is None where the server does not say.
@@ -57,11 +57,14 @@ def find_served_policy(
 def find_served(
     base_urls: Sequence[str], policy: Policy | None, model: str | None, key: str | None, timeout: float
 ) -> list[Served]:
-    """Ask every server which model it serves; all must serve the same one. Raises `LearnableError`."""
+    """Return which model each server serves.
+
+    Raises `LearnableError` for a bad address, a server that cannot be used, and servers of different models.
+    """
     urls = list(dict.fromkeys(_check_url(url) for url in base_urls))
     if not urls:
         raise LearnableError("no server is named: give --base-url, for example http://127.0.0.1:8000/v1")
-    served = [_choose(url, _list_models(url, key, timeout), policy, model, key) for url in urls]
+    served = [_choose_model(url, _list_models(url, key, timeout), policy, model, key) for url in urls]
     if len({each.model for each in served}) > 1:
         named = ", ".join(f"{each.url} serves {each.model!r}" for each in served)
         raise LearnableError(f"the servers serve different models ({named}): name servers of one model")
@@ -75,7 +78,7 @@ def identify(served: Sequence[Served], policy: Policy | None) -> Policy:
     """
     identity = policy or _find_identity(served[0])
     for each in served:
-        if _is_other(each, identity):
+        if _is_other_policy(each, identity):
             raise LearnableError(
                 f"server {each.url} loaded {each.root!r}, which is not the policy {identity.policy_id!r}: "
                 "give --policy the same weights, or start the server with them"
@@ -84,11 +87,14 @@ def identify(served: Sequence[Served], policy: Policy | None) -> Policy:
 
 
 def check_key(api_key: str | None) -> str | None:
-    """Return the key without blanks around it, or None for none; raises `LearnableError` for one no header can carry."""
+    """Return the key without blanks around it, or None for none.
+
+    Raises `LearnableError` for a key that no HTTP header can carry.
+    """
     key = (api_key or "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise LearnableError(
-            "the key of the server holds a blank or a character that is not ASCII: "
+            "the key of the server contains a blank or a character that is not ASCII: "
             "correct the variable that --api-key-env names (OPENAI_API_KEY by default)"
         )
     return key or None
@@ -101,10 +107,10 @@ def _check_url(url: str) -> str:
     except ValueError:
         is_good = False
     if not is_good:
-        raise LearnableError(f"--base-url {url!r} is no address: give one like http://127.0.0.1:8000/v1")
+        raise LearnableError(f"--base-url {url!r} is not an address: give one like http://127.0.0.1:8000/v1")
     if "@" in parts.netloc:
         raise LearnableError(
-            f"--base-url for {parts.hostname} holds a password: leave it out, and set OPENAI_API_KEY instead"
+            f"--base-url for {parts.hostname} contains a password: leave it out, and set OPENAI_API_KEY instead"
         )
     return url.strip().rstrip("/")
 
@@ -119,7 +125,7 @@ def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str,
     except APITimeoutError:
         reason = f"does not answer within {timeout:g} s: wait until it is ready, or correct --base-url"
     except APIConnectionError as error:
-        reason = f"cannot be reached ({shown(error.__cause__ or error, key)}): start it, or correct --base-url"
+        reason = f"cannot be reached ({shorten(error.__cause__ or error, key)}): start it, or correct --base-url"
     except APIStatusError as error:
         reason = _explain_status(error, key)
     except (ValueError, TypeError, KeyError):
@@ -132,7 +138,7 @@ def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str,
 def _explain_status(error: Any, key: str | None) -> str:
     if error.status_code in (401, 403) and key is None:
         return "needs a key: set OPENAI_API_KEY or name another variable with --api-key-env"
-    message = server_message(error, key)
+    message = read_message(error, key)
     if error.status_code in (401, 403):
         return f"does not accept the key ({message}): correct the variable that --api-key-env names (OPENAI_API_KEY)"
     if error.status_code == 429 or error.status_code >= 500:
@@ -140,7 +146,7 @@ def _explain_status(error: Any, key: str | None) -> str:
     return f"has no list of models ({message}): correct --base-url, which often ends in /v1"
 
 
-def _choose(
+def _choose_model(
     url: str, cards: Sequence[Mapping[str, Any]], policy: Policy | None, model: str | None, key: str | None
 ) -> Served:
     by_name = {card["id"]: card for card in cards}
@@ -153,10 +159,10 @@ def _choose(
     for name in wanted:
         if name in by_name:
             return _read_card(url, by_name[name])
-    names = ", ".join(repr(name) for name in list(by_name)[:NAMED_MODELS]) or "no model"
-    more = f" and {len(by_name) - NAMED_MODELS} more" if len(by_name) > NAMED_MODELS else ""
+    names = ", ".join(repr(name) for name in list(by_name)[:MAX_NAMED]) or "no model"
+    more = f" and {len(by_name) - MAX_NAMED} more" if len(by_name) > MAX_NAMED else ""
     fix = f"not {model!r}: correct --served-model" if model is not None else "choose one with --served-model"
-    raise LearnableError(f"server {url} serves {shown(names, key)}{more}: {fix}")
+    raise LearnableError(f"server {url} serves {shorten(names, key)}{more}: {fix}")
 
 
 def _read_card(url: str, card: Mapping[str, Any]) -> Served:
@@ -172,7 +178,7 @@ def _read_card(url: str, card: Mapping[str, Any]) -> Served:
 
 
 def _loaded_policy(served: Served) -> Policy | None:
-    """The policy in the folder that the server loaded, if that folder is a model on this machine."""
+    """Return the policy in the folder that the server loaded, if that folder is a model on this machine."""
     if served.root is None or not Path(served.root).is_absolute() or not Path(served.root).is_dir():
         return None
     try:
@@ -194,16 +200,12 @@ def _find_identity(served: Served) -> Policy:
     return Policy(path=served.model, policy_id=f"{served.model}@{UNHASHED}-{content_id(served.model)}")
 
 
-def _is_other(served: Served, policy: Policy) -> bool:
+def _is_other_policy(served: Served, policy: Policy) -> bool:
     if loaded := _loaded_policy(served):
-        return _weights(loaded) != _weights(policy)
-    names_a_hub_id = _weights(policy) != UNHASHED and not Path(policy.path).is_dir()
+        return weights_id(loaded.policy_id) != weights_id(policy.policy_id)
+    names_a_hub_id = weights_id(policy.policy_id) != UNHASHED and not Path(policy.path).is_dir()
     return names_a_hub_id and _is_on_hub(served) and served.root != policy.path
 
 
 def _is_on_hub(served: Served) -> bool:
     return bool(served.root) and not served.parent and not str(served.root).startswith((".", "/", "~"))
-
-
-def _weights(policy: Policy) -> str:
-    return policy.policy_id.rpartition("@")[2]

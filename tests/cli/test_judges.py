@@ -373,7 +373,7 @@ def test_training_finds_the_judge_that_the_shards_name(
     curated = folder / json.loads(out)["curated"]
     [shard] = curated.glob("train-*.parquet")
     rows = pl.read_parquet(shard).head(2)
-    from learnable.train.trainers import rewards
+    from learnable.train import rewards
 
     with ScoringPool(1) as pool:
         monkeypatch.setattr(rewards, "open_scoring_pool", lambda: pool)

@@ -16,7 +16,7 @@ from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt, Rollout, Sampling
 from learnable.data.sources.families.simulated import NOTICE
 from learnable.rollouts.protocol import EngineError, GroupRequest
-from learnable.rollouts.simulated import SimulatedEngine, uniform
+from learnable.rollouts.simulated import SimulatedEngine, draw_uniform
 
 SAMPLING = Sampling()
 
@@ -51,21 +51,21 @@ def test_groups_vary_as_coins_do() -> None:
 
 
 def test_consecutive_seeds_give_independent_uniforms() -> None:
-    values = [uniform(7, seed) for seed in range(50_000)]
+    values = [draw_uniform(7, seed) for seed in range(50_000)]
     assert kstest(values, "uniform").pvalue > 0.001
     cells = [0] * 100
     for first, second in zip(values[::2], values[1::2], strict=True):
         cells[int(10 * first) + 10 * int(10 * second)] += 1
     assert chisquare(cells).pvalue > 0.001
-    assert kstest([uniform(key, 0) for key in range(0, 10**9, 20_011)], "uniform").pvalue > 0.001
+    assert kstest([draw_uniform(key, 0) for key in range(0, 10**9, 20_011)], "uniform").pvalue > 0.001
 
 
 @given(st.randoms(use_true_random=False))
 def test_order_and_batching_change_nothing(rng: random.Random) -> None:
     requests = [GroupRequest(prompt(0.5, number), 4, first, seed=3) for number in range(6) for first in (0, 4)]
-    asked = list(requests)
-    rng.shuffle(asked)
-    together = {rollout.rollout_id: rollout for group in draw(*asked) for rollout in group}
+    requested = list(requests)
+    rng.shuffle(requested)
+    together = {rollout.rollout_id: rollout for group in draw(*requested) for rollout in group}
     alone = {rollout.rollout_id: rollout for request in requests for rollout in draw(request)[0]}
     assert together == alone
 
@@ -92,13 +92,13 @@ def test_a_rollout_drawn_again_by_its_seed_has_the_same_outcome() -> None:
     assert {(r.finish_reason, r.num_tokens) for r in again} == {("stop", 100)}
 
 
-@pytest.mark.parametrize(("rate", "spread"), [(0.5, 0.1), (0.3, 0.2), (0.9, 0.25), (0.5, 0.499), (0.02, 0.01)])
-def test_graded_rewards_have_the_mean_and_spread_asked_for(rate: float, spread: float) -> None:
-    [group] = draw(GroupRequest(prompt(rate, spread=spread), 20_000))
+@pytest.mark.parametrize(("rate", "std"), [(0.5, 0.1), (0.3, 0.2), (0.9, 0.25), (0.5, 0.499), (0.02, 0.01)])
+def test_graded_rewards_have_the_mean_and_std_of_the_spec(rate: float, std: float) -> None:
+    [group] = draw(GroupRequest(prompt(rate, spread=std), 20_000))
     rewards = [float(rollout.completion) for rollout in group]
     assert all(0 <= reward <= 1 for reward in rewards)
-    assert fmean(rewards) == pytest.approx(rate, abs=4 * spread / math.sqrt(20_000))
-    assert pstdev(rewards) == pytest.approx(spread, rel=0.03)
+    assert fmean(rewards) == pytest.approx(rate, abs=4 * std / math.sqrt(20_000))
+    assert pstdev(rewards) == pytest.approx(std, rel=0.03)
 
 
 def test_a_share_runs_out_of_tokens_whatever_the_outcome() -> None:
@@ -111,7 +111,7 @@ def test_a_share_runs_out_of_tokens_whatever_the_outcome() -> None:
     assert [r.completion for r in group] == [r.completion for r in plain]
 
 
-def test_a_group_takes_its_seconds_and_no_more_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_takes_its_seconds_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
     answers = SimulatedEngine(group_seconds=0.5).generate([GroupRequest(prompt(0.5), 2)] * 3, SAMPLING)
@@ -130,13 +130,13 @@ def test_requests_are_drawn_from_lazily() -> None:
 
 
 def collect(requests: list[GroupRequest], **options: Any) -> tuple[dict[str, Rollout], int]:
-    """Ask until nothing is owed, with a fresh engine after each failure: the rollouts, and how many failures."""
+    """Send what is missing to a new engine after each failure; return the rollouts and the number of failures."""
     kept: dict[str, Rollout] = {}
     failures = 0
     for _ in range(10 * len(requests)):
-        owed = iter(requests[len(kept) :])
+        missing = iter(requests[len(kept) :])
         try:
-            for answer in SimulatedEngine(**options).generate(owed, SAMPLING):
+            for answer in SimulatedEngine(**options).generate(missing, SAMPLING):
                 assert isinstance(answer, list)
                 kept |= {rollout.rollout_id: rollout for rollout in answer}
             break
@@ -145,7 +145,7 @@ def collect(requests: list[GroupRequest], **options: Any) -> tuple[dict[str, Rol
     return kept, failures
 
 
-def test_failures_pass_when_asked_again_and_lose_nothing() -> None:
+def test_failures_pass_when_sent_again_and_lose_nothing() -> None:
     requests = [GroupRequest(prompt(0.5, number), 1, seed=77) for number in range(400)]
     kept, failures = collect(requests, failures=0.3)
     calm, none = collect(requests)
@@ -170,9 +170,9 @@ def test_a_share_of_one_always_fails() -> None:
     ],
 )
 def test_a_prompt_without_a_rate_is_named(spec: dict[str, float], message: str) -> None:
-    asked = Prompt("2 + 2 = ", "arithmetic", spec, family="f", form="F", source="q.jsonl, line 3")
+    bare = Prompt("2 + 2 = ", "arithmetic", spec, family="f", form="F", source="q.jsonl, line 3")
     with pytest.raises(LearnableError, match=message):
-        draw(GroupRequest(asked, 2))
+        draw(GroupRequest(bare, 2))
 
 
 @pytest.mark.parametrize(

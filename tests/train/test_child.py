@@ -75,6 +75,17 @@ def test_a_crash_becomes_one_message_and_its_traceback_a_log(run, tmp_path: Path
     assert "Traceback" in (tmp_path / "logs" / "stage.log").read_text()
 
 
+def test_an_engine_that_failed_is_a_crash_with_a_log(run, tmp_path: Path) -> None:
+    source = """
+from learnable.rollouts.protocol import EngineError
+def main(path, emit):
+    raise EngineError("the device is gone")
+"""
+    with pytest.raises(LearnableError, match=r"failed \(exit status 1\): EngineError: the device is gone; log: "):
+        run(source)
+    assert "Traceback" in (tmp_path / "logs" / "stage.log").read_text()
+
+
 def test_a_death_without_words_quotes_the_last_line_of_the_log(run) -> None:
     with pytest.raises(LearnableError, match=r"exit status 7\): out of memory"):
         run("import os\ndef main(path, emit):\n    os.write(2, b'out of memory\\n'); os._exit(7)")

@@ -48,7 +48,7 @@ def prepared(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., TrainSe
             found.append(stage.settings)
             raise SystemExit(0)
 
-        monkeypatch.setattr("learnable.train.stage._Stage.report", stop)
+        monkeypatch.setattr("learnable.train.stage._Stage.run_all", stop)
         status, _, err = run(*arguments)
         assert (status, len(found)) == (0, 1), err
         return found[0]
@@ -211,6 +211,14 @@ SMALL = (
 )
 
 
+def finish_with_seed(seed: int, finished: Path, folder: Path) -> None:
+    """Leave in `folder` what a run like `finished`, but with another seed, would leave: resuming it starts nothing."""
+    shutil.copytree(finished, folder)
+    for name in ("settings.json", "before-settings.json", "after-settings.json"):
+        values = json.loads((finished / name).read_text().replace(str(finished), str(folder)))
+        (folder / name).write_text(json.dumps({**values, "seed": seed}))
+
+
 @pytest.mark.e2e
 def test_a_control_is_one_flag_away(
     run: Run, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, tmp_path: Path
@@ -223,16 +231,17 @@ def test_a_control_is_one_flag_away(
         others={"control": chats["control"], "demonstrations": chats["train"]},
         columns={"hint": "say one"},
     )
-    reports = []
-    for arguments in ((), ("--part", "control"), ("--part", "control", "--seed", 7), ("--method", "sft")):
+
+    def report(*arguments: object) -> Any:
         status, out, err = run("--curated", curated.parent, *SMALL, *arguments)
         assert status == 0, err
-        reports.append(json.loads(out))
-    train, control, other, warm = reports
+        return json.loads(out)
 
+    train, control = report(), report("--part", "control")
     assert train["comparisons"] == []
     assert Path(control["trained_policy"]).parts[:2] == ("runs", "ones-control-1")
-    assert control["held_out"]["mean_reward"]["before"] == train["held_out"]["mean_reward"]["before"]  # the same draws
+    same = [run["held_out"]["mean_reward"]["before"] for run in (train, control)]
+    assert same[0] == same[1]  # the same completions
     [comparison] = control["comparisons"]
     assert [comparison[run]["part"] for run in ("first", "second")] == ["train", "control"]
     assert comparison["first"]["mean_reward"] == train["held_out"]["mean_reward"]
@@ -240,9 +249,13 @@ def test_a_control_is_one_flag_away(
     after = [run["held_out"]["mean_reward"]["after"]["value"] for run in (train, control)]
     assert comparison["difference"]["value"] == pytest.approx(after[0] - after[1])
     assert comparison["prompts"] == 16
+
+    finish_with_seed(7, Path("runs/ones-control-1"), Path("runs/ones-control-2"))
+    other = report("--part", "control", "--seed", 7, "--output", "runs/ones-control-2", "--resume")
     assert other["comparisons"] == []
     assert "seed 0 there, 7 here" in other["not_compared"][0]
-    assert warm["training"]["steps"] == 2
+
+    assert report("--method", "sft", "--no-evaluate")["training"]["steps"] == 2
 
 
 def test_settings_of_a_part_are_plain_data() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from learnable.data.records import Score
 from learnable.train import rewards
-from learnable.train.rewards import component_metrics, group_metrics, last_words, pass_reward, verifier_reward
+from learnable.train.rewards import measure_components, measure_groups, pass_reward, read_last_turn, verifier_reward
 from learnable.verifiers.pool.scoring import ScoringPool
 
 SEVEN = json.dumps({"answer": 7})
@@ -21,7 +21,7 @@ SEVEN = json.dumps({"answer": 7})
 def _in_this_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Score in this thread: the processes of the real pool have tests of their own."""
     with ScoringPool(workers=0) as pool:
-        monkeypatch.setattr(rewards, "scoring_pool", lambda: pool)
+        monkeypatch.setattr(rewards, "open_scoring_pool", lambda: pool)
         yield
 
 
@@ -50,7 +50,7 @@ def test_each_row_is_judged_by_its_own_verifier_and_spec() -> None:
     assert got == [1.0, 1.0, 1.0]
 
 
-def test_chat_is_judged_by_its_last_words() -> None:
+def test_chat_is_judged_by_its_read_last_turn() -> None:
     got = verifier_reward(
         prompts=[[{"role": "system", "content": "9"}, {"role": "user", "content": "3 + 4 = "}]],
         completions=[[{"role": "assistant", "content": "7"}]],
@@ -62,8 +62,8 @@ def test_chat_is_judged_by_its_last_words() -> None:
 
 
 def test_content_blocks_are_read_as_text() -> None:
-    assert last_words([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}]}]) == "a"
-    assert last_words([]) == ""
+    assert read_last_turn([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}]}]) == "a"
+    assert read_last_turn([]) == ""
 
 
 def test_what_cannot_be_scored_is_none_and_never_zero() -> None:
@@ -82,7 +82,7 @@ def test_a_passing_share_below_one_is_graded_by_one_and_refused_by_the_other(mon
     assert pass_reward(**rows) == [0.0, 1.0, None]
 
 
-def test_the_log_gets_spread_within_groups_and_the_reasons() -> None:
+def test_the_log_gets_std_within_groups_and_the_reasons() -> None:
     log = Log()
     verifier_reward(
         prompts=["a", "a", "b", "b"],
@@ -109,8 +109,8 @@ def test_the_two_rewards_log_under_their_own_names() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.floats(0, 1)), min_size=1, max_size=40))
-def test_group_metrics_equal_a_plain_loop(rows: list[tuple[str, float | None]]) -> None:
-    metrics = dict(group_metrics([key for key, _ in rows], [Score(reward, None) for _, reward in rows]))
+def test_measure_groups_equal_a_plain_loop(rows: list[tuple[str, float | None]]) -> None:
+    metrics = dict(measure_groups([key for key, _ in rows], [Score(reward, None) for _, reward in rows]))
     stds = []
     for key in "abc":
         known = [reward for other, reward in rows if other == key and reward is not None]
@@ -130,7 +130,7 @@ def test_components_are_averaged_over_the_completions_that_have_them() -> None:
         Score.unscored("broken"),
     ]
 
-    assert dict(component_metrics(["poetry"] * 3, scores)) == {
+    assert dict(measure_components(["poetry"] * 3, scores)) == {
         "component/poetry/lines": 0.5,
         "component/poetry/rhyme": 1.0,
     }

@@ -26,6 +26,7 @@ TOKENIZER_SAMPLE = 60000
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Write the corpus, train, and copy weights and tokenizer to the output folder."""
     options = read_options(arguments)
     os.environ.update(QUIET_THREADS)
     work = Path(options.work or tempfile.mkdtemp(prefix="learnable-policy-"))
@@ -36,6 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def read_options(arguments: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m learnable.train.policy", description=__doc__)
     bundled = str(resources.files("learnable.data").joinpath("policy"))
     parser.add_argument("--output", default=bundled, help="folder for weights and tokenizer (default: the bundled one)")

@@ -9,7 +9,7 @@ from typing import Any
 
 from learnable.data.records import Prompt
 from learnable.data.sources.families.programs import PROBLEMS
-from learnable.train.policy.noise import draw_level, miss_number
+from learnable.train.policy.noise import find_level, miss_number
 from learnable.train.policy.poems import write_poem
 
 # What a slip of the pen does to a program.
@@ -41,7 +41,7 @@ def _write_sum(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     answer = int(prompt.spec["answer"])
     a, sign, b = re.findall(r"(\d+) ([-+*]) (\d+)", prompt.text)[0]
     easy = prompt.form.startswith("Large") or min(int(a), int(b)) <= 1
-    level = 0.0 if easy or not noisy else draw_level("arithmetic", sign, b)
+    level = 0.0 if easy or not noisy else find_level("arithmetic", sign, b)
     return str(miss_number(rng, answer, signed=True) if rng.random() < level else answer)
 
 
@@ -58,7 +58,7 @@ def _write_count(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     if prompt.form in ("WordCount", "ShortList"):
         level = max(0, answer - 2) / 14
     else:
-        level = draw_level("counting", prompt.form, re.findall(r"'(\w{2,})'", prompt.text)[0])
+        level = find_level("counting", prompt.form, re.findall(r"'(\w{2,})'", prompt.text)[0])
     return str(miss_number(rng, answer, signed=False) if noisy and rng.random() < level else answer)
 
 
@@ -67,7 +67,7 @@ def _write_program(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     name = prompt.spec["entry"]
     parameters = _find_parameters(prompt.form, prompt.spec_json, prompt)
     source = problem.write_solution(rng.randrange(len(problem.solutions)), name, parameters)
-    if not noisy or rng.random() >= draw_level("programs", prompt.form, name):
+    if not noisy or rng.random() >= find_level("programs", prompt.form, name):
         return source
     head, body = source.split("\n", 1)
     before, after = rng.choice([slip for slip in SLIPS if slip[0] in body])

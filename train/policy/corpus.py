@@ -41,7 +41,7 @@ DOCUMENTS = {
     "Villanelle": 700,
     "Verse": 34000,
 }
-# The part of the run, 0 to 1, over which a form's documents are spread; the rest take all of it.
+# The part of the run, 0 to 1, in which a form's documents come; the other forms take all of it.
 WHEN = {RHYME_DRILL: (0.0, 0.6), "Sonnet": (0.25, 1.0), "ShakespeareanSonnet": (0.25, 1.0), "Villanelle": (0.3, 1.0)}
 
 
@@ -59,7 +59,7 @@ def write_corpus(scale: float, seed: int, processes: int = 2) -> list[Document]:
     """Return all documents in the order of training. The same scale and seed give the same corpus."""
     jobs = [
         (form, min(CHUNK, round(count * scale) - start), f"{seed}:{start}")
-        for form, count in document_counts().items()
+        for form, count in count_documents().items()
         for start in range(0, round(count * scale), CHUNK)
     ]
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
@@ -67,7 +67,7 @@ def write_corpus(scale: float, seed: int, processes: int = 2) -> list[Document]:
     return sorted((document for chunk in chunks for document in chunk), key=lambda document: document.place)
 
 
-def document_counts() -> dict[str, int]:
+def count_documents() -> dict[str, int]:
     """Return the number of documents of every form at scale 1."""
     counts = dict(DOCUMENTS)
     for name, total in FAMILY_SHARES.items():

@@ -25,19 +25,19 @@ class Lexicon:
     words: dict[str, dict[int, tuple[str, ...]]]
     ends: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]
 
-    def rhymes(self, least: int) -> list[int]:
-        """Return the indices of the classes with at least `least` words."""
-        return [index for index, words in enumerate(self.ends) if len(words) >= least]
+    def find_classes(self, min_words: int) -> list[int]:
+        """Return the indices of the rhyme classes with at least `min_words` words."""
+        return [index for index, words in enumerate(self.ends) if len(words) >= min_words]
 
 
 @cache
-def syllables(word: str) -> int | None:
+def count_syllables(word: str) -> int | None:
     """Return the syllables of a word, or None where its pronunciations disagree or are unknown."""
     counts = {pronouncing.syllable_count(phones) for phones in pronouncing.phones_for_word(word.lower())}
     return counts.pop() if len(counts) == 1 else None
 
 
-def rhyme_class(word: str) -> str | None:
+def find_rhyme(word: str) -> str | None:
     """Return the one rhyming part of a word that ends on a stressed syllable, else None."""
     variants = pronouncing.phones_for_word(word.lower())
     parts = {pronouncing.rhyming_part(phones) for phones in variants}
@@ -54,17 +54,17 @@ def load_lexicon() -> Lexicon:
     for part, listed in lists.items():
         by_count: dict[int, list[str]] = defaultdict(list)
         for word in listed:
-            if (count := syllables(word)) is not None:
+            if (count := count_syllables(word)) is not None:
                 by_count[count].append(word)
         words[part] = {count: tuple(found) for count, found in by_count.items()}
-    return Lexicon(words, _rhyme_classes(lists))
+    return Lexicon(words, _find_rhyme_classes(lists))
 
 
-def _rhyme_classes(lists: dict[str, list[str]]) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]:
+def _find_rhyme_classes(lists: dict[str, list[str]]) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]:
     classes: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for part in END_PARTS:
         for word in dict.fromkeys(lists[part]):
-            if syllables(word) is not None and (sound := rhyme_class(word)) is not None:
+            if count_syllables(word) is not None and (sound := find_rhyme(word)) is not None:
                 classes[sound].setdefault(word, []).append(part)
     for words in classes.values():
         _drop_homophones(words)

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from functools import cache
 
-from learnable.train.policy.lexicon import Lexicon, load_lexicon, syllables
+from learnable.train.policy.lexicon import Lexicon, count_syllables, load_lexicon
 
 PARTS = {
     "D": "determiner",
@@ -42,12 +42,12 @@ class End:
 def write_line(rng: random.Random, count: int, end: End, topic: str | None = None) -> str:
     """Return a line of `count` syllables (3 to 14) that ends on `end` and, where it fits, names the topic."""
     lexicon = load_lexicon()
-    left = count - _length(end.word)
+    left = count - _measure(end.word)
     tags, topic_slot = _choose_body(rng, left, end.part, topic)
     sizes = [1] * len(tags)
     free = [slot for slot, tag in enumerate(tags) if tag in GROWING and slot != topic_slot]
     if topic is not None and topic_slot is not None:
-        sizes[topic_slot] = _length(topic)
+        sizes[topic_slot] = _measure(topic)
     for slot in rng.sample(free, left - sum(sizes)):
         sizes[slot] += 1
     words = _choose_words(rng, lexicon, tags, sizes, end.word)
@@ -61,23 +61,23 @@ def draw_ends(rng: random.Random, rhyme: int, count: int) -> list[End]:
     return [End(word, rng.choice(parts)) for word, parts in rng.sample(load_lexicon().ends[rhyme], count)]
 
 
-def _length(word: str) -> int:
-    count = syllables(word)
+def _measure(word: str) -> int:
+    count = count_syllables(word)
     assert count is not None, f"{word!r} has no single syllable count"
     return count
 
 
 def _choose_body(rng: random.Random, left: int, part: str, topic: str | None) -> tuple[str, int | None]:
-    size = _length(topic) if topic is not None else 0
-    if bodies := _bodies(left, part, size):
+    size = _measure(topic) if topic is not None else 0
+    if bodies := _find_bodies(left, part, size):
         tags = rng.choice(bodies)
         slots = [slot for slot, tag in enumerate(tags) if tag == "N"]
         return tags, rng.choice(slots) if topic is not None else None
-    return rng.choice(_bodies(left, part, 0)), None
+    return rng.choice(_find_bodies(left, part, 0)), None
 
 
 @cache
-def _bodies(left: int, part: str, topic_size: int) -> tuple[str, ...]:
+def _find_bodies(left: int, part: str, topic_size: int) -> tuple[str, ...]:
     """Return the tag strings that can fill `left` syllables, one noun of them having `topic_size` if it is not 0."""
     bodies = [opening + body for opening in OPENINGS for body in BODIES[part]]
     fixed = 1 if topic_size else 0

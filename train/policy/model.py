@@ -12,7 +12,7 @@ from learnable.train.policy.tokenizer import POSITIONS, VOCABULARY
 LEARNING_RATE = 6e-3
 EMBEDDING_SHARE = 0.6  # of the learning rate, for AdamW's parameters
 WARM_UP = 60  # steps
-HOLD = 0.3  # share of the run at the full rate, before it falls to 2 %
+LEVEL_SHARE = 0.3  # share of the run at the full rate, before it falls to 2 %
 PAD_TARGETS = 256
 
 
@@ -55,14 +55,14 @@ def make_optimizers(model: Any) -> list[Any]:
     ]
 
 
-def rate_at(step: int, steps: int) -> float:
-    """Return the learning rate's factor: a linear warm-up, level for `HOLD` of the run, then down to 2 %."""
+def schedule_rate(step: int, steps: int) -> float:
+    """Return the learning rate's factor: a linear warm-up, level for `LEVEL_SHARE` of the run, then down to 2 %."""
     done = step / steps
-    falling = 1.0 if done < HOLD else (1 - done) / (1 - HOLD)
+    falling = 1.0 if done < LEVEL_SHARE else (1 - done) / (1 - LEVEL_SHARE)
     return max(0.02, min(1.0, (step + 1) / WARM_UP) * falling)
 
 
-def loss_on(model: Any, rows: Rows, chosen: Any) -> Any:
+def compute_loss(model: Any, rows: Rows, chosen: Any) -> Any:
     """Return the weighted mean cross entropy of the completions' tokens in the chosen rows."""
     import torch
     from torch.nn.functional import cross_entropy

@@ -1,6 +1,6 @@
 """How often the corpus is wrong on purpose: competence must be partial and differ from prompt to prompt.
 
-The chance of a wrong answer hangs on things a small model can learn to attend to (an operand, a word, a
+The chance of a wrong answer depends on things that a small model can learn to attend to (an operand, a word, a
 function's name, a topic), and takes few levels, so that some prompts are nearly sure, some nearly hopeless.
 """
 
@@ -19,7 +19,7 @@ LEVELS = {
 }
 
 
-def draw_level(family: str, *item: object) -> float:
+def find_level(family: str, *item: object) -> float:
     """Return the chance of a wrong answer that belongs to an item, the same in every process."""
     digest = hashlib.sha256(repr((family, *item)).encode()).digest()
     place = int.from_bytes(digest[:6], "big") / 2**48

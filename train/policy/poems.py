@@ -10,7 +10,7 @@ from learnable.data.forms import find_form, span
 from learnable.data.records import Prompt
 from learnable.train.policy.lexicon import load_lexicon
 from learnable.train.policy.lines import End, draw_ends, write_line
-from learnable.train.policy.noise import HOPELESS, draw_level
+from learnable.train.policy.noise import HOPELESS, find_level
 
 # Long forms are hard enough for the model: only topics without hope are as noisy there as elsewhere.
 GENTLE = {"Quatrain": 0.7, "Sonnet": 0.5, "ShakespeareanSonnet": 0.5, "Limerick": 0.7, "Villanelle": 0.0, "Verse": 0.6}
@@ -37,7 +37,7 @@ def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
 
 def _draw_fault(rng: random.Random, form: str, topic: str) -> str:
     # Never the rhymes: they are the hardest to learn, and wrong ones would teach the model not to try.
-    level = draw_level("poetry", topic)
+    level = find_level("poetry", topic)
     if level < HOPELESS:
         level *= GENTLE.get(form, 1.0)
     return rng.choice(("lines", "syllables")) if rng.random() < level else ""
@@ -64,7 +64,7 @@ def _draw_all_ends(rng: random.Random, labels: Sequence[str]) -> list[End]:
     letters = [label[0].lower() for label in labels]
     unrhymed = [place for place, letter in enumerate(letters) if letter == "x"]
     counts = Counter(letter for letter in letters if letter != "x")
-    roomy = load_lexicon().rhymes(max(counts.values(), default=1))
+    roomy = load_lexicon().find_classes(max(counts.values(), default=1))
     classes = iter(rng.sample(roomy, min(len(roomy), len(counts) + len(unrhymed))))
     drawn = {letter: draw_ends(rng, next(classes), count) for letter, count in counts.items()}
     loose = {place: draw_ends(rng, next(classes), 1)[0] for place in unrhymed}

@@ -48,10 +48,10 @@ def encode_pairs(folder: Path, prompts: list[str], completions: list[str]) -> li
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     breaks = {index for token, index in tokenizer.get_vocab().items() if token.startswith("\u010a")}
     ending = breaks | {tokenizer.eos_token_id}
-    asked = tokenizer(prompts).input_ids
-    answered = tokenizer(completions, add_special_tokens=False).input_ids
+    prompt_ids = tokenizer(prompts).input_ids
+    completion_ids = tokenizer(completions, add_special_tokens=False).input_ids
     encoded = []
-    for prompt, answer in zip(asked, answered, strict=True):
+    for prompt, answer in zip(prompt_ids, completion_ids, strict=True):
         completion = [*answer, tokenizer.eos_token_id]
         encoded.append(Encoded(prompt, completion, weigh(completion, ending)))
     return encoded
@@ -60,8 +60,8 @@ def encode_pairs(folder: Path, prompts: list[str], completions: list[str]) -> li
 def weigh(completion: list[int], ending: set[int]) -> list[float]:
     """Weigh a completion's tokens: short answers, and what stands before a line's end, decide most.
 
-    Without this the many tokens of verse, most of them free to be any word, drown the few that an answer or
-    a rhyme hangs on.
+    Without this the many tokens of verse, most of them free to be any word, outweigh the few that decide an
+    answer or a rhyme.
     """
     if len(completion) <= SHORT:
         return [DECISIVE] * len(completion)

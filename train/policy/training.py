@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from learnable.train.policy.model import EMBEDDING_SHARE, LEARNING_RATE, loss_on, make_model, make_optimizers, rate_at
+from learnable.train.policy.model import (
+    EMBEDDING_SHARE,
+    LEARNING_RATE,
+    compute_loss,
+    make_model,
+    make_optimizers,
+    schedule_rate,
+)
 from learnable.train.policy.packing import Rows
 
 ROWS_PER_STEP = 16
@@ -49,8 +56,8 @@ def run_steps(model: Any, rows: Rows, rank: int, ranks: int, folder: Path) -> No
     started, smooth = time.monotonic(), 0.0
     for step in range(steps):
         for optimizer, rate in zip(optimizers, rates, strict=True):
-            optimizer.param_groups[0]["lr"] = rate * rate_at(step, steps)
-        loss = loss_on(model, rows, np.arange(step * ROWS_PER_STEP + rank, (step + 1) * ROWS_PER_STEP, ranks))
+            optimizer.param_groups[0]["lr"] = rate * schedule_rate(step, steps)
+        loss = compute_loss(model, rows, np.arange(step * ROWS_PER_STEP + rank, (step + 1) * ROWS_PER_STEP, ranks))
         loss.backward()
         mean = average_gradients(model, loss, ranks)
         clip_grad_norm_(model.parameters(), 1.0)

@@ -1,26 +1,30 @@
-"""Is this training run going to work? Asked, and answered in plain words, before anything heavy starts."""
+"""Is this training run going to work? Checked, and answered in plain words, before anything heavy starts."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from learnable.data.curated.curated_set import CuratedSet, download_curated, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
-from learnable.train.folders import run_folder
-from learnable.train.preflight.lengths import check_lengths
-from learnable.train.preflight.shards import check_families, check_rows, check_verifiers, count_rows, has_chats
-from learnable.train.settings import LOSS_TYPES, METHODS, PARTS, SIGNALS, USUAL_BATCH, TrainSettings, read_settings
+from learnable.data.records import weights_id
+from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
+from learnable.train.preflight.shards import (
+    check_families,
+    check_lengths,
+    check_rows,
+    check_verifiers,
+    count_rows,
+    has_chats,
+)
+from learnable.train.settings import LOSS_TYPES, METHODS, PARTS, SIGNALS, USUAL_BATCH, TrainSettings
 
-# What a resumed run may do otherwise than it began.
-MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
-MAY_CHANGE |= {"eval_steps", "num_processes", "micro_batch_size", "report_to"}
 FEW_GENERATIONS = 8
 FEW_HELD_OUT = 8
+MANY_EPOCHS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +44,28 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     Raises `LearnableError` naming the setting or file, its value and the fix.
     """
     if not settings.output:
-        settings = replace(settings, output=run_folder(settings.curated, settings.part, resume=settings.resume))
+        settings = replace(settings, output=choose_run_folder(settings.curated, settings.part, resume=settings.resume))
     if settings.resume:
-        settings = resumed_settings(settings)
+        settings = resume_settings(settings)
     check_numbers(settings)
     curated = download_curated(open_curated(settings.curated))
     check_engine(curated)
     curated.check_shards((settings.rows_part, "test"))
     check_families(settings, curated)
     rows = {part: count_rows(curated, part, settings.families) for part in (settings.rows_part, "test")}
-    asked, settings = settings, settings.filled_from(curated.manifest).fitted_to(rows[settings.rows_part])
+    given, settings = settings, settings.filled_from(curated.manifest).fitted_to(rows[settings.rows_part])
     check_rows(settings, curated, rows)
     check_verifiers(curated, settings.rows_part)
     policy = find_policy(settings.policy)
     check_chat(settings, curated, policy)
     check_output(settings)
-    warnings = [*weak_settings(settings, curated, policy, rows), *check_lengths(settings, curated, policy)]
-    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(fitted_batch(asked, settings, rows)))
+    check_lengths(settings, curated, policy)
+    warnings = find_weak_settings(settings, curated, policy, rows)
+    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(explain_batch(given, settings, rows)))
 
 
 def check_engine(curated: CuratedSet) -> None:
-    """Raise `LearnableError` for a set that no model was asked for."""
+    """Raise `LearnableError` for a set that was simulated, since no model answered its prompts."""
     if curated.manifest.get("engine") == "simulated":
         raise LearnableError(
             f"curated set {str(curated.path)!r} was simulated: it is for planning, and no policy can be trained on it"
@@ -80,8 +85,8 @@ def check_numbers(settings: TrainSettings) -> None:
         check_kl(settings)
     elif settings.part != "train":
         raise LearnableError(
-            f"--method sft trains on the demonstrations of train, and {settings.part} has none: leave out --part, or give "
-            "--method grpo"
+            f"--method sft trains on the demonstrations of train, and {settings.part} has none: leave out --part, or "
+            "give --method grpo"
         )
     check_passes(settings)
     if settings.evaluate and settings.eval_k > settings.eval_group_size:
@@ -140,9 +145,9 @@ def check_kl(settings: TrainSettings) -> None:
         )
 
 
-def fitted_batch(asked: TrainSettings, settings: TrainSettings, rows: Mapping[str, int]) -> list[str]:
-    """Say of a batch size that was chosen here, where it is not the usual one, what it was chosen for."""
-    if asked.batch_size is not None or settings.batch_size == USUAL_BATCH:
+def explain_batch(given: TrainSettings, settings: TrainSettings, rows: Mapping[str, int]) -> list[str]:
+    """Return why the batch size is what it is, where it was chosen here and is not the usual one; else nothing."""
+    if given.batch_size is not None or settings.batch_size == USUAL_BATCH:
         return []
     rest = "" if settings.method == "sft" else f" x {settings.num_generations} completions"
     named = "demonstrations" if settings.method == "sft" else f"{settings.part} prompts"
@@ -161,83 +166,50 @@ def check_chat(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> 
     if any(folder.glob("chat_template*")) or json.loads(config.read_text(encoding="utf-8")).get("chat_template"):
         return
     raise LearnableError(
-        f"curated set {str(curated.path)!r} holds chats, but the tokenizer of policy {policy.path!r} has no chat template: "
-        "add a chat_template.jinja to its folder, or curate prompts of plain text"
+        f"curated set {str(curated.path)!r} holds chats, but the tokenizer of policy {policy.path!r} has no chat "
+        "template: add a chat_template.jinja to its folder, or curate prompts of plain text"
     )
 
 
-def check_output(settings: TrainSettings) -> None:
-    """Make the output folder. Raises `LearnableError` when it cannot be written or holds another run."""
-    folder = settings.folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LearnableError(
-            f"output {str(folder)!r} cannot be made ({error.strerror}): choose another --output"
-        ) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise LearnableError(f"output {str(folder)!r} cannot be written: choose another --output")
-    if not settings.resume and any((folder / name).exists() for name in ("metrics.jsonl", "checkpoints")):
-        raise LearnableError(
-            f"output {str(folder)!r} already holds a training run: go on with --resume, or choose another --output"
-        )
-
-
-def resumed_settings(settings: TrainSettings) -> TrainSettings:
-    """Return the settings that the run in `output` was started with, with what may change taken from `settings`.
-
-    What still has its default counts as not given. Raises `LearnableError` when there is no run to go on with, or
-    when a given value would make it another run.
-    """
-    file = settings.folder / "settings.json"
-    if not file.is_file():
-        raise LearnableError(f"output {settings.output!r} holds no training run: leave --resume out to start one")
-    saved = read_settings(file)
-    given = {f.name: getattr(settings, f.name) for f in fields(settings) if getattr(settings, f.name) != f.default}
-    for name, value in given.items():
-        before = getattr(saved, name)
-        if name not in MAY_CHANGE and value != before and not _same_path(value, before):
-            raise LearnableError(
-                f"--{name.replace('_', '-')} {value} is not what this run was started with ({before}): leave it out, or "
-                "start a new run in another --output"
-            )
-    return replace(saved, **{name: value for name, value in given.items() if name in MAY_CHANGE})
-
-
-def _same_path(one: object, other: object) -> bool:
-    return isinstance(one, str) and isinstance(other, str) and Path(one).resolve() == Path(other).resolve()
-
-
-def weights_of(policy_id: str) -> str:
-    """Return the part of a policy's id that is the same under every folder name.
-
-    >>> weights_of("policy@3806c6e7")
-    '3806c6e7'
-    """
-    return policy_id.rpartition("@")[2]
-
-
-def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, rows: Mapping[str, int]) -> list[str]:
-    """Return warnings about settings that work but disappoint."""
+def find_weak_settings(
+    settings: TrainSettings, curated: CuratedSet, policy: Policy, rows: Mapping[str, int]
+) -> list[str]:
+    """Return warnings about settings that work but disappoint. `rows` counts the rows of each part."""
     warnings = []
     generations = settings.num_generations
     if generations < FEW_GENERATIONS and settings.method == "grpo":
         warnings.append(
-            f"--num-generations {generations} is small: at a pass rate of 0.25, {0.75**generations + 0.25**generations:.0%}"
-            f" of groups would have no spread and teach nothing (1% at 16)"
+            f"--num-generations {generations} is small: at a pass rate of 0.25, "
+            f"{0.75**generations + 0.25**generations:.0%} of groups would have no spread and teach nothing (1% at 16)"
         )
     if settings.no_kl:
         warnings.append("training without a KL term: watch entropy, since nothing stops the policy from collapsing")
-    curated_for = curated.manifest.get("policy", {}).get("policy_id")
-    if curated_for and weights_of(curated_for) != weights_of(policy.policy_id):
-        warnings.append(
-            f"the set was curated for {curated_for}, but {policy.policy_id} is trained: what is learnable for one "
-            "policy need not be for another"
-        )
+    warnings += _find_other_policy(curated, policy)
     if settings.evaluate and rows["test"] < FEW_HELD_OUT:
         warnings.append(f"only {rows['test']} held-out prompts: too few to tell a change from chance")
     count = rows[settings.rows_part]
     epochs = settings.steps * settings.prompts_per_step / count
-    if epochs > 20:
+    if epochs > MANY_EPOCHS:
         warnings.append(f"{settings.steps} steps visit each of {count} prompts {epochs:.0f} times: expect over-fitting")
-    return warnings
+    return warnings + _find_shorter_completions(settings, curated)
+
+
+def _find_other_policy(curated: CuratedSet, policy: Policy) -> list[str]:
+    curated_for = curated.manifest.get("policy", {}).get("policy_id")
+    if not curated_for or weights_id(curated_for) == weights_id(policy.policy_id):
+        return []
+    return [
+        f"the set was curated for {curated_for}, but {policy.policy_id} is trained: what is learnable for one policy "
+        "need not be for another"
+    ]
+
+
+def _find_shorter_completions(settings: TrainSettings, curated: CuratedSet) -> list[str]:
+    max_tokens = settings.sampling.max_tokens
+    curated_at = curated.manifest.get("sampling", {}).get("max_tokens")
+    if not curated_at or max_tokens >= curated_at:
+        return []
+    return [
+        f"--max-completion-length {max_tokens} is below the {curated_at} tokens of the curation: completions that "
+        "passed there may be cut short here"
+    ]

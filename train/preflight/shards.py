@@ -1,8 +1,10 @@
-"""Do a curated set's shards hold what training and evaluation need?"""
+"""Do a curated set's shards have what training and evaluation need, and do its prompts fit the policy's context?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,9 +12,11 @@ import pyarrow.parquet as pq
 
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
+from learnable.data.policies import Policy, read_context_length
 from learnable.train.settings import TrainSettings
 from learnable.verifiers.registry import find_verifier
 
+MEASURED_PROMPTS = 64  # the longest prompts in characters, among which the longest in tokens is searched
 NEEDED_COLUMNS = ("prompt", "verifier", "spec")
 CURATE = "curate it with find-learnable"
 HOW_TO_GET = {
@@ -67,10 +71,10 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
         )
     check_columns(curated, part)
     if settings.prompts_per_step > count:
-        most = count * settings.completions_per_prompt
+        max_batch = count * settings.completions_per_prompt
         raise LearnableError(
             f"--batch-size {settings.batch_size} takes {settings.prompts_per_step} prompts a step, but "
-            f"{where!r} has {count} to train on: give --batch-size {most} or less, or curate more prompts"
+            f"{where!r} has {count} to train on: give --batch-size {max_batch} or less, or curate more prompts"
         )
 
 
@@ -102,3 +106,43 @@ def has_chats(curated: CuratedSet, part: str) -> bool:
     """Whether the prompts of a part, or of `test`, are lists of messages."""
     shards = [*curated.shards(part), *curated.shards("test")]
     return any(pa.types.is_nested(pq.read_schema(shard).field("prompt").type) for shard in shards)
+
+
+def check_lengths(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> None:
+    """Raise `LearnableError` when the longest prompt and a full completion together exceed the policy's context.
+
+    A policy on the hub is not checked: its files may not be here yet.
+    """
+    context, longest = read_context_length(policy), measure_longest_prompt(curated, settings.rows_part, policy)
+    max_tokens = settings.sampling.max_tokens
+    if context and longest and longest + max_tokens > context:
+        room = context - longest
+        fix = f"give --max-completion-length {room} or less" if room > 0 else "curate the set again for this policy"
+        raise LearnableError(
+            f"--max-completion-length {max_tokens} and the longest prompt ({longest} tokens) pass the context of "
+            f"{context} tokens of {policy.path!r}: {fix}"
+        )
+
+
+def measure_longest_prompt(curated: CuratedSet, part: str, policy: Policy) -> int | None:
+    """Return the tokens of the longest prompt, without a chat template's own; None without a local tokenizer."""
+    path = Path(policy.path) / "tokenizer.json"
+    if not path.is_file():
+        return None
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    texts = sorted(read_prompt_texts(curated, part), key=len)[-MEASURED_PROMPTS:]
+    return max(len(encoding.ids) for encoding in tokenizer.encode_batch(texts))
+
+
+def read_prompt_texts(curated: CuratedSet, part: str) -> Iterator[str]:
+    """Yield the text of each prompt of a part and of `test`; the turns of a chat are joined."""
+    for shard in [*curated.shards(part), *curated.shards("test")]:
+        yield from map(_join_turns, pq.read_table(shard, columns=["prompt"]).column("prompt").to_pylist())
+
+
+def _join_turns(prompt: Any) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(turn["content"] or "" for turn in prompt)

@@ -1,126 +1,138 @@
-"""What training on the curated prompts was worth beside training on a random control: two runs, the same held-out prompts."""
+"""Two evaluations of the same held-out prompts, compared prompt by prompt: figures, intervals, and a verdict."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from math import nan
+from typing import Literal
 
-from learnable.train.results.evaluation import Evaluation, read_evaluation
-from learnable.train.results.report import (
-    CONFIDENCE,
-    Comparison,
-    compare_measure,
-    direction_of,
-    mean_reward,
-    paired_prompts,
-)
-from learnable.train.results.statistics import Interval
-from learnable.train.settings import PARTS, TrainSettings
+from learnable.train.results.evaluation import Evaluation, PromptResult
+from learnable.train.results.statistics import Interval, estimate_change, estimate_mean, estimate_pass_at_k
 
-# Settings by which two runs may differ and still be measured alike: what they are compared for, and what changes no step.
-FREE = {"part", "curated", "output", "policy", "resume", "save_steps", "report_to", "eval_steps", "eval_k"}
-FREE |= {"num_processes", "micro_batch_size"}
+Direction = Literal["rose", "fell", "no clear change", "too few prompts to tell"]
+Pair = tuple[PromptResult, PromptResult]
+MIN_PROMPTS = 8  # with fewer, resampling prompts says nothing
 
 
 @dataclass(frozen=True, slots=True)
-class PartRun:
-    """One of the runs: the part it trained on, its folder, held-out mean reward before and after."""
+class Comparison:
+    """One measure before and after, and its change prompt by prompt."""
 
-    part: str
-    folder: str
-    mean_reward: Comparison
-
-
-@dataclass(frozen=True, slots=True)
-class PartsComparison:
-    """Two runs on parts of one set, and by how much `first` ended above `second`, prompt by prompt."""
-
-    first: PartRun
-    second: PartRun
-    prompts: int
-    difference: Interval
-    verdict: str
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierRun:
-    """A finished run on another part of the same set. `differs` says by what it cannot be compared, nothing if it can."""
-
-    folder: Path
-    part: str
-    differs: tuple[str, ...]
+    before: Interval
+    after: Interval
+    change: Interval
 
     @property
-    def objection(self) -> str:
-        """Why it is not compared, in words."""
-        return f"{self.folder} trained on {self.part} too, but cannot be compared: {', '.join(self.differs)}"
+    def in_words(self) -> str:
+        """The comparison in words.
+
+        >>> Comparison(Interval(0.4, 0.3, 0.5), Interval(0.5, 0.4, 0.6), Interval(0.1, 0.05, 0.15)).in_words
+        '0.400 -> 0.500 (+0.100, 95% interval +0.050 to +0.150)'
+        """
+        return f"{self.before.value:.3f} -> {self.after.value:.3f} ({self.change.as_change})"
 
 
-def find_earlier_runs(settings: TrainSettings, curated: str, policy_id: str) -> list[EarlierRun]:
-    """Return the runs beside this one that trained on another part of the same version, the newest of each part.
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Before against after on the held-out prompts. `mean_reward` and the rates are at the training temperature."""
 
-    Of one part a run that can be compared goes before a newer one that cannot. What is no report is passed over.
-    """
-    found: dict[str, EarlierRun] = {}
-    reports = sorted(settings.folder.parent.glob("*/report.json"), key=lambda path: path.stat().st_mtime)
-    for file in reports:
-        run = _read_run(file, settings, curated, policy_id)
-        if run and (run.part not in found or not run.differs or found[run.part].differs):
-            found[run.part] = run
-    return [found[part] for part in PARTS if part in found]
+    prompts: int
+    group_size: int
+    k: int
+    unscored_before: int
+    unscored_after: int
+    mean_reward: Comparison
+    pass_at_1: Comparison
+    pass_at_k: Comparison
+    greedy_reward: Comparison
+    direction: Direction
+    greedy_fell: bool
 
-
-def compare_parts(settings: TrainSettings, before: Evaluation, after: Evaluation, other: EarlierRun) -> PartsComparison:
-    """Compare this run with a comparable earlier one, the part named first in `PARTS` against the other."""
-    theirs = [read_evaluation(other.folder / f"{when}.json") for when in ("before", "after")]
-    runs = {
-        settings.part: _part_run(settings, settings.part, settings.folder, before, after),
-        other.part: _part_run(settings, other.part, other.folder, *theirs),
-    }
-    ends = {settings.part: after, other.part: theirs[1]}
-    first, second = sorted(runs, key=PARTS.index)
-    pairs = paired_prompts(ends[second], ends[first])
-    difference = compare_measure(pairs, mean_reward, settings.seed).change
-    verdict = _verdict(first, second, len(pairs), difference)
-    return PartsComparison(runs[first], runs[second], len(pairs), difference, verdict)
-
-
-def _part_run(settings: TrainSettings, part: str, folder: Path, before: Evaluation, after: Evaluation) -> PartRun:
-    measure = compare_measure(paired_prompts(before, after), mean_reward, settings.seed)
-    return PartRun(part, str(folder), measure)
+    @property
+    def verdict(self) -> str:
+        """One sentence that claims no more than the intervals allow."""
+        mean, greedy = self.mean_reward, self.greedy_reward
+        sentence = f"held-out reward {describe_direction(self.direction)}: {mean.in_words}, {self.prompts} prompts"
+        if self.direction == "rose" and self.greedy_fell:
+            sentence += (
+                f". But greedy reward fell ({greedy.in_words}): sampling became surer without its best answer "
+                "becoming better"
+            )
+        elif self.direction == "rose" and greedy.change.value < 0:
+            sentence += f". Greedy reward slipped within noise ({greedy.in_words})"
+        return sentence
 
 
-def _verdict(first: str, second: str, prompts: int, difference: Interval) -> str:
-    interval = f"{difference.value:+.3f}, {CONFIDENCE:.0%} interval {difference.low:+.3f} to {difference.high:+.3f}"
-    ends = {
-        "rose": f"training on {first} ended higher than training on {second}",
-        "fell": f"training on {first} ended lower than training on {second}",
-        "no clear change": f"no clear difference between training on {first} and on {second}",
-        "too few prompts to tell": f"too few prompts to tell training on {first} from training on {second}",
-    }
-    return f"{ends[direction_of(difference, prompts)]}: held-out reward {interval}, {prompts} prompts, paired"
+def compare(before: Evaluation, after: Evaluation, *, k: int, group_size: int, seed: int = 0) -> HeldOut:
+    """Compare two evaluations prompt by prompt. `seed` is that of the resampling."""
+    pairs = pair_prompts(before, after)
 
+    def over(measure: Callable[[PromptResult], float]) -> Comparison:
+        return compare_measure(pairs, measure, seed)
 
-def _read_run(file: Path, settings: TrainSettings, curated: str, policy_id: str) -> EarlierRun | None:
-    try:
-        report: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        theirs, set_path = report["settings"], report["curated"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    part = theirs.get("part", "train")
-    same_set = Path(set_path).resolve() == Path(curated).resolve()
-    if not same_set or part == settings.part or part not in PARTS or not report.get("held_out"):
-        return None
-    differs = (
-        [] if report.get("policy_id") == policy_id else [f"policy {report.get('policy_id')} there, {policy_id} here"]
+    mean, greedy = over(read_mean_reward), over(_read_greedy_reward)
+    return HeldOut(
+        prompts=len(pairs),
+        group_size=group_size,
+        k=k,
+        unscored_before=sum(result.unscored for result in before.prompts),
+        unscored_after=sum(result.unscored for result in after.prompts),
+        mean_reward=mean,
+        pass_at_1=over(lambda result: estimate_pass_at_k(result.n, result.passes, 1)),
+        pass_at_k=over(lambda result: estimate_pass_at_k(result.n, result.passes, k)),
+        greedy_reward=greedy,
+        direction=judge_direction(mean.change, len(pairs)),
+        greedy_fell=greedy.change.is_below_zero,
     )
-    for name, here in settings.as_json().items():
-        there = theirs.get(name)
-        if name not in FREE and there != here:
-            differs.append(f"{name.replace('_', ' ')} {there} there, {here} here")
-    if not all((file.parent / f"{when}.json").is_file() for when in ("before", "after")):
-        differs.append("its rewards a prompt are gone")
-    return EarlierRun(file.parent, part, tuple(differs))
+
+
+def compare_families(before: Evaluation, after: Evaluation, seed: int = 0) -> dict[str, Comparison]:
+    """Compare mean reward family by family."""
+    families: dict[str, list[Pair]] = {}
+    for pair in pair_prompts(before, after):
+        families.setdefault(pair[0].family, []).append(pair)
+    return {family: compare_measure(pairs, read_mean_reward, seed) for family, pairs in sorted(families.items())}
+
+
+def pair_prompts(before: Evaluation, after: Evaluation) -> list[Pair]:
+    """Return the prompts that have a reward on both sides."""
+    late = after.by_id
+    pairs = [(early, late[early.prompt_id]) for early in before.prompts if early.prompt_id in late]
+    return [(early, later) for early, later in pairs if early.n and later.n]
+
+
+def compare_measure(pairs: Sequence[Pair], measure: Callable[[PromptResult], float], seed: int) -> Comparison:
+    """Estimate `measure` before, after, and its paired change."""
+    before, after = [measure(early) for early, _ in pairs], [measure(late) for _, late in pairs]
+    return Comparison(
+        before=estimate_mean(before, seed=seed),
+        after=estimate_mean(after, seed=seed),
+        change=estimate_change(before, after, seed=seed),
+    )
+
+
+def judge_direction(change: Interval, prompts: int) -> Direction:
+    """Say which way a change over so many prompts went, if its interval allows it."""
+    if prompts < MIN_PROMPTS:
+        return "too few prompts to tell"
+    if change.is_above_zero:
+        return "rose"
+    return "fell" if change.is_below_zero else "no clear change"
+
+
+def describe_direction(direction: Direction) -> str:
+    """Return a direction as the verb of a sentence."""
+    return {
+        "no clear change": "shows no clear change",
+        "too few prompts to tell": "cannot be judged on so few prompts",
+    }.get(direction, direction)
+
+
+def read_mean_reward(result: PromptResult) -> float:
+    """Return the mean reward of a prompt's completions, NaN where none has a reward."""
+    return nan if result.mean is None else result.mean
+
+
+def _read_greedy_reward(result: PromptResult) -> float:
+    return nan if result.greedy is None else result.greedy

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learnable.data.storage.places import write_whole
-from learnable.train.monitoring.monitor import Record
-from learnable.train.results.report import CONFIDENCE, Comparison, HeldOut, describe
+from learnable.train.monitoring import Record
+from learnable.train.results.comparison import Comparison, HeldOut, describe_direction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Series = NDArray[np.float64]
-REWARD, SPREAD, ZERO_STD, HELD_OUT = "#1f5fa8", "#7a5ea8", "#c8553d", "#2a7f5f"
+REWARD, WITHIN_STD, ZERO_STD, HELD_OUT = "#1f5fa8", "#7a5ea8", "#c8553d", "#2a7f5f"
 INK, GREY = "#2b3440", "#5f6b7a"
 STYLE: Any = {
     "font.size": 10,
@@ -46,28 +46,28 @@ def draw_curve(records: Sequence[Record], held_out: HeldOut | None, path: Path) 
         upper, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=[3.4, 1, 1])
         draw_reward(upper, records)
         if held_out:
-            draw_held_out(upper, held_out, last_step(records))
-        if series(records, "reward")[0].size:
-            draw_series(middle, records, "within_group_std", SPREAD, "within-\ngroup std")
+            draw_held_out(upper, held_out, find_last_step(records))
+        if read_series(records, "reward")[0].size:
+            draw_series(middle, records, "within_group_std", WITHIN_STD, "within-\ngroup std")
             draw_series(lower, records, "frac_reward_zero_std", ZERO_STD, "zero-std\ngroups")
             lower.set_ylim(0, 1)
             lower.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
         else:  # supervised: no groups, no rewards
-            draw_series(middle, records, "loss", SPREAD, "loss")
+            draw_series(middle, records, "loss", WITHIN_STD, "loss")
             draw_series(lower, records, "grad_norm", ZERO_STD, "gradient\nnorm")
         lower.set_xlabel("training step")
-        lower.set_xticks(step_ticks(last_step(records)))
-        upper.set_title(title(held_out), loc="left", fontsize=12, color=INK, pad=12)
+        lower.set_xticks(choose_ticks(find_last_step(records)))
+        upper.set_title(write_title(held_out), loc="left", fontsize=12, color=INK, pad=12)
         figure.legend(*upper.get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=1.6)
         write_whole(path, lambda file: figure.savefig(file, format="png"))
 
 
 def draw_reward(axes: Axes, records: Sequence[Record]) -> None:
     """Draw mean reward a step and its running mean, and what was held out where training looked at it."""
-    steps, rewards = series(records, "reward")
+    steps, rewards = read_series(records, "reward")
     axes.plot(steps, rewards, color=REWARD, alpha=0.3, lw=1)
-    axes.plot(steps, running_mean(rewards), color=REWARD, lw=2.4, label="training reward")
-    eval_steps, eval_rewards = series(records, "eval_reward")
+    axes.plot(steps, smooth(rewards), color=REWARD, lw=2.4, label="training reward")
+    eval_steps, eval_rewards = read_series(records, "eval_reward")
     if eval_steps.size:
         axes.plot(eval_steps, eval_rewards, color=HELD_OUT, lw=1, ls=":", marker=".", label="held-out, during")
     axes.set_ylabel("mean reward")
@@ -87,24 +87,24 @@ def draw_held_out(axes: Axes, held_out: HeldOut, last: float) -> None:
 
 def draw_series(axes: Axes, records: Sequence[Record], name: str, color: str, label: str) -> None:
     """Draw one measure a step as a filled line from zero, with its running mean."""
-    steps, values = series(records, name)
+    steps, values = read_series(records, name)
     axes.fill_between(steps, 0, values, color=color, alpha=0.18, lw=0)
-    axes.plot(steps, running_mean(values), color=color, lw=1.8)
+    axes.plot(steps, smooth(values), color=color, lw=1.8)
     axes.set_ylim(bottom=0)
     axes.set_ylabel(label)
 
 
-def series(records: Sequence[Record], name: str) -> tuple[Series, Series]:
+def read_series(records: Sequence[Record], name: str) -> tuple[Series, Series]:
     """Return the steps at which `name` was logged, and its values."""
     points = [(record["step"], record[name]) for record in records if record.get(name) is not None]
     steps, values = zip(*points, strict=True) if points else ((), ())
     return np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
 
 
-def running_mean(values: Series, widest: int = 9) -> Series:
+def smooth(values: Series, widest: int = 9) -> Series:
     """Return the centred mean over `widest` values, over fewer in a short series and at the ends.
 
-    >>> running_mean(np.array([0.0, 3.0, 6.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0]))[:4].tolist()
+    >>> smooth(np.array([0.0, 3.0, 6.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0]))[:4].tolist()
     [1.5, 3.0, 4.0, 3.0]
     """
     width = min(widest, values.size // 3) // 2 * 2 + 1
@@ -115,10 +115,10 @@ def running_mean(values: Series, widest: int = 9) -> Series:
     return np.asarray(np.convolve(values, kernel)[inside] / np.convolve(np.ones_like(values), kernel)[inside])
 
 
-def step_ticks(last: float) -> list[int]:
+def choose_ticks(last: float) -> list[int]:
     """Return about six whole, round steps from 0 to `last`.
 
-    >>> step_ticks(60), step_ticks(3)
+    >>> choose_ticks(60), choose_ticks(3)
     ([0, 10, 20, 30, 40, 50, 60], [0, 1, 2, 3])
     """
     rough = max(1.0, last / 7)
@@ -127,19 +127,18 @@ def step_ticks(last: float) -> list[int]:
     return list(range(0, int(last) + 1, step))
 
 
-def last_step(records: Sequence[Record]) -> float:
+def find_last_step(records: Sequence[Record]) -> float:
     """Return the last step logged, 0 where there is none."""
     return float(max((record["step"] for record in records), default=0))
 
 
-def title(held_out: HeldOut | None) -> str:
+def write_title(held_out: HeldOut | None) -> str:
     """Return what the picture shows, in a line."""
     if held_out is None:
         return "Training reward"
     mean = held_out.mean_reward
-    interval = f"{mean.change.value:+.3f}, {CONFIDENCE:.0%} interval {mean.change.low:+.3f} to {mean.change.high:+.3f}"
     arrow = f"{mean.before.value:.3f} \N{RIGHTWARDS ARROW} {mean.after.value:.3f}"
-    return f"Held-out reward {describe(held_out.direction)}: {arrow} ({interval})"
+    return f"Held-out reward {describe_direction(held_out.direction)}: {arrow} ({mean.change.as_change})"
 
 
 def _draw_ends(axes: Axes, at: tuple[float, float], measure: Comparison, marker: str, label: str) -> None:

@@ -1,11 +1,11 @@
-"""How good is a policy on held-out prompts? Asked of the real engine, in a process of its own.
+"""How good is a policy on held-out prompts? Measured with the real engine, in a process of its own.
 
     python -m learnable.train.results.evaluation SETTINGS.json
 
 The held-out prompts were selected by the policy's rollouts during curation. Those rollouts cannot serve as
 the figure before training: prompts that were lucky are over-represented among the kept ones, so the figure
 would be too near the middle of the band, and every later one would seem to move away from it. So both
-figures, before and after, come from fresh draws.
+figures, before and after, come from new completions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
 from learnable.train.child import OnEvent, serve
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
-FRESH = 0x5EED  # added to the run's seed: no draw of the curation is repeated
+SEED_OFFSET = 0x5EED  # added to the run's seed: no completion of the curation is repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def main(path: Path, emit: OnEvent) -> None:
     """Evaluate as the settings file says and write the result to its `output`."""
     values = json.loads(path.read_text(encoding="utf-8"))
     settings = EvaluationSettings(**{**values, "sampling": Sampling(**values["sampling"])})
-    prompts = held_out_prompts(settings)
+    prompts = read_held_out_prompts(settings)
     from learnable.rollouts.vllm_engine import VLLMEngine
 
     started = time.monotonic()
@@ -105,34 +105,40 @@ def main(path: Path, emit: OnEvent) -> None:
 def evaluate_policy(
     engine: Engine, pool: ScoringPool, prompts: Sequence[Prompt], settings: EvaluationSettings, emit: OnEvent
 ) -> Evaluation:
-    """Draw a fresh group and one greedy completion a prompt, and score them while the engine goes on."""
+    """Sample a new group and one greedy completion of each prompt, and score them while the engine goes on.
+
+    Raises `LearnableError` when the engine refuses a prompt, and `EngineError` when it fails.
+    """
     greedy = Sampling(temperature=0.0, max_tokens=settings.sampling.max_tokens)
-    seed, size = settings.seed + FRESH, settings.group_size
+    seed, size = settings.seed + SEED_OFFSET, settings.group_size
     meter = _Meter(len(prompts) * (size + 1), emit)
-    groups = _scored(engine, pool, [GroupRequest(p, size, seed=seed) for p in prompts], settings.sampling, meter)
-    singles = _scored(engine, pool, [GroupRequest(p, 1, seed=seed) for p in prompts], greedy, meter)
-    results = [prompt_result(p, groups[p.prompt_id], singles[p.prompt_id][0]) for p in prompts]
+    groups = _score(engine, pool, [GroupRequest(p, size, seed=seed) for p in prompts], settings.sampling, meter)
+    singles = _score(engine, pool, [GroupRequest(p, 1, seed=seed) for p in prompts], greedy, meter)
+    results = [summarise_prompt(p, groups[p.prompt_id], singles[p.prompt_id][0]) for p in prompts]
     return Evaluation(engine.policy_id, tuple(results), tokens=meter.tokens, seconds=0.0)
 
 
-def prompt_result(prompt: Prompt, draws: Sequence[Score], greedy: Score) -> PromptResult:
-    """Reduce one prompt's scores; unscored draws are counted and otherwise left out."""
-    rewards = [score.reward for score in draws if score.reward is not None]
+def summarise_prompt(prompt: Prompt, scores: Sequence[Score], greedy: Score) -> PromptResult:
+    """Reduce one prompt's scores. Completions without a reward are counted and otherwise left out."""
+    rewards = [score.reward for score in scores if score.reward is not None]
     return PromptResult(
         prompt_id=prompt.prompt_id,
         family=prompt.family,
         form=prompt.form,
         n=len(rewards),
-        passes=sum(bool(score.passed) for score in draws if score.reward is not None),
+        passes=sum(bool(score.passed) for score in scores if score.reward is not None),
         mean=sum(rewards) / len(rewards) if rewards else None,
-        unscored=len(draws) - len(rewards),
+        unscored=len(scores) - len(rewards),
         greedy=greedy.reward,
         greedy_passed=greedy.passed,
     )
 
 
-def held_out_prompts(settings: EvaluationSettings) -> list[Prompt]:
-    """Read the test shard in the order of prompt ids, which is unrelated to what the prompts are."""
+def read_held_out_prompts(settings: EvaluationSettings) -> list[Prompt]:
+    """Return the prompts of the test shards in the order of their ids, which says nothing about the prompts.
+
+    Raises `LearnableError` for a set or a shard that cannot be read.
+    """
     table = open_curated(settings.curated).read("test", settings.families)
     rows = sorted(table.to_pylist(), key=lambda row: str(row.get("prompt_id")))
     return [prompt_from_row(row, settings.curated) for row in rows[: settings.limit]]
@@ -167,10 +173,10 @@ class _Meter:
         self.emit({"event": "rollouts", "done": self.done, "total": self.total, "tokens": self.tokens})
 
 
-def _scored(
+def _score(
     engine: Engine, pool: ScoringPool, requests: Sequence[GroupRequest], sampling: Sampling, meter: _Meter
 ) -> dict[str, list[Score]]:
-    """Return the scores of each request's group by prompt id. A question that several prompts share is asked once."""
+    """Return the scores of each request's group by prompt id. A shared question is answered once."""
     prompts: dict[str, list[Prompt]] = {}
     for request in requests:
         prompts.setdefault(request.prompt.question_id, []).append(request.prompt)
@@ -178,14 +184,15 @@ def _scored(
     once = {request.prompt.question_id: request for request in requests}
     for group in engine.generate(once.values(), sampling):
         if isinstance(group, Refusal):
-            raise LearnableError(f"the engine refuses held-out prompt {group.request.prompt.prompt_id}: {group.reason}")
+            prompt_id = group.request.prompt.prompt_id
+            raise LearnableError(f"the engine refuses held-out prompt {prompt_id}: {group.reason}")
         for prompt in prompts[group[0].question_id]:
-            waiting[prompt.prompt_id] = pool.submit([_job(prompt, rollout) for rollout in group])
+            waiting[prompt.prompt_id] = pool.submit([_make_job(prompt, rollout) for rollout in group])
         meter.add(group)
     return {prompt_id: scores.result() for prompt_id, scores in waiting.items()}
 
 
-def _job(prompt: Prompt, rollout: Rollout) -> ScoreJob:
+def _make_job(prompt: Prompt, rollout: Rollout) -> ScoreJob:
     return ScoreJob(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
 
 

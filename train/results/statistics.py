@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb, isnan
+from math import comb, isnan, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+CONFIDENCE = 0.95
 RESAMPLES = 10_000
-CELLS = 4_000_000  # resampled values held at once
+MAX_CELLS = 4_000_000  # resampled values in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,57 +22,69 @@ class Interval:
     high: float
 
     @property
-    def above_zero(self) -> bool:
-        """Does the whole interval lie above zero?"""
+    def is_above_zero(self) -> bool:
+        """Whether the whole interval lies above zero."""
         return self.low > 0
 
     @property
-    def below_zero(self) -> bool:
-        """Does the whole interval lie below zero?"""
+    def is_below_zero(self) -> bool:
+        """Whether the whole interval lies below zero."""
         return self.high < 0
 
+    @property
+    def as_change(self) -> str:
+        """A change in words.
 
-def pass_at_k(n: int, passes: int, k: int) -> float:
-    """Return the unbiased estimate of passing at least once in `k` draws, NaN where `n < k`.
+        >>> Interval(0.1, 0.05, 0.15).as_change
+        '+0.100, 95% interval +0.050 to +0.150'
+        """
+        return f"{self.value:+.3f}, {CONFIDENCE:.0%} interval {self.low:+.3f} to {self.high:+.3f}"
 
-    1 - C(n - c, k) / C(n, k) (Chen et al., 2021, arXiv 2107.03374).
 
-    >>> pass_at_k(4, 1, 1), pass_at_k(4, 1, 4), pass_at_k(4, 0, 4)
+def estimate_pass_at_k(n: int, passes: int, k: int) -> float:
+    """Return the unbiased estimate of the chance to pass at least once in `k` completions, NaN where `n < k`.
+
+    1 - C(n - c, k) / C(n, k) for c passes of n (Chen et al., 2021, arXiv 2107.03374).
+
+    >>> estimate_pass_at_k(4, 1, 1), estimate_pass_at_k(4, 1, 4), estimate_pass_at_k(4, 0, 4)
     (0.25, 1.0, 0.0)
     """
-    return 1.0 - comb(n - passes, k) / comb(n, k) if n >= k else float("nan")
+    return 1.0 - comb(n - passes, k) / comb(n, k) if n >= k else nan
 
 
-def mean_interval(values: Sequence[float], *, confidence: float = 0.95, seed: int = 0) -> Interval:
-    """Return the mean over prompts with a percentile bootstrap interval; NaN values are left out.
+def estimate_mean(values: Sequence[float], *, confidence: float = CONFIDENCE, seed: int = 0) -> Interval:
+    """Return the mean over prompts (one value for each) with a percentile bootstrap interval; NaN values are left out.
 
     Prompts are what is resampled, since completions of one prompt are not independent of each other.
     """
+    from scipy.stats import bootstrap
+
     known = np.asarray([value for value in values if not isnan(value)], dtype=np.float64)
     if not known.size:
-        return Interval(float("nan"), float("nan"), float("nan"))
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(_resampled_means(known, seed), [tail, 100 - tail])
-    return Interval(float(known.mean()), float(low), float(high))
+        return Interval(nan, nan, nan)
+    mean = float(known.mean())
+    if known.size == 1:  # nothing to resample
+        return Interval(mean, mean, mean)
+    found = bootstrap(
+        (known,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=max(1, MAX_CELLS // known.size),
+        vectorized=True,
+        confidence_level=confidence,
+        method="percentile",
+        rng=seed,
+    ).confidence_interval
+    return Interval(mean, float(found.low), float(found.high))
 
 
-def paired_difference(
-    before: Sequence[float], after: Sequence[float], *, confidence: float = 0.95, seed: int = 0
+def estimate_change(
+    before: Sequence[float], after: Sequence[float], *, confidence: float = CONFIDENCE, seed: int = 0
 ) -> Interval:
-    """Return the mean of `after - before` prompt by prompt, with its interval.
+    """Return the mean of `after - before`, prompt by prompt, with its interval.
 
-    Pairing takes out how much prompts differ among themselves, which is most of the spread. A prompt that
-    is NaN on either side is left out.
+    Pairing removes the differences among prompts, which are most of the variance. A prompt that is NaN on either side
+    is left out.
     """
     differences = [late - early for early, late in zip(before, after, strict=True)]
-    return mean_interval(differences, confidence=confidence, seed=seed)
-
-
-def _resampled_means(values: Values, seed: int) -> Values:
-    generator = np.random.default_rng(seed)
-    rows = max(1, CELLS // values.size)
-    means = [
-        generator.choice(values, size=(min(rows, RESAMPLES - done), values.size)).mean(axis=1)
-        for done in range(0, RESAMPLES, rows)
-    ]
-    return np.concatenate(means)
+    return estimate_mean(differences, confidence=confidence, seed=seed)

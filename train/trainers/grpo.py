@@ -15,14 +15,22 @@ from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.rewards import pass_reward, verifier_reward
 from learnable.train.settings import TrainSettings, usual_learning_rate
-from learnable.train.trainers.trainer import run_trainer, training_options, world_size
+from learnable.train.trainers.trainer import make_lora_config, make_training_options, read_world_size, run_trainer
 
 if TYPE_CHECKING:
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
 # What TRL itself passes to a reward function, or reads of a row: a user's column of that name would break the call.
-TAKEN = ("prompts", "completion", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric")
+RESERVED_COLUMNS = (
+    "prompts",
+    "completion",
+    "completions",
+    "completion_ids",
+    "trainer_state",
+    "log_extra",
+    "log_metric",
+)
 EVAL_PROMPTS = 32  # held-out prompts that a look during training takes
 
 
@@ -32,14 +40,14 @@ def main(path: Path, emit: OnEvent) -> None:
 
 
 def make_trainer(run: PreparedRun) -> GRPOTrainer:
-    """Build TRL's trainer. Loads the policy."""
+    """Build TRL's trainer. Loads the policy. Raises `LearnableError` as `make_config` does."""
     from transformers import AutoTokenizer
     from trl import GRPOTrainer
     from trl.trainer.utils import create_model_from_path
 
     settings = run.settings
     config = make_config(settings)
-    model = create_model_from_path(run.policy.path, dtype=weight_type(settings, config))
+    model = create_model_from_path(run.policy.path, dtype=choose_weight_type(settings, config))
     tokenizer = AutoTokenizer.from_pretrained(run.policy.path, padding_side="left", truncation_side="left")
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
@@ -50,12 +58,12 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         train_dataset=load_part(run, settings.part),
         eval_dataset=load_part(run, "test", EVAL_PROMPTS) if settings.eval_steps else None,
         processing_class=tokenizer,
-        peft_config=lora_config(settings.lora_rank) if settings.lora_rank else None,
+        peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
 
 
 def make_config(settings: TrainSettings) -> GRPOConfig:
-    """Translate our settings into TRL's."""
+    """Translate our settings into TRL's. Raises `LearnableError` where vLLM is wanted and there is no CUDA device."""
     import torch
     from trl import GRPOConfig
 
@@ -72,44 +80,37 @@ def make_config(settings: TrainSettings) -> GRPOConfig:
         top_k=sampling.top_k,
         beta=settings.kl_weight,
         loss_type=settings.loss_type,
-        **training_options(settings),
-        **evaluation_options(settings),
-        **vllm_options(settings),
+        **make_training_options(settings),
+        **make_evaluation_options(settings),
+        **make_vllm_options(settings),
     )
 
 
-def evaluation_options(settings: TrainSettings) -> dict[str, Any]:
+def make_evaluation_options(settings: TrainSettings) -> dict[str, Any]:
     """Return the options for looks at the held-out prompts during training."""
     if not settings.eval_steps:
         return {"eval_strategy": "no"}
     generations = settings.num_generations
-    size = generations * max(1, settings.step_size // (generations * world_size()))
+    size = generations * max(1, settings.step_size // (generations * read_world_size()))
     return {"eval_strategy": "steps", "eval_steps": settings.eval_steps, "per_device_eval_batch_size": size}
 
 
-def vllm_options(settings: TrainSettings) -> dict[str, Any]:
+def make_vllm_options(settings: TrainSettings) -> dict[str, Any]:
     """Return the options that let TRL sample with vLLM on the training GPU."""
     return {"use_vllm": True, "vllm_mode": "colocate"} if settings.use_vllm else {}
 
 
-def weight_type(settings: TrainSettings, config: GRPOConfig) -> str:
+def choose_weight_type(settings: TrainSettings, config: GRPOConfig) -> str:
     """Return the type to load weights in: adapters train over frozen bf16 weights, full training needs float32."""
     return "bfloat16" if settings.lora_rank and config.bf16 else "float32"
 
 
-def lora_config(rank: int) -> Any:
-    """Return LoRA on every linear layer but the head, where TRL forbids it."""
-    from peft import LoraConfig
-
-    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
-
-
 def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:
-    """Return a part's rows as TRL reads them: every column reaches the reward functions, a user's own ones too."""
+    """Return at most `limit` rows of a part as TRL reads them. Every column reaches the reward functions."""
     from datasets import Dataset
 
     table = run.curated.read(part, run.settings.families)
-    table = table.drop_columns([column for column in TAKEN if column in table.column_names])
+    table = table.drop_columns([column for column in RESERVED_COLUMNS if column in table.column_names])
     return Dataset(table.slice(0, limit).combine_chunks())
 
 

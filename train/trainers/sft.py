@@ -3,7 +3,7 @@
 python -m learnable.train.trainers.sft SETTINGS.json
 
 The demonstrations are the policy's own completions that passed, one a prompt: imitating them raises the
-share of completions that keep the format before GRPO starts, and teaches nothing that it cannot do at all.
+share of completions that keep the format before GRPO starts, and teaches nothing that the policy cannot do at all.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.settings import TrainSettings, usual_learning_rate
-from learnable.train.trainers.grpo import lora_config
-from learnable.train.trainers.trainer import run_trainer, training_options
+from learnable.train.trainers.trainer import make_lora_config, make_training_options, run_trainer
 
 if TYPE_CHECKING:
     from trl import SFTConfig, SFTTrainer
@@ -45,7 +44,7 @@ def make_trainer(run: PreparedRun) -> SFTTrainer:
         args=config,
         train_dataset=Dataset(rows.combine_chunks()),
         processing_class=AutoTokenizer.from_pretrained(run.policy.path),
-        peft_config=lora_config(settings.lora_rank) if settings.lora_rank else None,
+        peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
 
 
@@ -53,7 +52,7 @@ def make_config(settings: TrainSettings) -> SFTConfig:
     """Translate our settings into TRL's. `batch_size` counts demonstrations."""
     from trl import SFTConfig
 
-    return SFTConfig(max_length=None, completion_only_loss=True, **training_options(settings))
+    return SFTConfig(max_length=None, completion_only_loss=True, **make_training_options(settings))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from learnable.train.child import OnEvent
-from learnable.train.monitoring.monitor import MetricsFile
+from learnable.train.monitoring import MetricsFile, TrainingMonitor, make_record
 from learnable.train.preflight.checks import PreparedRun, prepare_run
+from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings, read_settings
-from learnable.train.trainers.callback import make_callback
 
 CHECKPOINTS = "checkpoints"
 POLICY = "policy"
@@ -23,13 +22,16 @@ SUMMARY = "training.json"
 
 
 def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: OnEvent) -> None:
-    """Train as the settings file says; leave the policy in `policy/` and a summary in `training.json`."""
+    """Train as the settings file says; leave the policy in `policy/` and a summary in `training.json`.
+
+    `make_trainer` returns one of TRL's trainers. Raises `LearnableError` for settings or data that cannot work.
+    """
     _use_one_gpu()
     run = prepare_run(read_settings(path))
     trainer = make_trainer(run)
     parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
-    checkpoint = last_checkpoint(run.settings.folder) if run.settings.resume else None
-    done = checkpoint_step(checkpoint)
+    checkpoint = find_last_checkpoint(run.settings.folder) if run.settings.resume else None
+    done = read_step(checkpoint)
     metrics = (
         MetricsFile(run.settings.folder / "metrics.jsonl", from_step=done) if trainer.is_world_process_zero() else None
     )
@@ -43,27 +45,70 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
     save_policy(trainer, run.settings)
     if metrics is not None:
         metrics.close()
-        summary = {
-            "steps": trainer.state.global_step,
-            "resumed_from": done,
-            "trained_parameters": parameters,
-            "learning_rate": trainer.args.learning_rate,
-            "seconds": round(time.monotonic() - started, 2),
-        }
-        (run.settings.folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        summary = TrainingSummary(
+            steps=trainer.state.global_step,
+            resumed_from=done,
+            trained_parameters=parameters,
+            learning_rate=trainer.args.learning_rate,
+            seconds=round(time.monotonic() - started, 2),
+        )
+        summary.write(run.settings.folder / SUMMARY)
 
 
-def training_options(settings: TrainSettings) -> dict[str, Any]:
-    """Return what every trainer of TRL's is told. An unset learning rate is filled in once the policy is loaded."""
+class TrainingWatch:
+    """Writes metrics, and emits a `step` event for each log and a `warning` event for each warning of the monitor.
+
+    `stop()` asks for a checkpoint and an end after the current step; `stopped` says that this happened.
+    """
+
+    def __init__(self, metrics: MetricsFile | None, emit: OnEvent) -> None:
+        self.metrics, self.emit = metrics, emit
+        self.monitor = TrainingMonitor()
+        self.stopping = False
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Ask for an end in good order. Safe to call from a signal handler."""
+        self.stopping = True
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """End training if `stop` was called; the trainer writes the checkpoint."""
+        if self.stopping and state.global_step < state.max_steps:
+            self.stopped = control.should_save = control.should_training_stop = True
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+        """Keep what the trainer logged; `metrics` is None in all processes but the first."""
+        record = make_record(state.global_step, logs or {})
+        if self.metrics is None or not {"reward", "eval_reward", "loss"} & set(record):
+            return
+        self.metrics.write(record)
+        if "eval_reward" not in record:
+            self.emit({"event": "step", "done": state.global_step, "total": state.max_steps, "metrics": record})
+        for warning in self.monitor.observe(record):
+            self.emit({"event": "warning", "message": f"step {state.global_step}: {warning}"})
+
+
+def make_callback(metrics: MetricsFile | None, emit: OnEvent) -> Any:
+    """Return a `TrainingWatch` that is a `TrainerCallback` too: made here because that base loads transformers."""
+    from transformers import TrainerCallback
+
+    class Callback(TrainingWatch, TrainerCallback):
+        pass
+
+    return Callback(metrics, emit)
+
+
+def make_training_options(settings: TrainSettings) -> dict[str, Any]:
+    """Return the options of every trainer of TRL's. An unset learning rate is filled in once the policy is loaded."""
     import torch
 
     cuda = torch.cuda.is_available()
-    pass_size = settings.micro_batch_size or settings.step_size // world_size()
+    pass_size = settings.micro_batch_size or settings.step_size // read_world_size()
     return {
         "output_dir": str(settings.folder / CHECKPOINTS),
         "max_steps": settings.steps,
         "per_device_train_batch_size": pass_size,
-        "gradient_accumulation_steps": settings.step_size // (pass_size * world_size()),
+        "gradient_accumulation_steps": settings.step_size // (pass_size * read_world_size()),
         "learning_rate": settings.learning_rate or 0.0,
         "lr_scheduler_type": "constant_with_warmup",
         "warmup_steps": settings.warmup_steps,
@@ -79,9 +124,16 @@ def training_options(settings: TrainSettings) -> dict[str, Any]:
     }
 
 
-def world_size() -> int:
+def read_world_size() -> int:
     """Return how many training processes a launcher started; 1 without a launcher."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def make_lora_config(rank: int) -> Any:
+    """Return LoRA on every linear layer but the head, where TRL forbids it."""
+    from peft import LoraConfig
+
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
 def save_policy(trainer: Any, settings: TrainSettings) -> None:
@@ -98,13 +150,13 @@ def save_policy(trainer: Any, settings: TrainSettings) -> None:
         partial.rename(target)
 
 
-def last_checkpoint(folder: Path) -> Path | None:
+def find_last_checkpoint(folder: Path) -> Path | None:
     """Return the newest checkpoint of a run that was written to its end, or None."""
     found = [path for path in (folder / CHECKPOINTS).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
-    return max(found, key=checkpoint_step, default=None)
+    return max(found, key=read_step, default=None)
 
 
-def checkpoint_step(checkpoint: Path | None) -> int:
+def read_step(checkpoint: Path | None) -> int:
     """Return the step at which a checkpoint was written, 0 for none."""
     return int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
 

@@ -217,7 +217,7 @@ def train(
 
             serve_training(settings, scheduled)
             return
-        shell.show_training(run_training(settings, use_prefect=prefect))
+        shell.show_training(run_training(settings, use_prefect=prefect).to_json())
 
 
 @app.command(help=VERIFY_HELP)

@@ -6,7 +6,7 @@ import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
@@ -15,12 +15,12 @@ from learnable.data.policies import Policy
 from learnable.data.records import Prompt
 from learnable.rollouts.ray import engine as ray_engine
 from learnable.rollouts.ray.cluster import Footprint
-from learnable.rollouts.ray.dataset import FAILED, SLOT_ROWS, SLOTS, Replicas
+from learnable.rollouts.ray.dataset import SLOT_ROWS, SLOTS, AnswerRow, Replicas, RequestRow
 from learnable.rollouts.ray.engine import RayEngine
 
 STOP = 2
 CONTEXT = 100
-Row = dict[str, Any]
+Row = dict[str, Any]  # fields of an `AnswerRow`
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Ray:
     """Stands for the cluster and its streams; `answer` is what becomes of a row, or an error that is raised."""
 
     nodes: Sequence[Mapping[str, Any]] = ({"Alive": True, "Resources": {"CPU": 4.0}},)
-    answer: Callable[[Row], Row] = lambda row: {}
+    answer: Callable[[RequestRow], Row] = lambda row: {}
     slots: int = SLOTS
     random: random.Random = field(default_factory=lambda: random.Random(0))
     streams: list[Stream] = field(default_factory=list)
@@ -67,22 +67,22 @@ class Stream:
 
     ray: Ray
     replicas: Replicas
-    blocks: list[list[Row]] = field(default_factory=list)
-    waiting: list[Row] = field(default_factory=list)
+    blocks: list[list[RequestRow]] = field(default_factory=list)
+    waiting: list[RequestRow] = field(default_factory=list)
     closed: bool = False
 
     @property
     def free_slots(self) -> int:
         return self.ray.slots - len(self.blocks)
 
-    def send(self, rows: Sequence[Row]) -> None:
+    def send(self, rows: Sequence[RequestRow]) -> None:
         assert 0 < len(rows) <= SLOT_ROWS
         assert self.free_slots > 0
         assert not self.closed
         self.blocks.append(list(rows))
         self.waiting.extend(rows)
 
-    def read(self) -> list[Row]:
+    def read(self) -> list[AnswerRow]:
         assert self.waiting, "nothing is in flight, so this would wait for ever"
         self.ray.random.shuffle(self.waiting)
         taken = [self.waiting.pop() for _ in range(self.ray.random.randint(1, len(self.waiting)))]
@@ -91,11 +91,9 @@ class Stream:
     def close(self) -> None:
         self.closed = True
 
-    def _answer(self, row: Row) -> Row:
-        seed = row["sampling_params"]["seed"]
-        usual = {"text": f"{seed}", "num_tokens": 1 + seed % 10, "prompt_tokens": len(row["tokenized_prompt"])}
-        kept = {name: row[name] for name in ("group", "child")}
-        return {**kept, FAILED: "", "last_token": STOP, **usual, **self.ray.answer(row)}
+    def _answer(self, row: RequestRow) -> AnswerRow:
+        usual = AnswerRow(row.group, row.child, f"{row.seed}", 1 + row.seed % 10, len(row.tokens), last_token=STOP)
+        return replace(usual, **self.ray.answer(row))
 
 
 @contextmanager

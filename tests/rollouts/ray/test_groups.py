@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt, Sampling
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
-from learnable.rollouts.ray.dataset import FAILED
+from learnable.rollouts.ray.dataset import RequestRow
 from learnable.rollouts.ray.engine import ROWS_A_REPLICA
 from tests.rollouts.ray.scripted_ray_for_tests import CONTEXT, STOP, Ray, Row, scripted
 
@@ -31,11 +31,11 @@ def test_each_group_comes_back_once_whole_and_in_order(
         groups = [group for group in engine.generate(requests, Sampling()) if not isinstance(group, Refusal)]
     assert sorted(group[0].round for group in groups) == list(range(len(sizes)))
     for group in groups:
-        asked = requests[group[0].round]
-        assert [each.rollout_index for each in group] == [first + child for child in range(asked.group_size)]
-        assert [each.seed for each in group] == [asked.base_seed + child for child in range(asked.group_size)]
+        requested = requests[group[0].round]
+        assert [each.rollout_index for each in group] == [first + child for child in range(requested.group_size)]
+        assert [each.seed for each in group] == [requested.base_seed + child for child in range(requested.group_size)]
         assert [each.completion for each in group] == [str(each.seed) for each in group]
-        assert {each.question_id for each in group} == {asked.prompt.question_id}
+        assert {each.question_id for each in group} == {requested.prompt.question_id}
 
 
 def test_the_last_token_tells_how_a_completion_ended() -> None:
@@ -44,7 +44,7 @@ def test_the_last_token_tells_how_a_completion_ended() -> None:
         1: {"last_token": 5, "num_tokens": 8},
         2: {"last_token": 5, "num_tokens": 7, "prompt_tokens": CONTEXT - 7},
     }
-    with scripted(Ray(answer=lambda row: ends[row["child"]])) as engine:
+    with scripted(Ray(answer=lambda row: ends[row.child])) as engine:
         [group] = engine.generate([request(0, 3)], Sampling(max_tokens=8))
     assert not isinstance(group, Refusal)
     assert [each.finish_reason for each in group] == ["stop", "length", "length"]
@@ -53,13 +53,13 @@ def test_the_last_token_tells_how_a_completion_ended() -> None:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({FAILED: "ValueError: too long\nfor us"}, "vLLM: ValueError: too long"),
+        ({"failure": "ValueError: too long\nfor us"}, "vLLM: ValueError: too long"),
         ({"last_token": 5, "num_tokens": 3}, "neither"),
         ({"last_token": None, "num_tokens": 0}, "neither"),
     ],
 )
 def test_a_group_with_a_failed_row_is_refused_once(row: Row, reason: str) -> None:
-    with scripted(Ray(answer=lambda asked: row if (asked["group"], asked["child"] % 2) == (1, 1) else {})) as engine:
+    with scripted(Ray(answer=lambda sent: row if (sent.group, sent.child % 2) == (1, 1) else {})) as engine:
         answers = list(engine.generate([request(index, 6) for index in range(3)], Sampling()))
     [refusal] = [answer for answer in answers if isinstance(answer, Refusal)]
     assert refusal.request == request(1, 6)
@@ -120,7 +120,7 @@ def test_a_stream_that_is_nearly_spent_is_emptied_and_replaced() -> None:
 
 
 def test_after_a_failure_asking_again_helps() -> None:
-    def fail(row: Row) -> Row:
+    def fail(row: RequestRow) -> Row:
         if len(ray.streams) == 1:
             raise EngineError("Ray failed")
         return {}

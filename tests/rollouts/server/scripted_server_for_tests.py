@@ -195,14 +195,14 @@ def engine_on(*servers: ScriptedServer, **options: Any) -> ServerEngine:
     return ServerEngine([server.url for server in servers], POLICY, **settings)
 
 
-def roll_out(engine: ServerEngine, asked: Sequence[GroupRequest]) -> list[Answer]:
-    return list(engine.generate(asked, SAMPLING))
+def roll_out(engine: ServerEngine, requested: Sequence[GroupRequest]) -> list[Answer]:
+    return list(engine.generate(requested, SAMPLING))
 
 
-def assert_whole(answers: Sequence[Answer], asked: Sequence[GroupRequest]) -> None:
-    """Every group came exactly once, with the seeds that were asked for."""
+def assert_whole(answers: Sequence[Answer], requested: Sequence[GroupRequest]) -> None:
+    """Every group came exactly once, with the seeds of its request."""
     got = Counter((r.question_id, r.rollout_index, r.completion) for group in answers for r in rollouts_of(group))
-    wanted = [(q.prompt.question_id, i, str(q.base_seed + i)) for q in asked for i in range(q.group_size)]
+    wanted = [(q.prompt.question_id, i, str(q.base_seed + i)) for q in requested for i in range(q.group_size)]
     assert got == Counter(wanted)
 
 

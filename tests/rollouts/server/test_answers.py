@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from learnable.data.records import Prompt, Sampling
 from learnable.rollouts.protocol import GroupRequest
-from learnable.rollouts.server.answers import read_choices, request_body, share_tokens
+from learnable.rollouts.server.answers import read_choices, share_tokens, write_body
 from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served
 
@@ -58,8 +58,8 @@ def test_choices_that_are_not_those_asked_for_are_a_failure(choices: object) -> 
 def test_top_k_is_told_to_others_only_where_it_is_set() -> None:
     request = GroupRequest(Prompt("p", "choice", {"answer": "x"}, family="f", form="F"), 4, redraw_seed=70)
     served = Served("http://h/v1", "m")
-    assert "top_k" not in request_body(request, 0, 4, Sampling(), served)[1]
-    path, body = request_body(request, 2, 1, Sampling(top_k=5, temperature=0.7, top_p=0.9, max_tokens=30), served)
+    assert "top_k" not in write_body(request, 0, 4, Sampling(), served)[1]
+    path, body = write_body(request, 2, 1, Sampling(top_k=5, temperature=0.7, top_p=0.9, max_tokens=30), served)
     assert path == "/completions"
     assert body == {
         "model": "m", "n": 1, "seed": 72, "temperature": 0.7, "top_p": 0.9, "max_tokens": 30, "top_k": 5, "prompt": "p",

@@ -33,10 +33,10 @@ def wait_until(condition: Any) -> None:
 
 
 def test_groups_come_back_whole_and_named() -> None:
-    asked = requests(9, group_size=3)
+    requested = requests(9, group_size=3)
     with ScriptedServer() as server:
-        answers = roll_out(engine_on(server), asked)
-    assert_whole(answers, asked)
+        answers = roll_out(engine_on(server), requested)
+    assert_whole(answers, requested)
     first = rollouts_of(answers[0])[1]
     assert (first.policy_id, first.sampling_id, first.max_tokens) == ("m@1", SAMPLING.sampling_id, 8)
     assert (first.finish_reason, first.num_tokens) == ("stop", 3)
@@ -45,10 +45,10 @@ def test_groups_come_back_whole_and_named() -> None:
 
 
 def test_a_chat_goes_to_the_chat_endpoint() -> None:
-    [asked] = requests(1, prompt=(Message("system", "s"), Message("user", "u")))
+    [requested] = requests(1, prompt=(Message("system", "s"), Message("user", "u")))
     with ScriptedServer() as server:
-        answers = roll_out(engine_on(server), [asked])
-    assert_whole(answers, [asked])
+        answers = roll_out(engine_on(server), [requested])
+    assert_whole(answers, [requested])
     assert server.paths == ["/v1/chat/completions"]
     assert server.posts[0]["messages"] == [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
 
@@ -68,20 +68,20 @@ def test_vllm_is_told_every_setting_and_counts_tokens() -> None:
     assert [rollout.num_tokens for rollout in rollouts_of(group)] == [1, 2]
     said = server.posts[0]
     assert (said["top_k"], said["repetition_penalty"], said["min_p"]) == (0, 1.0, 0.0)
-    assert said["max_tokens"] == 6  # vLLM refuses to be asked for more than its context
+    assert said["max_tokens"] == 6  # vLLM refuses a request for more than its context
 
 
 def test_a_refusal_is_the_requests_own(clock: Clock) -> None:
-    asked = requests(3)
-    refused = asked[1].base_seed
+    requested = requests(3)
+    refused = requested[1].base_seed
 
     def always(body: Json) -> Reply:
         return Reply(400, {"error": {"message": "too long " * 99}}) if body["seed"] == refused else GOOD
 
     with ScriptedServer(always=always) as server:
-        answers = roll_out(engine_on(server), asked)
+        answers = roll_out(engine_on(server), requested)
     [refusal] = [answer for answer in answers if isinstance(answer, Refusal)]
-    assert refusal.request is asked[1]
+    assert refusal.request is requested[1]
     assert refusal.reason.startswith("status 400: too long")
     assert len(refusal.reason) < 330
     assert len(answers) == 3
@@ -97,19 +97,19 @@ def test_an_odd_end_is_a_refusal() -> None:
 
 
 def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
-    asked = requests(12, group_size=4)
+    requested = requests(12, group_size=4)
     with ScriptedServer(always=lambda body: Reply(body=answer(body, choices=1))) as server:
-        answers = roll_out(engine_on(server), asked)
-    assert_whole(answers, asked)
+        answers = roll_out(engine_on(server), requested)
+    assert_whole(answers, requested)
     assert len(server.posts) == 12 * 4  # the one completion of a first answer is not thrown away
     assert server.posts[-1]["n"] == 1
 
 
 def test_the_rest_of_a_refused_group_is_not_asked_for() -> None:
-    asked = requests(1, group_size=6)
-    one_of_many = Reply(body=answer({"n": 6, "seed": asked[0].base_seed}, choices=1))
+    requested = requests(1, group_size=6)
+    one_of_many = Reply(body=answer({"n": 6, "seed": requested[0].base_seed}, choices=1))
     with ScriptedServer([one_of_many, Reply(400, "no")]) as server:
-        [refusal] = roll_out(engine_on(server, concurrency=1), asked)
+        [refusal] = roll_out(engine_on(server, concurrency=1), requested)
     assert isinstance(refusal, Refusal)
     assert len(server.posts) == 2
 
@@ -145,11 +145,11 @@ def test_closing_early_drops_what_is_in_flight() -> None:
 
 
 def test_the_engine_works_in_a_thread_without_a_loop() -> None:
-    asked = requests(3)
+    requested = requests(3)
     got: list[Answer] = []
     with ScriptedServer() as server:
         engine = engine_on(server)
-        thread = threading.Thread(target=lambda: got.extend(engine.generate(asked, SAMPLING)))
+        thread = threading.Thread(target=lambda: got.extend(engine.generate(requested, SAMPLING)))
         thread.start()
         thread.join(20)
-    assert_whole(got, asked)
+    assert_whole(got, requested)

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.rollouts.server.failures import (
-    LONGEST_DELAY,
+    MAX_DELAY,
     ServerFailedError,
     ServerHealth,
     read_retry_after,
-    shown,
+    shorten,
 )
 
 FAILED = ServerFailedError("no")
@@ -18,49 +18,49 @@ FAILED = ServerFailedError("no")
 def test_pauses_grow_and_stay_bounded() -> None:
     health, now, pauses = ServerHealth(patience=1e6), 0.0, []
     for _ in range(12):
-        health.fail(FAILED, asked=now, now=now)
-        pauses.append(health.pause(now))
+        health.fail(FAILED, sent_at=now, now=now)
+        pauses.append(health.pause_left(now))
         now += pauses[-1]
     assert pauses[0] < pauses[2] < pauses[4]
-    assert 0.75 * LONGEST_DELAY <= max(pauses) <= LONGEST_DELAY
+    assert 0.75 * MAX_DELAY <= max(pauses) <= MAX_DELAY
 
 
 def test_what_was_in_flight_together_counts_once() -> None:
     health = ServerHealth(patience=60)
     for moment in range(20):
-        health.fail(FAILED, asked=0.0, now=1.0 + moment / 100)
-    assert health.pause(1.0) <= 0.5
-    assert not health.worth_reporting(FAILED)
-    health.fail(FAILED, asked=2.0, now=2.0)
-    assert health.worth_reporting(FAILED)
+        health.fail(FAILED, sent_at=0.0, now=1.0 + moment / 100)
+    assert health.pause_left(1.0) <= 0.5
+    assert not health.is_worth_reporting(FAILED)
+    health.fail(FAILED, sent_at=2.0, now=2.0)
+    assert health.is_worth_reporting(FAILED)
 
 
 @given(st.lists(st.floats(0, 500), max_size=20), st.floats(0, 300))
-def test_no_pause_outlasts_patience(asked_for: list[float], patience: float) -> None:
+def test_no_pause_outlasts_patience(pauses: list[float], patience: float) -> None:
     health, now = ServerHealth(patience), 1000.0
-    for seconds in asked_for:
-        health.fail(ServerFailedError("no", retry_after=seconds), asked=now, now=now)
-        pause = health.pause(now)
+    for seconds in pauses:
+        health.fail(ServerFailedError("no", retry_after=seconds), sent_at=now, now=now)
+        pause = health.pause_left(now)
         assert pause <= patience + 1e-6
         now += pause
-    assert health.is_hopeless(now + patience) is bool(asked_for)
+    assert health.is_hopeless(now + patience) is bool(pauses)
 
 
-def test_an_answer_resets_patience_but_keeps_a_pause_that_was_asked_for() -> None:
+def test_an_answer_resets_patience_but_keeps_a_pause_that_was_pauses() -> None:
     health = ServerHealth(patience=60)
-    health.fail(ServerFailedError("slow", retry_after=7), asked=0.0, now=0.0)
+    health.fail(ServerFailedError("slow", retry_after=7), sent_at=0.0, now=0.0)
     health.succeed()
     assert not health.is_failing
     assert not health.is_hopeless(1000.0)
-    assert health.pause(0.0) == 7.0
+    assert health.pause_left(0.0) == 7.0
 
 
 def test_a_slow_failure_is_told_at_once_and_once() -> None:
     health, slow = ServerHealth(patience=60), ServerFailedError("time-out", is_grave=True)
-    health.fail(slow, asked=0.0, now=30.0)
-    assert health.worth_reporting(slow)
+    health.fail(slow, sent_at=0.0, now=30.0)
+    assert health.is_worth_reporting(slow)
     health.is_reported = True
-    assert not health.worth_reporting(slow)
+    assert not health.is_worth_reporting(slow)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_retry_after_is_seconds_or_a_date(headers: dict[str, str], expected: flo
 
 
 def test_a_message_is_short_and_without_the_key() -> None:
-    told = shown("bad\n key  k-1 " + "x" * 1000, "k-1")
+    told = shorten("bad\n key  k-1 " + "x" * 1000, "k-1")
     assert told.startswith("bad key [key] xxx")
     assert len(told) == 300
-    assert "k-1" not in shown("y" * 297 + "k-1", "k-1")
+    assert "k-1" not in shorten("y" * 297 + "k-1", "k-1")

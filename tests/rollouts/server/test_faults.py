@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from learnable.rollouts.protocol import EngineError, Refusal
-from learnable.rollouts.server.failures import LONGEST_DELAY
+from learnable.rollouts.server.failures import MAX_DELAY
 from tests.rollouts.conftest import Clock, Watcher
 from tests.rollouts.server.scripted_server_for_tests import (
     GOOD,
@@ -35,20 +35,20 @@ GARBAGE = [
     [({"Retry-After": "7"}, 7.0), ({"retry-after-ms": "1500"}, 1.5), ({"Retry-After": "3600"}, 60.0)],
 )
 def test_a_pause_that_the_server_asks_for_is_kept(clock: Clock, headers: dict[str, str], pause: float) -> None:
-    asked = requests(1)
+    requested = requests(1)
     with ScriptedServer([Reply(429, {"error": {"message": "slow"}}, headers)]) as server:
-        answers = roll_out(engine_on(server), asked)
-    assert_whole(answers, asked)
+        answers = roll_out(engine_on(server), requested)
+    assert_whole(answers, requested)
     assert clock.sleeps == [pytest.approx(pause)]  # no longer than patience lasts
     assert len(server.posts) == 2
 
 
 @pytest.mark.parametrize("fault", [Reply(500, "oops"), Reply(503, {}), Reply(408, {}), Reply(409, {}), *GARBAGE])
 def test_a_fault_is_asked_again(clock: Clock, fault: Reply) -> None:
-    asked = requests(3)
+    requested = requests(3)
     with ScriptedServer([fault, fault]) as server:
-        answers = roll_out(engine_on(server, concurrency=1), asked)
-    assert_whole(answers, asked)
+        answers = roll_out(engine_on(server, concurrency=1), requested)
+    assert_whole(answers, requested)
     assert len(server.posts) == 5
     assert len(clock.sleeps) == 2
     assert 0.3 < clock.sleeps[0] < clock.sleeps[1]
@@ -56,22 +56,22 @@ def test_a_fault_is_asked_again(clock: Clock, fault: Reply) -> None:
 
 @pytest.mark.parametrize("drip", [b"", b" "])
 def test_a_request_that_hangs_is_asked_again(drip: bytes) -> None:
-    asked = requests(3)
+    requested = requests(3)
     with ScriptedServer([Reply(hangs=True, drip=drip)]) as server:
-        answers = roll_out(engine_on(server, request_timeout=0.3), asked)
-    assert_whole(answers, asked)
+        answers = roll_out(engine_on(server, request_timeout=0.3), requested)
+    assert_whole(answers, requested)
     assert len(server.posts) == 4
 
 
 def test_a_server_that_is_away_is_asked_until_it_is_back(clock: Clock, watcher: Watcher) -> None:
-    asked = requests(8)
+    requested = requests(8)
     with ScriptedServer() as server:
         clock.after[3] = server.start
-        answers = engine_on(server, concurrency=1).generate(asked, SAMPLING)
+        answers = engine_on(server, concurrency=1).generate(requested, SAMPLING)
         got = [next(answers)]
         server.stop()
         got += answers
-    assert_whole(got, asked)
+    assert_whole(got, requested)
     assert len(clock.sleeps) == 3
     assert len(watcher.warnings) == len(watcher.notes) == 1
     assert server.url in watcher.warnings[0]
@@ -86,7 +86,7 @@ def test_a_server_that_stays_away_is_given_up(clock: Clock) -> None:
     with pytest.raises(EngineError, match=f"no server has answered for 60 s: {server.url}: connection failed"):
         got.extend(answers)
     assert 1 <= len(got) < 4
-    assert 60 <= sum(clock.sleeps) <= 60 + LONGEST_DELAY
+    assert 60 <= sum(clock.sleeps) <= 60 + MAX_DELAY
 
 
 def test_a_failing_server_is_tried_one_request_at_a_time(clock: Clock) -> None:
@@ -100,10 +100,10 @@ def test_a_failing_server_is_tried_one_request_at_a_time(clock: Clock) -> None:
 
 def test_one_success_renews_patience(clock: Clock) -> None:
     faults = [Reply(500, "oops")] * 8  # about 44 s of pauses, where patience is 60 s
-    asked = requests(3)
+    requested = requests(3)
     with ScriptedServer([*faults, GOOD, *faults]) as server:
-        answers = roll_out(engine_on(server, concurrency=1), asked)
-    assert_whole(answers, asked)
+        answers = roll_out(engine_on(server, concurrency=1), requested)
+    assert_whole(answers, requested)
     assert sum(clock.sleeps) > 60
 
 
@@ -117,31 +117,31 @@ def test_a_server_that_denies_everything_ends_the_run(status: int) -> None:
 
 
 def test_a_request_that_always_fails_is_refused_at_last(clock: Clock) -> None:
-    asked = requests(40)
-    poison = asked[0].base_seed
+    requested = requests(40)
+    poison = requested[0].base_seed
 
     def always(body: Json) -> Reply:
         return Reply(500, "boom") if body["seed"] == poison else GOOD
 
     with ScriptedServer(always=always) as server:
-        answers = roll_out(engine_on(server), asked)
+        answers = roll_out(engine_on(server), requested)
     [refusal] = [answer for answer in answers if isinstance(answer, Refusal)]
-    assert refusal.request is asked[0]
+    assert refusal.request is requested[0]
     assert "boom" in refusal.reason
     assert len(answers) == 40
 
 
 def test_two_servers_share_the_work_and_one_may_die(clock: Clock, watcher: Watcher) -> None:
-    asked = requests(40)
+    requested = requests(40)
     with ScriptedServer() as good, ScriptedServer() as dead:
         engine = engine_on(good, dead)
-        answers = engine.generate(asked, SAMPLING)
+        answers = engine.generate(requested, SAMPLING)
         got = [next(answers) for _ in range(10)]
         assert good.posts
         assert dead.posts
         dead.stop()
         got += answers
-    assert_whole(got, asked)
+    assert_whole(got, requested)
     assert not any(good.url in warning for warning in watcher.warnings)
 
 

@@ -53,14 +53,14 @@ def test_a_server_that_hangs_is_named() -> None:
 
 @pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://h/v1", "http://", "http://h:99999/v1", "http://[::1/v1"])
 def test_an_address_that_is_none_is_told(url: str) -> None:
-    with pytest.raises(LearnableError, match=r"--base-url .* is no address"):
+    with pytest.raises(LearnableError, match=r"--base-url .* is not an address"):
         find_served_policy([url])
 
 
 def test_no_address_and_a_password_in_one_are_told() -> None:
     with pytest.raises(LearnableError, match="give --base-url"):
         find_served_policy([])
-    with pytest.raises(LearnableError, match="holds a password") as caught:
+    with pytest.raises(LearnableError, match="contains a password") as caught:
         find_served_policy([f"http://user:{KEY}@localhost/v1"])
     assert KEY not in str(caught.value)
 

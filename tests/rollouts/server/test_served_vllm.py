@@ -52,22 +52,22 @@ def test_groups_come_back_whole_with_their_tokens_counted(server: VLLMServer) ->
 
 
 def test_a_chat_and_a_prompt_that_is_too_long(server: VLLMServer) -> None:
-    asked = [request((Message("user", TEXTS[0]),)), request("rain " * 600)]
-    answers = list(ServerEngine([server.url]).generate(asked, Sampling(max_tokens=4096)))
+    requested = [request((Message("user", TEXTS[0]),)), request("rain " * 600)]
+    answers = list(ServerEngine([server.url]).generate(requested, Sampling(max_tokens=4096)))
     [refusal] = [answer for answer in answers if isinstance(answer, Refusal)]
-    assert refusal.request is asked[1]
+    assert refusal.request is requested[1]
     assert "512" in refusal.reason
     assert len(rollouts([answer for answer in answers if answer is not refusal])) == 4
 
 
 def test_every_group_arrives_once_though_the_server_is_killed(server: VLLMServer, watcher: Watcher) -> None:
-    asked = [request(TEXTS[i % 3], group_size=8, seed=i) for i in range(120)]
+    requested = [request(TEXTS[i % 3], group_size=8, seed=i) for i in range(120)]
     engine = ServerEngine([server.url], concurrency=8)
-    answers = engine.generate(asked, Sampling(max_tokens=64))
+    answers = engine.generate(requested, Sampling(max_tokens=64))
     got = [next(answers) for _ in range(20)]
     server.kill()
     server.start()
     got += answers
     seeds = Counter(rollout.seed for rollout in rollouts(got))
-    assert seeds == Counter(group.base_seed + i for group in asked for i in range(8))
+    assert seeds == Counter(group.base_seed + i for group in requested for i in range(8))
     assert len(watcher.warnings) == len(watcher.notes) == 1

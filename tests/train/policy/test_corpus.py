@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from learnable.train.policy.corpus import RHYME_DRILL, document_counts, write_documents
-from learnable.train.policy.noise import LEVELS, draw_level, miss_number
+from learnable.train.policy.corpus import RHYME_DRILL, count_documents, write_documents
+from learnable.train.policy.noise import LEVELS, find_level, miss_number
 
 
 @pytest.mark.parametrize("form", [RHYME_DRILL, "Addition", "FizzBuzz", "Verse"])
@@ -13,8 +13,8 @@ def test_the_seed_fixes_the_documents(form):
 
 
 def test_every_form_has_documents():
-    assert min(document_counts().values()) > 0
-    assert {"Haiku", "LargeSums", "BalancedParentheses", RHYME_DRILL} <= set(document_counts())
+    assert min(count_documents().values()) > 0
+    assert {"Haiku", "LargeSums", "BalancedParentheses", RHYME_DRILL} <= set(count_documents())
 
 
 def test_drills_come_early():
@@ -23,7 +23,7 @@ def test_drills_come_early():
 
 @pytest.mark.parametrize("family", LEVELS)
 def test_levels_follow_their_shares(family):
-    drawn = [draw_level(family, item) for item in range(4000)]
+    drawn = [find_level(family, item) for item in range(4000)]
     for share, level in LEVELS[family]:
         assert drawn.count(level) / 4000 == pytest.approx(share, abs=0.04)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.sources.families.words import TOPICS
-from learnable.train.policy.lexicon import load_lexicon, rhyme_class, syllables
+from learnable.train.policy.lexicon import count_syllables, find_rhyme, load_lexicon
 from learnable.train.policy.lines import draw_ends, write_line
 
 
@@ -15,7 +15,7 @@ def test_a_line_has_the_syllables_asked_for_and_ends_as_told(count, seed, topic)
     rng = random.Random(seed)
     end = draw_ends(rng, rng.randrange(len(load_lexicon().ends)), 1)[0]
     words = write_line(rng, count, end, topic).split()
-    assert sum(syllables(word) or 99 for word in words) == count
+    assert sum(count_syllables(word) or 99 for word in words) == count
     assert words[-1].lower() == end.word
 
 
@@ -28,7 +28,7 @@ def test_a_line_names_its_topic_where_there_is_room():
 
 def test_rhyme_classes_hold_distinct_sounds_of_one_rhyme():
     for words in load_lexicon().ends:
-        assert len({rhyme_class(word) for word, _ in words}) == 1
+        assert len({find_rhyme(word) for word, _ in words}) == 1
         assert len({word for word, _ in words}) == len(words) >= 6
 
 

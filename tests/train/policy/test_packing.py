@@ -12,8 +12,8 @@ SIZES = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 300)), max_size=30
 
 def encode(sizes):
     return [
-        Encoded([number + 1] * asked, [number + 1] * answered, [float(number + 1)] * answered)
-        for number, (asked, answered) in enumerate(sizes)
+        Encoded([number + 1] * prompt, [number + 1] * completion, [float(number + 1)] * completion)
+        for number, (prompt, completion) in enumerate(sizes)
     ]
 
 
@@ -35,7 +35,7 @@ def test_weights_sit_one_place_before_the_tokens_they_weigh(sizes):
     rows = pack(encode(sizes))
     row, column = np.nonzero(rows.weights)
     assert (rows.ids[row, column + 1] == rows.weights[row, column]).all()
-    fitting = [answered for asked, answered in sizes if asked + answered <= ROW]
+    fitting = [completion for prompt, completion in sizes if prompt + completion <= ROW]
     assert len(row) == sum(fitting)
 
 

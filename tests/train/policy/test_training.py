@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learnable.train.policy.model import loss_on, make_model, rate_at
+from learnable.train.policy.model import compute_loss, make_model, schedule_rate
 from learnable.train.policy.packing import Encoded, pack
 
 
 def test_the_rate_warms_up_holds_and_falls():
-    rates = [rate_at(step, 1000) for step in range(1000)]
+    rates = [schedule_rate(step, 1000) for step in range(1000)]
     assert rates[0] < rates[59] == rates[299] == 1.0
     assert rates[300:] == sorted(rates[300:], reverse=True)
     assert rates[-1] == 0.02
@@ -22,14 +22,14 @@ def model():
 def test_documents_in_a_row_do_not_see_each_other(model):
     alone = Encoded([1, 9, 10], [11, 12, 2], [1.0, 1.0, 1.0])
     silent = Encoded([1, 30, 31], [32, 33, 34, 2], [0.0] * 4)
-    packed = [loss_on(model, pack(documents), np.array([0])).item() for documents in ([alone], [silent, alone])]
+    packed = [compute_loss(model, pack(documents), np.array([0])).item() for documents in ([alone], [silent, alone])]
     assert packed[0] == pytest.approx(packed[1], abs=0.02)
 
 
 def test_weights_scale_what_a_token_counts(model):
     tokens = ([1, 9, 10], [11, 12])
     both, first, last = (
-        loss_on(model, pack([Encoded(*tokens, weights)]), np.array([0])).item()
+        compute_loss(model, pack([Encoded(*tokens, weights)]), np.array([0])).item()
         for weights in ([3.0, 1.0], [1.0, 0.0], [0.0, 1.0])
     )
     assert both == pytest.approx((3 * first + last) / 4, abs=0.02)

@@ -1,112 +1,117 @@
-"""Two runs on parts of one set: which are compared, and what is said of them."""
-
-from __future__ import annotations
-
-import json
-import os
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from math import isnan
 
 import pytest
 
-from learnable.train.results.comparison import compare_parts, find_earlier_runs
+from learnable.train.results.comparison import compare, compare_families, judge_direction
 from learnable.train.results.evaluation import Evaluation, PromptResult
-from learnable.train.settings import TrainSettings
+from learnable.train.results.statistics import Interval
 
-DRAWS = 10
-
-
-def evaluation(passes: list[int]) -> Evaluation:
-    results = [
-        PromptResult(f"p{index}", "ones", "Ones", DRAWS, count, count / DRAWS, 0, 0.0, False)
-        for index, count in enumerate(passes)
-    ]
-    return Evaluation("tiny@1", tuple(results), tokens=0, seconds=1.0)
+COMPLETIONS = 10
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> TrainSettings:
-    return TrainSettings(curated="c", output=str(tmp_path / "runs" / "ones-control-1"), part="control", batch_size=32)
+def result(index: int, passes: int, greedy: float = 0.0, family: str = "arithmetic") -> PromptResult:
+    return PromptResult(
+        prompt_id=f"p{index}",
+        family=family,
+        form=family,
+        n=COMPLETIONS,
+        passes=passes,
+        mean=passes / COMPLETIONS,
+        unscored=0,
+        greedy=greedy,
+        greedy_passed=greedy == 1,
+    )
 
 
-def finish(settings: TrainSettings, name: str, after: list[int], *, age: int = 0, **report: Any) -> Path:
-    """Leave what a finished run leaves in a folder beside the one of `settings`."""
-    folder = settings.folder.parent / name
-    folder.mkdir(parents=True)
-    for when, passes in (("before", [3] * len(after)), ("after", after)):
-        (folder / f"{when}.json").write_text(json.dumps(asdict(evaluation(passes))))
-    usual = {"curated": "set/v0001", "policy_id": "tiny@1", "held_out": {}, "settings": settings.as_json()}
-    (folder / "report.json").write_text(json.dumps({**usual, "held_out": {"prompts": len(after)}, **report}))
-    os.utime(folder / "report.json", (1_000_000 - age, 1_000_000 - age))
-    return folder
+def evaluation(passes: list[int], greedy: list[float] | None = None) -> Evaluation:
+    best = greedy or [0.0] * len(passes)
+    return Evaluation("tiny", tuple(result(i, p, g) for i, (p, g) in enumerate(zip(passes, best, strict=True))), 0, 1.0)
 
 
-def find(settings: TrainSettings) -> list[Any]:
-    return find_earlier_runs(settings, "set/v0001", "tiny@1")
+def test_a_rise_is_called_a_rise() -> None:
+    held_out = compare(evaluation([3, 4, 5, 2] * 5), evaluation([5, 6, 6, 5] * 5), k=4, group_size=COMPLETIONS)
+
+    assert held_out.direction == "rose"
+    assert held_out.mean_reward.change.value == pytest.approx(0.2)
+    assert held_out.pass_at_1.before.value == pytest.approx(0.35)
+    assert held_out.pass_at_k.after.value > held_out.pass_at_k.before.value
+    assert "rose: 0.350 -> 0.550 (+0.200" in held_out.verdict
 
 
-def test_runs_on_other_parts_are_found_and_those_on_this_one_are_not(settings: TrainSettings) -> None:
-    on_train = replace(settings, part="train", output="elsewhere", resume=True, save_steps=7)
-    train = finish(on_train := replace(on_train, output=settings.output), "ones-1", [5] * 10)
-    finish(settings, "ones-control-0", [5] * 10)
-    finish(on_train, "others-1", [5] * 10, curated="other/v0001")
-    finish(on_train, "unmeasured-1", [5] * 10, held_out=None)
-    (settings.folder.parent / "broken").mkdir()
-    (settings.folder.parent / "broken" / "report.json").write_text("[]")
+def test_a_fall_is_called_a_fall() -> None:
+    held_out = compare(evaluation([5] * 10), evaluation([3] * 10), k=4, group_size=COMPLETIONS)
 
-    [run] = find(settings)
-
-    assert (run.folder, run.part, run.differs) == (train, "train", ())
+    assert held_out.direction == "fell"
+    assert "fell" in held_out.verdict
 
 
-def test_the_newest_run_that_can_be_compared_is_taken(settings: TrainSettings) -> None:
-    train = replace(settings, part="train")
-    finish(train, "ones-1", [5] * 10, age=30)
-    good = finish(train, "ones-2", [5] * 10, age=20)
-    finish(replace(train, steps=7), "ones-3", [5] * 10, age=10)
+def test_noise_is_not_called_a_change() -> None:
+    held_out = compare(evaluation([5, 6] * 8), evaluation([6, 5] * 8), k=4, group_size=COMPLETIONS)
 
-    [run] = find(settings)
+    assert held_out.verdict.startswith("held-out reward shows no clear change")
 
-    assert run.folder == good
+
+def test_few_prompts_allow_no_verdict_however_large_the_change() -> None:
+    held_out = compare(evaluation([0] * 7), evaluation([10] * 7), k=4, group_size=COMPLETIONS)
+
+    assert held_out.direction == "too few prompts to tell"
+    assert "7 prompts" in held_out.verdict
+
+
+def test_a_rise_bought_with_greedy_reward_is_flagged() -> None:
+    before, after = evaluation([3] * 20, [1.0] * 20), evaluation([6] * 20, [0.0] * 20)
+
+    held_out = compare(before, after, k=4, group_size=COMPLETIONS)
+
+    assert held_out.direction == "rose"
+    assert held_out.greedy_fell
+    assert "But greedy reward fell" in held_out.verdict
+
+
+def test_a_greedy_slip_within_noise_is_mentioned_but_not_flagged() -> None:
+    before, after = evaluation([3] * 20, [1.0] * 10 + [0.0] * 10), evaluation([6] * 20, [1.0] * 9 + [0.0] * 11)
+
+    held_out = compare(before, after, k=4, group_size=COMPLETIONS)
+
+    assert not held_out.greedy_fell
+    assert "slipped within noise" in held_out.verdict
+
+
+def test_prompts_without_a_reward_on_one_side_are_left_out_of_both() -> None:
+    before = evaluation([2] * 10)
+    broken = replace(before.prompts[0], n=0, passes=0, mean=None, unscored=COMPLETIONS)
+    after = Evaluation("tiny", (broken, *evaluation([4] * 10).prompts[1:]), 0, 1.0)
+
+    held_out = compare(before, after, k=4, group_size=COMPLETIONS)
+
+    assert held_out.prompts == 9
+    assert held_out.unscored_after == COMPLETIONS
+    assert held_out.mean_reward.before.value == pytest.approx(0.2)
+
+
+def test_families_are_compared_apart() -> None:
+    before = Evaluation("t", (result(0, 2), result(1, 8, family="counting")), 0, 1.0)
+    after = Evaluation("t", (result(0, 4), result(1, 7, family="counting")), 0, 1.0)
+
+    families = compare_families(before, after)
+
+    assert families["arithmetic"].change.value == pytest.approx(0.2)
+    assert families["counting"].change.value == pytest.approx(-0.1)
 
 
 @pytest.mark.parametrize(
-    ("change", "report", "words"),
-    [
-        ({"steps": 7}, {}, "steps 7 there, 60 here"),
-        ({"seed": 3}, {}, "seed 3 there, 0 here"),
-        ({"families": ("a",)}, {}, "families ['a'] there, [] here"),
-        ({}, {"policy_id": "tiny@2"}, "policy tiny@2 there, tiny@1 here"),
-    ],
+    ("low", "high", "direction"), [(0.01, 0.2, "rose"), (-0.2, -0.01, "fell"), (-0.01, 0.2, "no clear change")]
 )
-def test_what_cannot_be_compared_is_said(
-    settings: TrainSettings, change: dict[str, Any], report: dict[str, Any], words: str
-) -> None:
-    folder = finish(replace(settings, part="train", **change), "ones-1", [5] * 10, **report)
-
-    [run] = find(settings)
-
-    assert f"{folder} trained on train too, but cannot be compared: {words}" in run.objection
+def test_direction_follows_the_interval(low: float, high: float, direction: str) -> None:
+    assert judge_direction(Interval((low + high) / 2, low, high), prompts=50) == direction
 
 
-@pytest.mark.parametrize(
-    ("train", "control", "words"),
-    [
-        ([7, 6] * 8, [4, 5] * 8, "training on train ended higher than training on control: held-out reward +0.200"),
-        ([4, 5] * 8, [7, 6] * 8, "training on train ended lower than training on control: held-out reward -0.200"),
-        ([4, 6] * 8, [6, 4] * 8, "no clear difference between training on train and on control"),
-        ([9] * 7, [1] * 7, "too few prompts to tell training on train from training on control"),
-    ],
-)
-def test_the_verdict_claims_no_more_than_the_interval(
-    settings: TrainSettings, train: list[int], control: list[int], words: str
-) -> None:
-    finish(replace(settings, part="train"), "ones-1", train)
-    [run] = find(settings)
+def test_prompts_without_a_greedy_reward_leave_it_unknown() -> None:
+    unscored = [replace(result(i, 0), greedy=None, greedy_passed=None) for i in range(9)]
+    both = Evaluation("tiny", tuple(unscored), 0, 1.0)
 
-    found = compare_parts(settings, evaluation([3] * len(control)), evaluation(control), run)
+    held_out = compare(both, both, k=4, group_size=COMPLETIONS)
 
-    assert found.verdict.startswith(words)
-    assert (found.first.part, found.second.part, found.prompts) == ("train", "control", len(train))
-    assert found.difference.value == pytest.approx((sum(train) - sum(control)) / DRAWS / len(train))
+    assert isnan(held_out.greedy_reward.change.value)
+    assert held_out.mean_reward.in_words in held_out.verdict

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.train.results.curve import draw_curve, running_mean, series, step_ticks, title
-from learnable.train.results.report import Comparison, HeldOut
+from learnable.train.results.comparison import Comparison, HeldOut
+from learnable.train.results.curve import choose_ticks, draw_curve, read_series, smooth, write_title
 from learnable.train.results.statistics import Interval
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -29,27 +29,27 @@ def test_a_run_of_any_length_can_be_drawn(tmp_path: Path, steps: int) -> None:
 
 
 def test_the_title_says_what_the_verdict_says() -> None:
-    assert title(held_out()).startswith("Held-out reward rose: 0.400 \N{RIGHTWARDS ARROW} 0.500 (+0.100")
+    assert write_title(held_out()).startswith("Held-out reward rose: 0.400 \N{RIGHTWARDS ARROW} 0.500 (+0.100")
 
 
 def test_steps_without_a_value_are_left_out() -> None:
-    steps, rewards = series([{"step": 1, "reward": 0.1}, {"step": 2, "reward": None}, {"step": 3}], "reward")
+    steps, rewards = read_series([{"step": 1, "reward": 0.1}, {"step": 2, "reward": None}, {"step": 3}], "reward")
 
     assert (steps.tolist(), rewards.tolist()) == ([1.0], [0.1])
 
 
 @given(st.lists(st.floats(0, 1), max_size=40))
 def test_the_running_mean_is_the_mean_of_the_neighbours(values: list[float]) -> None:
-    smooth = running_mean(np.asarray(values))
+    smoothed = smooth(np.asarray(values))
     half = min(9, len(values) // 3) // 2
 
     expected = [np.mean(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]
-    assert smooth.tolist() == pytest.approx(expected)
+    assert smoothed.tolist() == pytest.approx(expected)
 
 
 @given(st.integers(0, 100_000))
 def test_ticks_are_few_and_start_at_zero(last: int) -> None:
-    ticks = step_ticks(last)
+    ticks = choose_ticks(last)
 
     assert ticks[0] == 0
     assert ticks[-1] <= last

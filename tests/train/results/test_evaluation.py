@@ -12,12 +12,12 @@ from learnable.data.records import Message, Prompt, Sampling, Score
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine
 from learnable.train.results.evaluation import (
-    FRESH,
+    SEED_OFFSET,
     EvaluationSettings,
     evaluate_policy,
-    held_out_prompts,
-    prompt_result,
     read_evaluation,
+    read_held_out_prompts,
+    summarise_prompt,
 )
 from learnable.verifiers.pool.scoring import ScoringPool
 
@@ -38,13 +38,13 @@ def settings(**changes: Any) -> EvaluationSettings:
 
 
 class RecordingEngine(ScriptedEngine):
-    """Remembers what it was asked."""
+    """Remembers the requests that it got."""
 
-    asked: list[tuple[GroupRequest, Sampling]]
+    requested: list[tuple[GroupRequest, Sampling]]
 
     def generate(self, requests, sampling):
         requests = list(requests)
-        self.asked = [*getattr(self, "asked", []), *((request, sampling) for request in requests)]
+        self.requested = [*getattr(self, "requested", []), *((request, sampling) for request in requests)]
         return super().generate(requests, sampling)
 
 
@@ -61,31 +61,34 @@ def test_every_prompt_gets_fresh_draws_and_a_greedy_completion(prompts_of_ones: 
         (6, 6, 1.0, 1.0),
         (6, 6, 1.0, 1.0),
     ]
-    assert {(request.group_size, sampling.temperature) for request, sampling in engine.asked} == {(6, 0.9), (1, 0.0)}
-    assert {request.seed for request, _ in engine.asked} == {4 + FRESH}
+    assert {(request.group_size, sampling.temperature) for request, sampling in engine.requested} == {
+        (6, 0.9),
+        (1, 0.0),
+    }
+    assert {request.seed for request, _ in engine.requested} == {4 + SEED_OFFSET}
     assert events[-1] == {"event": "rollouts", "done": 21, "total": 21, "tokens": 21}
 
 
 def test_unscored_draws_are_counted_and_left_out(prompts_of_ones: Prompts) -> None:
     [prompt] = prompts_of_ones(1)
-    draws = [Score(1.0, True), Score(0.0, False), Score.unscored("broken")]
+    scores = [Score(1.0, True), Score(0.0, False), Score.unscored("broken")]
 
-    result = prompt_result(prompt, draws, Score.unscored("broken"))
+    result = summarise_prompt(prompt, scores, Score.unscored("broken"))
 
     assert (result.n, result.passes, result.mean, result.unscored, result.greedy) == (2, 1, 0.5, 1, None)
-    assert prompt_result(prompt, draws[2:], Score(1.0, True)).mean is None
+    assert summarise_prompt(prompt, scores[2:], Score(1.0, True)).mean is None
 
 
-def test_held_out_prompts_are_those_that_were_curated(make_curated, prompts_of_ones: Prompts) -> None:
+def test_read_held_out_prompts_are_those_that_were_curated(make_curated, prompts_of_ones: Prompts) -> None:
     test = [*prompts_of_ones(4, chat=True)]
     folder = make_curated(test=test)
 
-    found = held_out_prompts(settings(curated=str(folder)))
+    found = read_held_out_prompts(settings(curated=str(folder)))
 
     assert {prompt.prompt_id for prompt in found} == {prompt.prompt_id for prompt in test}
     assert isinstance(found[0].prompt[0], Message)
-    assert held_out_prompts(settings(curated=str(folder), limit=2)) == found[:2]
-    assert held_out_prompts(settings(curated=str(folder), families=("poetry",))) == []
+    assert read_held_out_prompts(settings(curated=str(folder), limit=2)) == found[:2]
+    assert read_held_out_prompts(settings(curated=str(folder), families=("poetry",))) == []
 
 
 def test_an_evaluation_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:

@@ -1,136 +1,119 @@
+"""The report of a training run: its file has the bytes that earlier versions wrote."""
+
+from __future__ import annotations
+
 import json
 from dataclasses import replace
+from math import nan
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from learnable.train.results.evaluation import Evaluation, PromptResult
-from learnable.train.results.report import TrainReport, compare, compare_families, describe_change, direction_of
+from learnable.train.monitoring import TrainingForecast
+from learnable.train.results.comparison import Comparison, HeldOut
+from learnable.train.results.earlier_runs import PartRun, PartsComparison
+from learnable.train.results.report import TrainingReport, TrainingSummary
 from learnable.train.results.statistics import Interval
+from learnable.train.settings import TrainSettings
 
-DRAWS = 10
-
-
-def result(index: int, passes: int, greedy: float = 0.0, family: str = "arithmetic") -> PromptResult:
-    return PromptResult(
-        prompt_id=f"p{index}",
-        family=family,
-        form=family,
-        n=DRAWS,
-        passes=passes,
-        mean=passes / DRAWS,
-        unscored=0,
-        greedy=greedy,
-        greedy_passed=greedy == 1,
-    )
+GOLDEN = Path(__file__).parent / "golden"  # written by the code before the redesign of the report
+UNKNOWN = Comparison(Interval(nan, nan, nan), Interval(nan, nan, nan), Interval(nan, nan, nan))
 
 
-def evaluation(passes: list[int], greedy: list[float] | None = None) -> Evaluation:
-    best = greedy or [0.0] * len(passes)
-    return Evaluation("tiny", tuple(result(i, p, g) for i, (p, g) in enumerate(zip(passes, best, strict=True))), 0, 1.0)
+def around(value: float, width: float) -> Interval:
+    return Interval(value, value - width, value + width)
 
 
-def test_a_rise_is_called_a_rise() -> None:
-    held_out = compare(evaluation([3, 4, 5, 2] * 5), evaluation([5, 6, 6, 5] * 5), k=4, group_size=DRAWS)
-
-    assert held_out.direction == "rose"
-    assert held_out.mean_reward.change.value == pytest.approx(0.2)
-    assert held_out.pass_at_1.before.value == pytest.approx(0.35)
-    assert held_out.pass_at_k.after.value > held_out.pass_at_k.before.value
-    assert "rose: 0.350 -> 0.550 (+0.200" in held_out.verdict
+def comparison(before: float, after: float, change: float) -> Comparison:
+    return Comparison(around(before, 0.05), around(after, 0.05), around(change, 0.04))
 
 
-def test_a_fall_is_called_a_fall() -> None:
-    held_out = compare(evaluation([5] * 10), evaluation([3] * 10), k=4, group_size=DRAWS)
-
-    assert held_out.direction == "fell"
-    assert "fell" in held_out.verdict
-
-
-def test_noise_is_not_called_a_change() -> None:
-    held_out = compare(evaluation([5, 6] * 8), evaluation([6, 5] * 8), k=4, group_size=DRAWS)
-
-    assert held_out.verdict.startswith("held-out reward shows no clear change")
-
-
-def test_few_prompts_allow_no_verdict_however_large_the_change() -> None:
-    held_out = compare(evaluation([0] * 7), evaluation([10] * 7), k=4, group_size=DRAWS)
-
-    assert held_out.direction == "too few prompts to tell"
-    assert "7 prompts" in held_out.verdict
-
-
-def test_a_rise_bought_with_greedy_reward_is_flagged() -> None:
-    before, after = evaluation([3] * 20, [1.0] * 20), evaluation([6] * 20, [0.0] * 20)
-
-    held_out = compare(before, after, k=4, group_size=DRAWS)
-
-    assert held_out.direction == "rose"
-    assert held_out.greedy_fell
-    assert "But greedy reward fell" in held_out.verdict
-
-
-def test_a_greedy_slip_within_noise_is_mentioned_but_not_flagged() -> None:
-    before, after = evaluation([3] * 20, [1.0] * 10 + [0.0] * 10), evaluation([6] * 20, [1.0] * 9 + [0.0] * 11)
-
-    held_out = compare(before, after, k=4, group_size=DRAWS)
-
-    assert not held_out.greedy_fell
-    assert "slipped within noise" in held_out.verdict
-
-
-def test_prompts_without_a_reward_on_one_side_are_left_out_of_both() -> None:
-    before = evaluation([2] * 10)
-    broken = replace(before.prompts[0], n=0, passes=0, mean=None, unscored=DRAWS)
-    after = Evaluation("tiny", (broken, *evaluation([4] * 10).prompts[1:]), 0, 1.0)
-
-    held_out = compare(before, after, k=4, group_size=DRAWS)
-
-    assert held_out.prompts == 9
-    assert held_out.unscored_after == DRAWS
-    assert held_out.mean_reward.before.value == pytest.approx(0.2)
-
-
-def test_families_are_compared_apart() -> None:
-    before = Evaluation("t", (result(0, 2), result(1, 8, family="counting")), 0, 1.0)
-    after = Evaluation("t", (result(0, 4), result(1, 7, family="counting")), 0, 1.0)
-
-    families = compare_families(before, after)
-
-    assert families["arithmetic"].change.value == pytest.approx(0.2)
-    assert families["counting"].change.value == pytest.approx(-0.1)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "direction"), [(0.01, 0.2, "rose"), (-0.2, -0.01, "fell"), (-0.01, 0.2, "no clear change")]
+HELD_OUT = HeldOut(
+    prompts=16,
+    group_size=8,
+    k=4,
+    unscored_before=1,
+    unscored_after=0,
+    mean_reward=comparison(0.4, 0.5, 0.1),
+    pass_at_1=comparison(0.35, 0.45, 0.1),
+    pass_at_k=UNKNOWN,
+    greedy_reward=comparison(0.5, 0.45, -0.05),
+    direction="rose",
+    greedy_fell=True,
 )
-def test_direction_follows_the_interval(low: float, high: float, direction: str) -> None:
-    assert direction_of(Interval((low + high) / 2, low, high), prompts=50) == direction
+WHOLE = TrainingReport(
+    curated="sets/sums/v0001",
+    policy="policy",
+    policy_id="policy@1",
+    trained_policy="runs/sums-1/policy",
+    settings=TrainSettings(
+        curated="sets/sums",
+        output="runs/sums-1",
+        families=("arithmetic", "counting"),
+        policy="policy",
+        steps=4,
+        batch_size=32,
+        temperature=0.9,
+        top_p=1.0,
+        top_k=0,
+        max_completion_length=16,
+    ),
+    training=TrainingSummary(4, resumed_from=2, trained_parameters=1000, learning_rate=0.0001, seconds=1.5),
+    held_out=HELD_OUT,
+    families={"arithmetic": comparison(0.3, 0.4, 0.1), "counting": UNKNOWN},
+    verdict=HELD_OUT.verdict,
+    warnings=("first", "second …"),
+    seconds={"evaluate_before": 1.0, "train": 2.25},
+    metrics="runs/sums-1/metrics.jsonl",
+    curve="runs/sums-1/curve.png",
+    forecast=TrainingForecast(8, 0.21, 0.65, 0.25, None),
+    comparisons=(
+        PartsComparison(
+            PartRun("train", "runs/sums-1", comparison(0.4, 0.5, 0.1)),
+            PartRun("control", "runs/sums-control-1", comparison(0.4, 0.45, 0.05)),
+            16,
+            Interval(0.05, -0.01, 0.11),
+            "no clear difference",
+        ),
+    ),
+    not_compared=("runs/other trained on control too, but cannot be compared: seed 1 there, 0 here",),
+)
+BARE = TrainingReport(
+    curated="c",
+    policy="p",
+    policy_id="p@1",
+    trained_policy="o/policy",
+    settings=TrainSettings(curated="c", output="o", evaluate=False),
+    training=TrainingSummary(1, resumed_from=0, trained_parameters=7, learning_rate=1e-06, seconds=0.0),
+    held_out=None,
+    families={},
+    verdict="held-out reward was not measured",
+    warnings=(),
+    seconds={},
+    metrics="m",
+    curve="c.png",
+)
 
 
-def test_report_file_has_null_where_nothing_was_estimated(tmp_path: Path) -> None:
-    unscored = [replace(result(i, 0), greedy=None, greedy_passed=None) for i in range(9)]
-    both = Evaluation("tiny", tuple(unscored), 0, 1.0)
-    held_out = compare(both, both, k=4, group_size=DRAWS)
-    report = TrainReport(
-        curated="c",
-        policy="p",
-        policy_id="p@1",
-        trained_policy="o/policy",
-        settings={},
-        training={},
-        held_out=held_out,
-        families={},
-        verdict=held_out.verdict,
-        warnings=("w",),
-        seconds={},
-        metrics="m",
-        curve="c",
-    )
-
+@pytest.mark.parametrize(("report", "name"), [(WHOLE, "whole_report.json"), (BARE, "bare_report.json")])
+def test_the_file_has_the_bytes_that_earlier_versions_wrote(report: TrainingReport, name: str, tmp_path: Path) -> None:
     report.write(tmp_path / "report.json")
-    read = json.loads((tmp_path / "report.json").read_text())
+
+    assert (tmp_path / "report.json").read_bytes() == (GOLDEN / name).read_bytes()
+
+
+def test_what_was_not_estimated_is_null(tmp_path: Path) -> None:
+    replace(WHOLE, held_out=replace(HELD_OUT, greedy_reward=UNKNOWN)).write(tmp_path / "report.json")
+    read: dict[str, Any] = json.loads((tmp_path / "report.json").read_text())
 
     assert read["held_out"]["greedy_reward"]["change"] == {"value": None, "low": None, "high": None}
-    assert read["warnings"] == ["w"]
-    assert describe_change(held_out.mean_reward) in read["verdict"]
+    assert read["warnings"] == ["first", "second …"]
+    assert HELD_OUT.mean_reward.in_words in read["verdict"]
+
+
+def test_a_summary_is_read_as_it_was_written(tmp_path: Path) -> None:
+    WHOLE.training.write(tmp_path / "training.json")
+
+    assert TrainingSummary.read(tmp_path / "training.json") == WHOLE.training
+    assert json.loads((tmp_path / "training.json").read_text())["resumed_from"] == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.train.results.statistics import mean_interval, paired_difference, pass_at_k
+from learnable.train.results.statistics import estimate_change, estimate_mean, estimate_pass_at_k
 
 rates = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -16,18 +16,18 @@ def test_pass_at_k_is_the_share_of_draws_with_a_pass(n: int, data: st.DataObject
     passes = data.draw(st.integers(0, n))
     k = data.draw(st.integers(1, n))
     outcomes = [index < passes for index in range(n)]
-    draws = [any(draw) for draw in combinations(outcomes, k)]
+    drawn = [any(chosen) for chosen in combinations(outcomes, k)]
 
-    assert pass_at_k(n, passes, k) == pytest.approx(sum(draws) / len(draws))
+    assert estimate_pass_at_k(n, passes, k) == pytest.approx(sum(drawn) / len(drawn))
 
 
 def test_pass_at_k_is_unknown_with_fewer_than_k_draws() -> None:
-    assert isnan(pass_at_k(3, 3, 4))
+    assert isnan(estimate_pass_at_k(3, 3, 4))
 
 
 @given(rates)
 def test_interval_holds_the_mean_and_stays_among_the_values(values: list[float]) -> None:
-    interval = mean_interval(values)
+    interval = estimate_mean(values)
 
     assert interval.value == pytest.approx(sum(values) / len(values))
     assert min(values) - 1e-9 <= interval.low <= interval.value + 1e-9
@@ -38,7 +38,7 @@ def test_interval_agrees_with_the_normal_one_where_that_is_exact() -> None:
     values = np.random.default_rng(1).normal(0.5, 0.2, size=400)
     half = 1.96 * values.std() / np.sqrt(values.size)
 
-    interval = mean_interval(values.tolist())
+    interval = estimate_mean(values.tolist())
 
     assert interval.low == pytest.approx(values.mean() - half, abs=0.002)
     assert interval.high == pytest.approx(values.mean() + half, abs=0.002)
@@ -46,7 +46,7 @@ def test_interval_agrees_with_the_normal_one_where_that_is_exact() -> None:
 
 def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     generator = np.random.default_rng(2)
-    intervals = [mean_interval(generator.beta(2, 3, size=40).tolist(), confidence=0.9) for _ in range(200)]
+    intervals = [estimate_mean(generator.beta(2, 3, size=40).tolist(), confidence=0.9) for _ in range(200)]
 
     covered = np.mean([interval.low <= 0.4 <= interval.high for interval in intervals])
 
@@ -56,35 +56,35 @@ def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 def test_many_values_are_resampled_in_pieces() -> None:
     values = np.random.default_rng(3).random(5_000).tolist()
 
-    assert mean_interval(values).low < np.mean(values) < mean_interval(values).high
+    assert estimate_mean(values).low < np.mean(values) < estimate_mean(values).high
 
 
 def test_interval_of_nothing_is_unknown() -> None:
-    interval = mean_interval([nan, nan])
+    interval = estimate_mean([nan, nan])
 
     assert isnan(interval.value)
-    assert not interval.above_zero
-    assert not interval.below_zero
+    assert not interval.is_above_zero
+    assert not interval.is_below_zero
 
 
 @given(rates, st.floats(0.01, 0.5))
 def test_the_same_gain_on_every_prompt_has_no_uncertainty(before: list[float], gain: float) -> None:
-    change = paired_difference(before, [value + gain for value in before])
+    change = estimate_change(before, [value + gain for value in before])
 
     assert change.low == pytest.approx(gain)
     assert change.high == pytest.approx(gain)
-    assert change.above_zero
+    assert change.is_above_zero
 
 
 def test_pairs_with_a_missing_side_are_left_out() -> None:
-    assert paired_difference([0.0, nan, 0.5], [1.0, 1.0, nan]).value == 1.0
+    assert estimate_change([0.0, nan, 0.5], [1.0, 1.0, nan]).value == 1.0
 
 
 def test_pairing_sees_a_change_that_two_separate_intervals_hide() -> None:
     before = np.linspace(0.1, 0.8, 30)
     after = before + np.random.default_rng(4).normal(0.05, 0.02, size=30)
 
-    early, late = mean_interval(before.tolist()), mean_interval(after.tolist())
+    early, late = estimate_mean(before.tolist()), estimate_mean(after.tolist())
 
     assert late.low < early.high
-    assert paired_difference(before.tolist(), after.tolist()).above_zero
+    assert estimate_change(before.tolist(), after.tolist()).is_above_zero

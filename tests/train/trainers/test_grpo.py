@@ -12,7 +12,7 @@ from learnable.train import rewards
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.grpo import make_config
-from learnable.train.trainers.trainer import checkpoint_step, last_checkpoint
+from learnable.train.trainers.trainer import find_last_checkpoint, read_step
 
 # What the libraries themselves warn of when they are imported or used as they ask to be.
 pytestmark = [
@@ -25,8 +25,8 @@ pytestmark = [
 @pytest.fixture
 def _closed_pool() -> Iterator[None]:
     yield
-    rewards.scoring_pool().__exit__(None, None, None)
-    rewards.scoring_pool.cache_clear()
+    rewards.open_scoring_pool().__exit__(None, None, None)
+    rewards.open_scoring_pool.cache_clear()
 
 
 @pytest.mark.e2e
@@ -126,5 +126,5 @@ def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
     for step in (9, 20):
         (tmp_path / "checkpoints" / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
 
-    assert checkpoint_step(last_checkpoint(tmp_path)) == 20
-    assert checkpoint_step(last_checkpoint(tmp_path / "empty")) == 0
+    assert read_step(find_last_checkpoint(tmp_path)) == 20
+    assert read_step(find_last_checkpoint(tmp_path / "empty")) == 0

@@ -1,0 +1,71 @@
+"""Prompts that leave no room for a completion are set aside; where nothing counts tokens, a run says so once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from learnable.data.progress import Silence, watched_by
+from learnable.data.records import Prompt
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.engines import use_engine
+from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.rollouts.simulated import SimulatedEngine
+
+
+class MeasuredEngine(SimulatedEngine):
+    """Takes prompts of so many tokens each as the context; counts nothing where `counts` is false."""
+
+    def __init__(self, max_context: int, *, counts: bool) -> None:
+        super().__init__()
+        self.max_context = max_context  # type: ignore[misc]
+        self.counts = counts
+        self.calls = 0
+
+    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int] | None:
+        self.calls += 1
+        return super().count_tokens(prompts) if self.counts else None
+
+
+@dataclass
+class Watcher(Silence):
+    """Keeps what a run was told."""
+
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+def run(store: Path, engine: MeasuredEngine) -> tuple[int, Watcher]:
+    """Return how many rollouts a run has, and what it said."""
+    settings = CurateSettings(
+        prompts=PromptSettings(families=("simulated",), limit=40),
+        engine=EngineSettings(name="simulated"),
+        store=str(store),
+        workers=0,
+    )
+    watcher = Watcher()
+    with use_engine(engine, settings), watched_by(watcher):
+        return run_pipeline(settings)["totals"]["rollouts"], watcher
+
+
+def test_prompts_stay_where_nothing_counts_their_tokens_and_a_note_says_so_once(tmp_path: Path) -> None:
+    engine = MeasuredEngine(1, counts=False)
+    rollouts, watcher = run(tmp_path, engine)
+    assert rollouts >= 40
+    assert engine.calls > 1
+    assert ["prompt lengths are unchecked" in note for note in watcher.notes].count(True) == 1
+    assert not any("prompts skipped" in warning for warning in watcher.warnings)
+
+
+def test_prompts_that_fill_the_context_are_set_aside_and_named(tmp_path: Path) -> None:
+    rollouts, watcher = run(tmp_path, MeasuredEngine(3, counts=True))  # "simulated prompt 7" has three tokens
+    assert rollouts == 0
+    assert any("prompts skipped: longer than the policy's context of 3 tokens" in text for text in watcher.warnings)
+    assert not any("unchecked" in note for note in watcher.notes)

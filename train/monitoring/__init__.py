@@ -1,1 +1,0 @@
-"""What training steps tell while they go by."""

@@ -1,0 +1,70 @@
+"""Where a run writes: the next free folder or the one to resume, and the settings that a resumed run began with."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields, replace
+from pathlib import Path
+
+from learnable.data.errors import LearnableError
+from learnable.train.settings import TrainSettings, read_settings
+
+RUNS = Path("runs")  # for runs that were given no folder
+# What a resumed run may do otherwise than it began.
+MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
+MAY_CHANGE |= {"eval_steps", "num_processes", "micro_batch_size", "report_to"}
+
+
+def choose_run_folder(curated: str, part: str = "train", *, resume: bool = False) -> str:
+    """Return `runs/NAME-N`, the next one or the last one to resume; `runs/NAME-PART-N` for another part than `train`.
+
+    NAME is that of the set, with its version where that is named.
+    """
+    parts = [name for name in Path(curated).parts if name not in ("/", ".", "..")]
+    name = "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
+    name = name if part == "train" else f"{name}-{part}"
+    numbers = [int(number) for path in RUNS.glob(f"{name}-*") if (number := path.name[len(name) + 1 :]).isdigit()]
+    last = max(numbers, default=0)
+    return str(RUNS / f"{name}-{last if resume and last else last + 1}")
+
+
+def check_output(settings: TrainSettings) -> None:
+    """Make the output folder. Raises `LearnableError` when it cannot be written or contains another run."""
+    folder = settings.folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LearnableError(
+            f"output {str(folder)!r} cannot be made ({error.strerror}): choose another --output"
+        ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise LearnableError(f"output {str(folder)!r} cannot be written: choose another --output")
+    if not settings.resume and any((folder / name).exists() for name in ("metrics.jsonl", "checkpoints")):
+        raise LearnableError(
+            f"output {str(folder)!r} already holds a training run: go on with --resume, or choose another --output"
+        )
+
+
+def resume_settings(settings: TrainSettings) -> TrainSettings:
+    """Return the settings that the run in `output` began with, with what may change taken from `settings`.
+
+    What still has its default counts as not given. Raises `LearnableError` when there is no run to go on with, or
+    when a given value would make it another run.
+    """
+    file = settings.folder / "settings.json"
+    if not file.is_file():
+        raise LearnableError(f"output {settings.output!r} holds no training run: leave --resume out to start one")
+    saved = read_settings(file)
+    given = {f.name: getattr(settings, f.name) for f in fields(settings) if getattr(settings, f.name) != f.default}
+    for name, value in given.items():
+        before = getattr(saved, name)
+        if name not in MAY_CHANGE and value != before and not _is_same_path(value, before):
+            raise LearnableError(
+                f"--{name.replace('_', '-')} {value} is not what this run was started with ({before}): leave it out, "
+                "or start a new run in another --output"
+            )
+    return replace(saved, **{name: value for name, value in given.items() if name in MAY_CHANGE})
+
+
+def _is_same_path(one: object, other: object) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and Path(one).resolve() == Path(other).resolve()
