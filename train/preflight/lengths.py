@@ -57,7 +57,7 @@ def longest_prompt(curated: CuratedSet, part: str, policy: Policy) -> int | None
 def prompt_texts(curated: CuratedSet, part: str) -> Iterator[str]:
     """Yield each prompt's words; the turns of a chat are joined."""
     for shard in [*curated.shards(part), *curated.shards("test")]:
-        yield from map(_joined, pq.read_table(shard, columns=["prompt"]).column("prompt").to_pylist())
+        yield from map(_joined, pq.read_table(str(shard), columns=["prompt"]).column("prompt").to_pylist())
 
 
 def _joined(prompt: Any) -> str:

@@ -34,7 +34,7 @@ def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
         known = pc.unique(curated.read(settings.part, columns=["family"])["family"]).to_pylist()
         for family in settings.families:
             if family not in known:
-                raise UnknownNameError(f"family of {str(curated.path)!r}", family, known)
+                raise UnknownNameError(f"family of {str(curated.path)!r}", family, map(str, known))
 
 
 def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -> int:
@@ -44,7 +44,7 @@ def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -
     total = 0
     for shard in curated.shards(part):
         try:
-            total += pq.read_metadata(shard).num_rows
+            total += pq.read_metadata(str(shard)).num_rows
         except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
             raise LearnableError(
                 f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again"
@@ -77,7 +77,7 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
 def check_columns(curated: CuratedSet, part: str) -> None:
     """Raise `LearnableError` when a shard lacks a column that the reward function reads."""
     for shard in [*curated.shards(part), *curated.shards("test")]:
-        columns = pq.read_schema(shard).names
+        columns = pq.read_schema(str(shard)).names
         for needed in NEEDED_COLUMNS:
             if needed not in columns:
                 near = nearest_names(needed, columns)
@@ -91,9 +91,9 @@ def check_columns(curated: CuratedSet, part: str) -> None:
 def check_verifiers(curated: CuratedSet, part: str) -> None:
     """Raise `LearnableError` when a prompt names a verifier that cannot be loaded: none of its rewards would count."""
     for shard in [*curated.shards(part), *curated.shards("test")]:
-        for name in pc.unique(pq.read_table(shard, columns=["verifier"]).column("verifier")).to_pylist():
+        for name in pc.unique(pq.read_table(str(shard), columns=["verifier"]).column("verifier")).to_pylist():
             try:
-                find_verifier(name)
+                find_verifier(str(name))
             except LearnableError as error:
                 raise LearnableError(f"shard {str(shard)!r}: {error}") from error
 
@@ -101,4 +101,4 @@ def check_verifiers(curated: CuratedSet, part: str) -> None:
 def has_chats(curated: CuratedSet, part: str) -> bool:
     """Whether the prompts of a part, or of `test`, are lists of messages."""
     shards = [*curated.shards(part), *curated.shards("test")]
-    return any(pa.types.is_nested(pq.read_schema(shard).field("prompt").type) for shard in shards)
+    return any(pa.types.is_nested(pq.read_schema(str(shard)).field("prompt").type) for shard in shards)
