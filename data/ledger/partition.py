@@ -178,8 +178,9 @@ def _mask(key: Any, wanted: pa.Array[Any]) -> Any:  # chunked arrays, of which t
     """Look each distinct question or prompt up once: a group's rows share theirs."""
     if not pa.types.is_dictionary(key.type):
         return pc.is_in(key, value_set=wanted)
-    parts = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
-    return pc.fill_null(pa.chunked_array(parts, pa.bool_()), False)  # a merged file may lack a key here and there
+    parts: list[Any] = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
+    found: Any = pa.chunked_array(parts, pa.bool_())
+    return pc.fill_null(found, False)  # a merged file may lack a key here and there
 
 
 def _plain(table: pa.Table) -> pa.Table:
