@@ -4,11 +4,12 @@ FizzBuzz with five tests, each program a little different so that no verdict is 
 
 - `sandbox`: `judge`, as the verifier runs it;
 - `fresh`: `python -I` for each program, answers compared outside, with no confinement at all;
-- `harness`: a manager process and a forked one for each call, the program and its asserts in one namespace with a time limit, as
-  the usual public harness does it (written from its description).
+- `harness`: a manager process and a forked one for each call, the program and its asserts in one namespace with a time
+  limit, as the usual public harness does it (written from its description).
 
-Then the rate of two scoring processes, the start of a server, how far a loop overshoots its limit, what the slowest reference
-solution of the problem bank takes, and whether many verifications leave a process, a descriptor or memory behind.
+Then the rate of two scoring processes, the start of a server, how far a loop overshoots its limit, what the slowest
+reference solution of the problem bank takes, and whether many verifications leave a process, a descriptor or memory
+behind.
 
     python -m benchmarks.programs [--runs 200] [--many 100000] [--json FILE]
 """
@@ -47,7 +48,10 @@ TARGETS = {
 }
 SOURCE = """
 def fizzbuzz(n):
-    return ["FizzBuzz" if i % 15 == 0 else "Fizz" if i % 3 == 0 else "Buzz" if i % 5 == 0 else str(i) for i in range(1, n + 1)]
+    return [
+        "FizzBuzz" if i % 15 == 0 else "Fizz" if i % 3 == 0 else "Buzz" if i % 5 == 0 else str(i)
+        for i in range(1, n + 1)
+    ]
 """
 LOOP = "def fizzbuzz(n):\n    while True: pass"
 
@@ -170,7 +174,7 @@ def measure_rate(count: int) -> dict[str, float]:
 
 
 def measure_references(sandbox: Sandbox) -> dict[str, Any]:
-    """Return the most processor milliseconds that a reference of the bank takes for all its cases, and what that allows."""
+    """Return the most processor milliseconds that a reference of the bank takes for its cases, and what that allows."""
     slowest, form = max((measure_reference(sandbox, *_reference(problem)), name) for name, problem in BANK.items())
     return {"slowest_reference": form, "reference_ms": 1000 * slowest, "its_limit_s": scaled_limit(slowest)}
 

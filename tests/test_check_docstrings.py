@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 import sys
@@ -19,49 +20,297 @@ ERRORS = """
     class OtherError(Exception): ...
     def fault(key) -> NameError_: return NameError_(key)
     """
-HEAD = '"""Go.""" '  # a docstring that says nothing of errors
-HIDDEN = {
-    "raised": f"def go():\n    {HEAD}; raise LearnableError('x')",
-    "a subclass": f"def go():\n    {HEAD}; raise NameError_",
-    "through its module": f"def go():\n    {HEAD}; raise errors.NameError_('x')",
-    "made by a function": f"def go():\n    {HEAD}; raise fault('x')",
-    "held by a variable": f"def go():\n    {HEAD}; error = NameError_('x'); raise error",
-    "held by an argument": f"def go(error: NameError_):\n    {HEAD}; raise error",
-    "without a docstring": "def go(): raise LearnableError('x')",
-    "another class named": 'def go():\n    """Raises `OtherError`."""\n    raise LearnableError',
-    "a subclass named for its base": 'def go():\n    """Raises `NameError_`."""\n    raise LearnableError',
-    "named, but not as raised": 'def go():\n    """Return a LearnableError."""\n    raise LearnableError',
-    "of a helper": f"def _check(): raise LearnableError\ndef go():\n    {HEAD}; _check()",
-    "of a helper's helper": f"def _a(): _b()\ndef _b(): raise LearnableError\ndef go():\n    {HEAD}; return [_a() for _ in '']",
-    "of a function inside": f"def go():\n    {HEAD}\n    def check(): raise LearnableError\n    check()",
-    "of a private class": f"class _Job:\n    def __init__(self): raise LearnableError\ndef go():\n    {HEAD}; _Job()",
-    "of a method": f"class Job:\n    def go(self):\n        {HEAD}; self._check()\n    def _check(self): raise LearnableError",
-    "of a base's method": f"class _Base:\n    def _check(self): raise LearnableError\nclass Job(_Base):\n    def go(self):\n        {HEAD}; self._check()",
-    "of a property": f"class Job:\n    def go(self):\n        {HEAD}; return self._size\n    @property\n    def _size(self): raise LearnableError",
-    "of a class": f"class Job:\n    {HEAD}\n    def __post_init__(self): raise LearnableError",
-    "of an operator": f"class Job:\n    {HEAD}\n    def __getitem__(self, key): raise LearnableError",
-    "raised again": f"def go():\n    {HEAD}\n    try: _check()\n    except LearnableError: raise\n    except Exception: pass\ndef _check(): raise LearnableError",
-    "raised again by name": f"def go():\n    {HEAD}\n    try: _check()\n    except LearnableError as error: raise error\ndef _check(): raise LearnableError",
-    "in a handler": f"def go():\n    {HEAD}\n    try: pass\n    except LearnableError: raise NameError_ from None",
-    "past another handler": f"def go():\n    {HEAD}\n    try: raise LearnableError\n    except NameError_: pass",
-    "of a command with its own help": f"@app.command(help=HELP)\ndef go():\n    {HEAD}; raise LearnableError",
-}
-OPEN = {
-    "said": 'def go():\n    """Raises `LearnableError` always."""\n    raise LearnableError',
-    "said of the base": 'def go():\n    """Raises `LearnableError` always."""\n    raise NameError_',
-    "said as an order": 'def go():\n    """Raise `LearnableError` always."""\n    raise NameError_',
-    "said in a section": 'def go():\n    """Go.\n\n    Raises:\n        NameError_: always.\n    """\n    raise NameError_',
-    "said of the class": 'class Job:\n    """Raises `LearnableError` always."""\n    def __init__(self): raise LearnableError',
-    "no error of ours": f"def go():\n    {HEAD}; raise OtherError",
-    "private": "def _go(): raise LearnableError",
-    "of a private class": "class _Job:\n    def go(self): raise LearnableError",
-    "handled": f"def go():\n    {HEAD}\n    try: _check()\n    except (OSError, LearnableError): pass\ndef _check(): raise NameError_",
-    "handled with all others": f"def go():\n    {HEAD}\n    try: raise LearnableError\n    except Exception: pass",
-    "silenced": f"def go():\n    {HEAD}\n    with suppress(LearnableError): _check()\ndef _check(): raise LearnableError",
-    "of another public function": f"def check():\n    'Raises LearnableError'\n    raise LearnableError\ndef go():\n    {HEAD}; check()",
-    "of a function inside that is not called": f"def go():\n    {HEAD}\n    def check(): raise LearnableError\n    return check",
-    "help of a command": f"@app.command()\ndef go():\n    {HEAD}; raise LearnableError",
-}
+
+
+def cases(text: str) -> dict[str, str]:
+    """The sources of a text, by the comment that each begins with."""
+    parts = [part.partition("\n") for part in re.split(r"^# ", dedent(text).strip(), flags=re.MULTILINE)[1:]]
+    return {name: source for name, _, source in parts}
+
+
+HIDDEN = cases(
+    '''
+    # raised
+    def go():
+        """Go."""
+        raise LearnableError('x')
+
+    # a subclass
+    def go():
+        """Go."""
+        raise NameError_
+
+    # through its module
+    def go():
+        """Go."""
+        raise errors.NameError_('x')
+
+    # made by a function
+    def go():
+        """Go."""
+        raise fault('x')
+
+    # in a variable
+    def go():
+        """Go."""
+        error = NameError_('x')
+        raise error
+
+    # in an argument
+    def go(error: NameError_):
+        """Go."""
+        raise error
+
+    # without a docstring
+    def go():
+        raise LearnableError('x')
+
+    # another class named
+    def go():
+        """Raises `OtherError`."""
+        raise LearnableError
+
+    # a subclass named for its base
+    def go():
+        """Raises `NameError_`."""
+        raise LearnableError
+
+    # named, but not as raised
+    def go():
+        """Return a LearnableError."""
+        raise LearnableError
+
+    # of a helper
+    def _check():
+        raise LearnableError
+
+    def go():
+        """Go."""
+        _check()
+
+    # of a helper's helper
+    def _a():
+        _b()
+
+    def _b():
+        raise LearnableError
+
+    def go():
+        """Go."""
+        return [_a() for _ in '']
+
+    # of a function inside
+    def go():
+        """Go."""
+
+        def check():
+            raise LearnableError
+        check()
+
+    # of a private class
+    class _Job:
+
+        def __init__(self):
+            raise LearnableError
+
+    def go():
+        """Go."""
+        _Job()
+
+    # of a method
+    class Job:
+
+        def go(self):
+            """Go."""
+            self._check()
+
+        def _check(self):
+            raise LearnableError
+
+    # of a base's method
+    class _Base:
+
+        def _check(self):
+            raise LearnableError
+
+    class Job(_Base):
+
+        def go(self):
+            """Go."""
+            self._check()
+
+    # of a property
+    class Job:
+
+        def go(self):
+            """Go."""
+            return self._size
+
+        @property
+        def _size(self):
+            raise LearnableError
+
+    # of a class
+    class Job:
+        """Go."""
+
+        def __post_init__(self):
+            raise LearnableError
+
+    # of an operator
+    class Job:
+        """Go."""
+
+        def __getitem__(self, key):
+            raise LearnableError
+
+    # raised again
+    def go():
+        """Go."""
+        try:
+            _check()
+        except LearnableError:
+            raise
+        except Exception:
+            pass
+
+    def _check():
+        raise LearnableError
+
+    # raised again by name
+    def go():
+        """Go."""
+        try:
+            _check()
+        except LearnableError as error:
+            raise error
+
+    def _check():
+        raise LearnableError
+
+    # in a handler
+    def go():
+        """Go."""
+        try:
+            pass
+        except LearnableError:
+            raise NameError_ from None
+
+    # past another handler
+    def go():
+        """Go."""
+        try:
+            raise LearnableError
+        except NameError_:
+            pass
+
+    # of a command with its own help
+    @app.command(help=HELP)
+    def go():
+        """Go."""
+        raise LearnableError
+    '''
+)
+OPEN = cases(
+    '''
+    # said
+    def go():
+        """Raises `LearnableError` always."""
+        raise LearnableError
+
+    # said of the base
+    def go():
+        """Raises `LearnableError` always."""
+        raise NameError_
+
+    # said as an order
+    def go():
+        """Raise `LearnableError` always."""
+        raise NameError_
+
+    # said in a section
+    def go():
+        """Go.
+
+        Raises:
+            NameError_: always.
+        """
+        raise NameError_
+
+    # said of the class
+    class Job:
+        """Raises `LearnableError` always."""
+
+        def __init__(self):
+            raise LearnableError
+
+    # no error of ours
+    def go():
+        """Go."""
+        raise OtherError
+
+    # private
+    def _go():
+        raise LearnableError
+
+    # of a private class
+    class _Job:
+
+        def go(self):
+            raise LearnableError
+
+    # handled
+    def go():
+        """Go."""
+        try:
+            _check()
+        except (OSError, LearnableError):
+            pass
+
+    def _check():
+        raise NameError_
+
+    # handled with all others
+    def go():
+        """Go."""
+        try:
+            raise LearnableError
+        except Exception:
+            pass
+
+    # silenced
+    def go():
+        """Go."""
+        with suppress(LearnableError):
+            _check()
+
+    def _check():
+        raise LearnableError
+
+    # of another public function
+    def check():
+        """Raises LearnableError"""
+        raise LearnableError
+
+    def go():
+        """Go."""
+        check()
+
+    # of a function inside that is not called
+    def go():
+        """Go."""
+
+        def check():
+            raise LearnableError
+        return check
+
+    # help of a command
+    @app.command()
+    def go():
+        """Go."""
+        raise LearnableError
+    '''
+)
 
 
 def missing(folder: Path, source: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Statistics and decisions of 100 million scored rollouts: how long, and how much memory, on two cores?
 
-6.25 million groups of 16 in Parquet, as the ledger leaves them (a prompt's rollouts together) or in random order, reduced
-and decided in a fresh process. With `--peers`, pandas and `datasets` do the same job on the same files, each in a process
-of its own, and the results are compared.
+6.25 million groups of 16 in Parquet, as the ledger leaves them (a prompt's rollouts together) or in random order,
+reduced and decided in a fresh process. With `--peers`, pandas and `datasets` do the same job on the same files, each in
+a process of its own, and the results are compared.
 
     python -m benchmarks.data.groups [--rows 100_000_000] [--order ledger|random] [--json FILE]
     python -m benchmarks.data.groups --peers [--rows 10_000_000] [--order random]
@@ -210,7 +210,7 @@ def make(folder: Path, rows: int, order: str, file_rows: int) -> None:
 
 
 def scored(rollouts: Words) -> pa.Table:
-    """Return these rollouts' rows. Half of the prompts give 0 or 1, half quarters; 2 % of the rollouts have no score."""
+    """Return these rollouts' rows: half of the prompts give 0 or 1, half quarters; 2 % of them have no score."""
     group, chance = rollouts // GROUP, uniform(mix(rollouts))
     able = np.clip(uniform(mix(~group)) * 1.6 - 0.3, 0, 1)  # many always fail, many always pass
     quarters = np.round(np.clip(able + (chance - 0.5) / 2, 0, 1) * 4) / 4
@@ -238,7 +238,10 @@ def hex_ids(numbers: Words) -> pa.Array:
 
 
 def mix(words: Words) -> Words:
-    """Return 64 well mixed bits for each word: SplitMix64, as in Steele et al., 2014, "Fast splittable pseudorandom number generators"."""
+    """Return 64 well mixed bits for each word.
+
+    SplitMix64, as in Steele et al., 2014, "Fast splittable pseudorandom number generators".
+    """
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> 27)) * np.uint64(0x94D049BB133111EB)

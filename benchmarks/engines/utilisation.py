@@ -98,8 +98,9 @@ def main() -> None:
     asked = parser.parse_args()
     figures = measure(asked.prompts, asked.workers)
     print(
-        f"requests running {figures['running_share']:.3f} of {figures['wall_seconds']:.1f} s (at least {BOUND}), computing "
-        f"{figures['computing_share']:.3f}; {figures['rollouts']:,.0f} programs, {figures['tokens_per_second']:,.0f} tokens/s"
+        f"requests running {figures['running_share']:.3f} of {figures['wall_seconds']:.1f} s (at least {BOUND}), "
+        f"computing {figures['computing_share']:.3f}; {figures['rollouts']:,.0f} programs, "
+        f"{figures['tokens_per_second']:,.0f} tokens/s"
     )
     if asked.json:
         asked.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

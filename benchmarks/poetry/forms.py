@@ -1,6 +1,7 @@
 """Does human verse pass its form, do tricks and damaged poems fail, and what does the whole judgement cost?
 
-Each section takes the folder of public verse and returns figures by name, so that `benchmarks.poetry.run` can print them too.
+Each section takes the folder of public verse and returns figures by name, so that `benchmarks.poetry.run` can print
+them too.
 
     python -m benchmarks.poetry.forms [--section "human verse" ...] [--json FILE]
 """
@@ -59,8 +60,8 @@ def tricks(data: Path) -> dict[str, Any]:
 def speed(data: Path) -> dict[str, Any]:
     """Return sonnets a second on one core, and what `pronouncing` takes to look up the same.
 
-    First poems whose words are partly new too; then lines that are new but made of words seen, as in the completions of one
-    policy: the front of each line with the back of another poem's, the rhymes kept; then poems seen before.
+    First poems whose words are partly new too; then lines that are new but made of words seen, as in the completions of
+    one policy: the front of each line with the back of another poem's, the rhymes kept; then poems seen before.
     """
     seen = ["\n".join(row["lines"]) for row in rows(data / "shakespeare_sonnets.jsonl")]
     every = [
@@ -84,7 +85,7 @@ def _crossed(one: str, other: str) -> str:
 
 
 def memory(data: Path) -> dict[str, Any]:
-    """Return the megabytes held after a tenth of a million couplets of random dictionary words, and after all of them."""
+    """Return the megabytes in use after a tenth of a million couplets of random dictionary words, and after all."""
     words, chance = [word for word in lexicon().entries if word.isalpha()], random.Random(0)
     held = {}
     for number in range(1, POEMS + 1):

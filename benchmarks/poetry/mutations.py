@@ -1,7 +1,7 @@
 """Does every damage to a good poem cost reward, and does it fail the poem where it breaks what defines the form?
 
-Good poems are the public ones that pass. Each is damaged in every place: a line dropped, repeated over its neighbour or swapped
-with it, a rhyme broken, a returning line altered or exchanged, the stanzas run together, junk added.
+Good poems are the public ones that pass. Each is damaged in every place: a line dropped, repeated over its neighbour or
+swapped with it, a rhyme broken, a returning line altered or exchanged, the stanzas run together, junk added.
 """
 
 from __future__ import annotations
