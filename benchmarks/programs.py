@@ -61,7 +61,8 @@ def expected(n: int) -> list[str]:
     return [("Fizz" * (i % 3 == 0) + "Buzz" * (i % 5 == 0)) or str(i) for i in range(1, n + 1)]
 
 
-CASES = [[[n], expected(n)] for n in TESTS]
+ANSWERS = [(n, expected(n)) for n in TESTS]
+CASES = [[[n], answer] for n, answer in ANSWERS]
 SPEC: dict[str, Any] = {"entry": "fizzbuzz", "cases": CASES}
 
 
@@ -134,7 +135,7 @@ def run_harness(source: str) -> bool:
 
 
 def _in_harness(source: str, result: ListProxy[str]) -> None:
-    asserts = "\n".join(f"assert fizzbuzz({n}) == {answer!r}" for (n,), answer in CASES)
+    asserts = "\n".join(f"assert fizzbuzz({n}) == {answer!r}" for n, answer in ANSWERS)
     signal.setitimer(signal.ITIMER_REAL, 3)
     exec(f"{source}\n{asserts}", {})
     signal.setitimer(signal.ITIMER_REAL, 0)

@@ -7,6 +7,7 @@ import pyarrow as pa
 TEXT_PROMPT = pa.string()
 CHAT_PROMPT = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 
+
 def _schema(columns: list[tuple[str, pa.DataType]]) -> pa.Schema:
     return pa.schema(columns)
 

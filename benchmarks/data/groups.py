@@ -114,7 +114,7 @@ def compare(ours: Path, theirs: Path) -> None:
     """Raise `AssertionError` unless what the peer wrote is what we did, fractions being equal to 1e-9."""
     one, other = (pl.read_parquet(folder / "*.parquet").cast({pl.Enum: pl.String}) for folder in (ours, theirs))
     one = one.select(other.columns)
-    assert_frame_equal(one, other.cast(dict(one.schema)), check_row_order=False, abs_tol=1e-9)
+    assert_frame_equal(one, other.cast(one.schema), check_row_order=False, abs_tol=1e-9)
 
 
 def decisions(folder: Path) -> dict[str, int]:
@@ -224,17 +224,17 @@ def scored(rollouts: Words) -> pa.Table:
             "num_tokens": pa.array((20 + (rest >> 32) % 400).astype(np.int64)),
             "reward": pa.array(reward, mask=verdict > 1),
             "passed": pa.array(reward >= 0.75, mask=verdict > 1),
-            "verdict": VERDICTS.take(pa.array(verdict)),
+            "verdict": VERDICTS.take(verdict),
             "reason": pa.repeat("", len(rollouts)),
         }
     )
 
 
-def hex_ids(numbers: Words) -> pa.Array:
+def hex_ids(numbers: Words) -> pa.Array[Any]:
     """Return 20 hex digits for each number: those of two hashes, so that they do not compress."""
     taken = np.column_stack([mix(numbers), mix(~numbers)]).view(np.uint8)[:, :10]
     ends = np.arange(len(numbers) + 1, dtype=np.int32) * 20
-    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(HEX[taken]))
+    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends.data), pa.py_buffer(HEX[taken].data))
 
 
 def mix(words: Words) -> Words:
@@ -243,14 +243,14 @@ def mix(words: Words) -> Words:
     SplitMix64, as in Steele et al., 2014, "Fast splittable pseudorandom number generators".
     """
     words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> 27)) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> 31)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def uniform(words: Words) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each word."""
-    return (words >> 11) * 2.0**-53
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def run(code: str, *arguments: object) -> str:

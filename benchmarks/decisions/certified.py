@@ -19,6 +19,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 from scipy.stats import beta
 
@@ -71,7 +72,8 @@ def describe(name: str, truth: pl.DataFrame, kept: pl.DataFrame, rollouts: int, 
     chosen = truth["prompt_id"].is_in(kept["prompt_id"].implode()).to_numpy()
     inside = truth["inside"].to_numpy()
     right, count = int((chosen & inside).sum()), int(chosen.sum())
-    low, high = beta.ppf([0.025, 0.975], [right or 1e-9, right + 1], [count - right + 1, count - right or 1e-9])
+    ends = beta.ppf([0.025, 0.975], [right or 1e-9, right + 1], [count - right + 1, count - right or 1e-9])
+    low, high = np.asarray(ends)
     precision = f"precision {right}/{count} = {right / max(count, 1):.3f} [{low:.3f}, {high:.3f}]"
     recall = (
         f"recall {right}/{inside.sum()} = {right / max(inside.sum(), 1):.3f}, " if truth.height == looked_at else ""

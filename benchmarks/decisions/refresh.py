@@ -111,7 +111,7 @@ def read_kept(curated: str) -> pl.DataFrame:
 def compare(one: pl.DataFrame, other: pl.DataFrame) -> dict[str, float]:
     """Return the share of decisions that agree, and the share of what each keeps that the other keeps too."""
     both = one.join(other, on="prompt_id", suffix="_other")
-    kept, kept_other = both["kept"], both["kept_other"]
+    kept, kept_other = both["kept"].to_numpy(), both["kept_other"].to_numpy()
     shared = (kept & kept_other).sum()
     figures = {
         "decisions": (kept == kept_other).mean(),
