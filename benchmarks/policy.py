@@ -167,14 +167,12 @@ def list_targets(reports: Sequence[GroupReport]) -> Iterator[Target]:
 def print_report(reports: Sequence[GroupReport], targets: Sequence[Target]) -> None:
     """Print the table and what became of each target."""
     print(
-        f"{'group':20} {'n':>4} {'mean':>5}  {'pass rates in ten bins':40} "
-        f"{'band':>5} {'<=.05':>5} {'>=.95':>5} {'spread':>6}"
+        f"{'group':20} {'n':>4} {'mean':>5}  {'pass rates in ten bins':40} {'band':>5} {'<=.05':>5} {'>=.95':>5} {'spread':>6}"
     )
     for r in reports:
         bins = " ".join(f"{count:3}" for count in r.histogram)
         print(
-            f"{r.name:20} {r.prompts:4} {r.mean:5.2f}  {bins:40} "
-            f"{r.in_band:5.2f} {r.hopeless:5.2f} {r.sure:5.2f} {r.spread:6.2f}"
+            f"{r.name:20} {r.prompts:4} {r.mean:5.2f}  {bins:40} {r.in_band:5.2f} {r.hopeless:5.2f} {r.sure:5.2f} {r.spread:6.2f}"
         )
     for target in targets:
         print(
