@@ -6,7 +6,7 @@ groups of the runs that made them, so that a label that is mended now finds what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow.parquet as pq
