@@ -41,11 +41,13 @@ demo: setup ## find learnable prompts with the bundled policy, train on them, co
 test: setup ## run every test
 	$(BIN)/python -m pytest
 
-check: setup ## lint, types, import law
+check: setup ## lint, types, import law, errors named in docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy .ci/check_docstrings.py
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/check_docstrings.py
 
 bench: setup ## measure speed and the bundled policy; figures go to benchmarks/RESULTS.md by hand
 	$(BIN)/python -m benchmarks.engines.overhead

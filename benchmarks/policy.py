@@ -19,7 +19,7 @@ from statistics import fmean, pstdev
 
 from learnable.data.records import Prompt, Sampling
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts
-from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.pool.scoring import ScoringPool
@@ -111,6 +111,7 @@ def draw_groups(size: int, pool: int, seed: int) -> dict[str, list[Prompt]]:
 def measure(policy: str | None, groups: dict[str, list[Prompt]], size: int, seed: int) -> dict[str, float]:
     """Return the pass rate of every prompt by its id."""
     prompts = {prompt.prompt_id: prompt for members in groups.values() for prompt in members}
+    questions = {prompt.question_id: prompt for prompt in prompts.values()}
     passed = dict.fromkeys(prompts, 0.0)
     engine = VLLMEngine(policy)
     requests = (GroupRequest(prompt, size, seed=seed) for prompt in prompts.values())
@@ -118,7 +119,9 @@ def measure(policy: str | None, groups: dict[str, list[Prompt]], size: int, seed
         pool.warm_up({prompt.verifier for prompt in prompts.values()})
         waiting = []
         for rollouts in engine.generate(requests, Sampling()):
-            prompt = prompts[rollouts[0].prompt_id]
+            if isinstance(rollouts, Refusal):
+                raise EngineError(rollouts.reason)
+            prompt = questions[rollouts[0].question_id]
             jobs = [
                 ScoreJob(prompt.verifier, r.completion, prompt.text, prompt.spec_json, r.finish_reason)
                 for r in rollouts

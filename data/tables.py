@@ -113,9 +113,10 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _column(values: Sequence[Any]) -> pa.Array:
+def _column(values: Sequence[Any]) -> pa.Array[Any]:
     try:
-        return pa.array(values)
+        column: pa.Array[Any] = pa.array(values)
+        return column
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return pa.array([None if value is None else canonical_json(value) for value in values], pa.string())
 

@@ -1,8 +1,8 @@
 """Statistics and decisions of 100 million scored rollouts: how long, and how much memory, on two cores?
 
-6.25 million groups of 16 in Parquet, as the ledger leaves them (a prompt's rollouts together) or in random order, reduced
-and decided in a fresh process. With `--peers`, pandas and `datasets` do the same job on the same files, each in a process
-of its own, and the results are compared.
+6.25 million groups of 16 in Parquet, as the ledger leaves them (a prompt's rollouts together) or in random order,
+reduced and decided in a fresh process. With `--peers`, pandas and `datasets` do the same job on the same files, each in
+a process of its own, and the results are compared.
 
     python -m benchmarks.data.groups [--rows 100_000_000] [--order ledger|random] [--json FILE]
     python -m benchmarks.data.groups --peers [--rows 10_000_000] [--order random]
@@ -114,7 +114,7 @@ def compare(ours: Path, theirs: Path) -> None:
     """Raise `AssertionError` unless what the peer wrote is what we did, fractions being equal to 1e-9."""
     one, other = (pl.read_parquet(folder / "*.parquet").cast({pl.Enum: pl.String}) for folder in (ours, theirs))
     one = one.select(other.columns)
-    assert_frame_equal(one, other.cast(dict(one.schema)), check_row_order=False, abs_tol=1e-9)
+    assert_frame_equal(one, other.cast(one.schema), check_row_order=False, abs_tol=1e-9)
 
 
 def decisions(folder: Path) -> dict[str, int]:
@@ -210,7 +210,7 @@ def make(folder: Path, rows: int, order: str, file_rows: int) -> None:
 
 
 def scored(rollouts: Words) -> pa.Table:
-    """Return these rollouts' rows. Half of the prompts give 0 or 1, half quarters; 2 % of the rollouts have no score."""
+    """Return these rollouts' rows: half of the prompts give 0 or 1, half quarters; 2 % of them have no score."""
     group, chance = rollouts // GROUP, uniform(mix(rollouts))
     able = np.clip(uniform(mix(~group)) * 1.6 - 0.3, 0, 1)  # many always fail, many always pass
     quarters = np.round(np.clip(able + (chance - 0.5) / 2, 0, 1) * 4) / 4
@@ -224,30 +224,33 @@ def scored(rollouts: Words) -> pa.Table:
             "num_tokens": pa.array((20 + (rest >> 32) % 400).astype(np.int64)),
             "reward": pa.array(reward, mask=verdict > 1),
             "passed": pa.array(reward >= 0.75, mask=verdict > 1),
-            "verdict": VERDICTS.take(pa.array(verdict)),
+            "verdict": VERDICTS.take(verdict),
             "reason": pa.repeat("", len(rollouts)),
         }
     )
 
 
-def hex_ids(numbers: Words) -> pa.Array:
+def hex_ids(numbers: Words) -> pa.Array[Any]:
     """Return 20 hex digits for each number: those of two hashes, so that they do not compress."""
     taken = np.column_stack([mix(numbers), mix(~numbers)]).view(np.uint8)[:, :10]
     ends = np.arange(len(numbers) + 1, dtype=np.int32) * 20
-    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(HEX[taken]))
+    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends.data), pa.py_buffer(HEX[taken].data))
 
 
 def mix(words: Words) -> Words:
-    """Return 64 well mixed bits for each word: SplitMix64, as in Steele et al., 2014, "Fast splittable pseudorandom number generators"."""
+    """Return 64 well mixed bits for each word.
+
+    SplitMix64, as in Steele et al., 2014, "Fast splittable pseudorandom number generators".
+    """
     words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> 27)) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> 31)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def uniform(words: Words) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each word."""
-    return (words >> 11) * 2.0**-53
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def run(code: str, *arguments: object) -> str:

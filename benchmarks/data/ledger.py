@@ -1,6 +1,6 @@
 """What a large ledger costs: a chunk's append, a run's memory, and going on from a finished run.
 
-python -m benchmarks.data.ledger append [--rollouts 10000000]    an append and a run, on an empty ledger and on a large one
+python -m benchmarks.data.ledger append [--rollouts 10000000]    an append and a run, on ledgers empty and large
 python -m benchmarks.data.ledger resume [--prompts 10000]        the same command again, in a fresh process
 """
 
@@ -41,7 +41,8 @@ except SystemExit as end:
     status = end.code
 loaded = [name for name in ("vllm", "ray", "torch", "openai", "transformers") if name in sys.modules]
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"status": status, "seconds": time.perf_counter() - started, "peak_bytes": peak, "loaded": loaded}), file=sys.stderr)
+seconds = time.perf_counter() - started
+print(json.dumps({"status": status, "seconds": seconds, "peak_bytes": peak, "loaded": loaded}), file=sys.stderr)
 """
 
 
@@ -154,14 +155,16 @@ def synthetic(number: int, random: np.random.Generator) -> tuple[pa.Table, pa.Ta
     tokens = random.integers(20, 200, CHUNK).astype(np.int32)
     texts = [random.bytes(40).hex() for _ in range(CHUNK)]
     columns = {
-        "rollout_id": ids, "completion_id": [one[-16:] for one in ids], "question_id": prompts, "policy_id": [DRAW.policy_id] * CHUNK,
+        "rollout_id": ids, "completion_id": [one[-16:] for one in ids],
+        "question_id": prompts, "policy_id": [DRAW.policy_id] * CHUNK,
         "sampling_id": [DRAW.sampling.sampling_id] * CHUNK, "max_tokens": np.full(CHUNK, 256, np.int32),
         "rollout_index": (np.arange(CHUNK) % 16).astype(np.int32), "seed": random.integers(0, 2**31, CHUNK),
         "completion": texts, "finish_reason": ["stop"] * CHUNK, "num_tokens": tokens,
         "cumulative_logprob": pa.nulls(CHUNK, pa.float64()), "round": np.zeros(CHUNK, np.int32),
     }  # fmt: skip
     scores = {
-        "rollout_id": ids, "completion_id": [one[-16:] for one in ids], "prompt_id": prompts, "verifier": ["simulated"] * CHUNK, "verifier_version": ["1"] * CHUNK,
+        "rollout_id": ids, "completion_id": [one[-16:] for one in ids], "prompt_id": prompts,
+        "verifier": ["simulated"] * CHUNK, "verifier_version": ["1"] * CHUNK,
         "reward": random.random(CHUNK), "passed": random.random(CHUNK) > 0.5,
         "components": pa.nulls(CHUNK, SCORES.field("components").type), "verdict": ["scored"] * CHUNK,
         "reason": [""] * CHUNK,

@@ -1,13 +1,15 @@
 """Are certified prompts truly in the band, and what did it cost to find them? On real completions.
 
-Runs `find-learnable --form sonnet --want 20 --precision 0.9` on the bundled policy with vLLM, then draws 256 fresh completions of
-each kept prompt: their mean is the truth. Reports the share of kept prompts that are truly in the band, with its 95 %
-interval, and rollouts against a fixed group of 32.
+Runs `find-learnable --form sonnet --want 20 --precision 0.9` on the bundled policy with vLLM, then draws 256 fresh
+completions of each kept prompt: their mean is the truth. Reports the share of kept prompts that are truly in the band,
+with its 95 % interval, and rollouts against a fixed group of 32.
 
-With `--recall` the truth is drawn of every prompt that was looked at. The same prompts are then decided without a goal, by optimal
-stopping and by the mean of a fixed group of 32, each with completions of its own: so both are compared at nearly equal recall.
+With `--recall` the truth is drawn of every prompt that was looked at. The same prompts are then decided without a goal,
+by optimal stopping and by the mean of a fixed group of 32, each with completions of its own: so both are compared at
+nearly equal recall.
 
-    python -m benchmarks.decisions.certified [--form sonnet] [--want 20] [--precision 0.9] [--seed 0] [--truth 256] [--recall]
+    python -m benchmarks.decisions.certified [--form sonnet] [--want 20] [--precision 0.9] [--seed 0] [--truth 256]
+        [--recall]
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 from scipy.stats import beta
 
@@ -69,7 +72,8 @@ def describe(name: str, truth: pl.DataFrame, kept: pl.DataFrame, rollouts: int, 
     chosen = truth["prompt_id"].is_in(kept["prompt_id"].implode()).to_numpy()
     inside = truth["inside"].to_numpy()
     right, count = int((chosen & inside).sum()), int(chosen.sum())
-    low, high = beta.ppf([0.025, 0.975], [right or 1e-9, right + 1], [count - right + 1, count - right or 1e-9])
+    ends = beta.ppf([0.025, 0.975], [right or 1e-9, right + 1], [count - right + 1, count - right or 1e-9])
+    low, high = np.asarray(ends)
     precision = f"precision {right}/{count} = {right / max(count, 1):.3f} [{low:.3f}, {high:.3f}]"
     recall = (
         f"recall {right}/{inside.sum()} = {right / max(inside.sum(), 1):.3f}, " if truth.height == looked_at else ""
@@ -80,7 +84,7 @@ def describe(name: str, truth: pl.DataFrame, kept: pl.DataFrame, rollouts: int, 
 
 
 def on_known(settings: CurateSettings, store: str) -> CurateSettings:
-    """Return settings for the prompts that are to be known, with completions of another seed in a store of their own."""
+    """Return settings for the prompts to be known: completions of another seed, in a store of their own."""
     folder = Path(settings.store).parent
     prompts = PromptSettings(location=str(folder / "known.jsonl"))
     return replace(settings, prompts=prompts, seed=settings.seed + 1, store=str(folder / store.replace(" ", "-")))

@@ -1,9 +1,9 @@
 """Does a refresh decide as a full re-curation would, at a fraction of its rollouts?
 
-Curates a pool with the bundled policy, trains it with GRPO on the kept prompts, refreshes the set for the trained policy,
-and curates the very same prompts anew with it, twice, with other random numbers. Prints which share of the prompts the
-refresh asked again, on which share of decisions (kept or not) it agrees with each full re-curation, and how well those
-two agree with each other: no refresh can be expected to agree better than that.
+Curates a pool with the bundled policy, trains it with GRPO on the kept prompts, refreshes the set for the trained
+policy, and curates the very same prompts anew with it, twice, with other random numbers. Prints which share of the
+prompts the refresh asked again, on which share of decisions (kept or not) it agrees with each full re-curation, and how
+well those two agree with each other: no refresh can be expected to agree better than that.
 
     python -m benchmarks.decisions.refresh [--limit 720] [--steps 60] [--family NAME ...] [--folder FOLDER] [--json]
 """
@@ -111,7 +111,7 @@ def read_kept(curated: str) -> pl.DataFrame:
 def compare(one: pl.DataFrame, other: pl.DataFrame) -> dict[str, float]:
     """Return the share of decisions that agree, and the share of what each keeps that the other keeps too."""
     both = one.join(other, on="prompt_id", suffix="_other")
-    kept, kept_other = both["kept"], both["kept_other"]
+    kept, kept_other = both["kept"].to_numpy(), both["kept_other"].to_numpy()
     shared = (kept & kept_other).sum()
     figures = {
         "decisions": (kept == kept_other).mean(),

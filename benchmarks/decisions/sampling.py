@@ -1,12 +1,13 @@
 """How many rollouts do decisions cost, and how right are they, against fixed groups?
 
-Draws prompts with known pass rates, curates them with the simulated engine through the whole pipeline (pilot, prior fitted from
-it, stopping, ledger, Parquet), and compares the kept set with the truth: the share of kept prompts whose rate is in
-0.2-0.8 (precision), the share of those in it that are kept (recall), and all rollouts spent, the pilot's among them.
-Beside it, on the same prompts: fixed groups judged by their mean, and "4 rollouts, on to 24 if they disagree".
+Draws prompts with known pass rates, curates them with the simulated engine through the whole pipeline (pilot, prior
+fitted from it, stopping, ledger, Parquet), and compares the kept set with the truth: the share of kept prompts whose
+rate is in 0.2-0.8 (precision), the share of those in it that are kept (recall), and all rollouts spent, the pilot's
+among them. Beside it, on the same prompts: fixed groups judged by their mean, and "4 rollouts, on to 24 if they
+disagree".
 
     python -m benchmarks.decisions.sampling --population beta:0.3,0.3 [--prompts 20000] [--seed 1] [--json]
-    python -m benchmarks.decisions.sampling --population mix:1.0=0.7,beta:1,1       # 70 % always solved, the rest uniform
+    python -m benchmarks.decisions.sampling --population mix:1.0=0.7,beta:1,1   # 70 % always solved, the rest uniform
     python -m benchmarks.decisions.sampling --frontier docs/frontier.png
 """
 

@@ -1,4 +1,4 @@
-"""How long will it take, and how large does the ledger become? From the tokens per second that one replica really gives.
+"""How long will it take, and how large does the ledger become, at the tokens per second that one replica really gives?
 
 Measure that first: `find-learnable` shows it while it rolls out, and its report has tokens and seconds.
 

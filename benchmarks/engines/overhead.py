@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TypeVar
@@ -62,7 +63,7 @@ def measure(prompts: int, repeats: int) -> dict[str, float]:
         bare, tokens = _timed(lambda: _generate_bare(engine, settings))
         with tempfile.TemporaryDirectory() as store:
             fresh = replace(settings, store=store)
-            curation, _ = _timed(lambda fresh=fresh: run_pipeline(fresh))
+            curation, _ = _timed(partial(run_pipeline, fresh))
         rounds.append((bare, curation))
         print(f"  bare {bare:.2f} s, curation {curation:.2f} s", flush=True)
     bare_seconds, curation_seconds = (median(column) for column in zip(*rounds[1:], strict=True))

@@ -80,8 +80,8 @@ def _note_last_score() -> dict[str, float]:
     scored: dict[str, float] = {}
     finish = Collection.finish
 
-    def finished(collection: Collection) -> Any:
-        frame = finish(collection)
+    def finished(self: Collection) -> Any:
+        frame = finish(self)
         scored["at"] = time.perf_counter()
         return frame
 

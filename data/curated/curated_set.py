@@ -150,7 +150,7 @@ def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None,
     try:
         data = shard.read_bytes()
         _check_digest(shard, data, digest)
-        return pq.read_table(io.BytesIO(data), columns=columns, filters=filters)
+        return pq.read_table(io.BytesIO(data), columns=None if columns is None else list(columns), filters=filters)
     except (OSError, pa.ArrowInvalid) as error:
         raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
 

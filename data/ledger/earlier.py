@@ -6,7 +6,7 @@ groups of the runs that made them, so that a label that is mended now finds what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -38,11 +38,11 @@ class EarlierPrompts:
         return found
 
 
-def _prompts(path: UPath) -> list[Mapping[str, Any]]:
+def _prompts(path: UPath) -> list[dict[str, Any]]:
     """Return the prompts of a run; none of a file that cannot be read, since only what was paid for is at stake."""
     try:
         with path.open("rb") as file:
-            rows: list[Mapping[str, Any]] = pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist()
+            rows: list[dict[str, Any]] = pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist()
     except (OSError, ArrowInvalid):
         return []
     return rows

@@ -126,7 +126,7 @@ def _part(partition: Partition) -> dict[str, Any]:
             prompts.update(value for value in pc.unique(table[name]).to_pylist() if value is not None)
         rollouts += table.num_rows
         tokens += pc.sum(table["num_tokens"]).as_py() or 0
-        policies.update(pc.unique(table["policy_id"]).to_pylist())
+        policies.update(map(str, pc.unique(table["policy_id"]).to_pylist()))
     return {
         "policy": " = ".join(sorted(policies)),
         "sampling": partition.folder.name,

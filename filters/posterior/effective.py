@@ -60,7 +60,7 @@ class Spread:
         freedom = self._freedom(n, mean)
         if std <= 0:
             return np.ones_like(freedom)
-        chance: Values = chi2.cdf(freedom * self.shrunken(n, mean, variance) / std**2, freedom)
+        chance: Values = np.asarray(chi2.cdf(freedom * self.shrunken(n, mean, variance) / std**2, freedom))
         return chance
 
     def interval(
@@ -149,7 +149,7 @@ def _fit_draws(spread: Spread, n: Values, mean: Values, variance: Values) -> flo
     own = own[telling]
     _, expected = spread._expected(n, mean)
     ratios = np.maximum((n * variance)[telling] / own / expected[telling], LEAST_RATIO)
-    fits = [f.logpdf(ratios, own, draws).sum() - np.log(draws / PRIOR_DRAWS) ** 2 / 2 for draws in DRAWS]
+    fits = [np.sum(f.logpdf(ratios, own, draws)) - np.log(draws / PRIOR_DRAWS) ** 2 / 2 for draws in DRAWS]
     return DRAWS[int(np.argmax(fits))]
 
 

@@ -125,7 +125,7 @@ class _Search:
             A_eq=[[1.0] * len(outcomes)],
             b_eq=[1.0],
         )
-        if not found.success:
+        if not found.success or found.x is None:
             return [((USUAL_LOSS, USUAL_LOSS), 1.0)]
         kept = [(losses, share) for losses, share in zip(self.tried, found.x, strict=True) if share >= LEAST_SHARE]
         whole = sum(share for _, share in kept)

@@ -104,7 +104,7 @@ JOBS: dict[str, tuple[Job, Job]] = {
 
 
 def in_child(work: Job, folder: Path) -> int:
-    """Do the work in a child; return its exit status. This process has only imported things: the child lacks no thread."""
+    """Do the work in a child; return its exit status. This process only imported things: the child lacks no thread."""
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")

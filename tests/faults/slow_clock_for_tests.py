@@ -28,7 +28,7 @@ class SlowDatetime(datetime.datetime):
 
 
 def slow_down() -> None:
-    """Replace the clock in the standard library, and `datetime` in our modules: extension modules insist on their own."""
+    """Replace the clock in the standard library, `datetime` in our modules: extension modules insist on their own."""
     time.time = lambda: now() - lag()
     time.time_ns = lambda: now_ns() - lag() * 10**9
     for package in ("data", "flows"):

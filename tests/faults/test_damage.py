@@ -103,7 +103,7 @@ def test_the_same_file_damaged_twice_is_kept_twice(shell: Shell) -> None:
 
 
 def test_scores_belong_to_the_completions_that_are_there(shell: Shell) -> None:
-    """What is made again may read differently: another seed, or a batch of other company. Old scores are not its own."""
+    """What is made again may read differently: another seed, or another batch. Old scores are not its own."""
     rows = [{"prompt": f"q{i}", "spec": {"rate": 0.5}, "verifier": "simulated"} for i in range(40)]
     (shell.folder / "questions.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     find = (*SIMULATED[:3], "--prompts", "questions.jsonl", *SIMULATED[5:], "--group-size", "8", "--seed")

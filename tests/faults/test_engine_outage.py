@@ -1,4 +1,4 @@
-"""An engine that fails now and then costs time; one that fails for good stops the run, and nothing becomes "too hard"."""
+"""An engine that fails now and then costs time; one that fails for good stops the run; nothing becomes "too hard"."""
 
 from __future__ import annotations
 

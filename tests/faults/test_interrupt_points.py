@@ -74,7 +74,7 @@ class CtrlC:
 
 
 def interrupt(folder: Path, line: int, *, first_after: int | None) -> bool:
-    """Run, press Ctrl-C at that line (of the clean-up, where a first one comes `first_after` groups); go on and check."""
+    """Run, press Ctrl-C at that line (of the clean-up, where a first one comes `first_after` groups), go on, check."""
     settings = small_settings(folder)
     engine, ctrl_c = engine_of(settings, first_after), CtrlC(line)
     generate = engine.generate

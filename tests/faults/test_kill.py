@@ -26,8 +26,8 @@ pytestmark = pytest.mark.e2e
 PROMPTS, GROUP_SIZE = 768, 8  # six chunks of 1,024
 ROLLOUTS = PROMPTS * GROUP_SIZE
 FIND = (
-    "find", "--sampling", "fixed", "--family", "arithmetic", "--family", "comparison", "--limit", str(PROMPTS), "--group-size",
-    str(GROUP_SIZE), "--no-prefect", "--json",
+    "find", "--sampling", "fixed", "--family", "arithmetic", "--family", "comparison", "--limit", str(PROMPTS),
+    "--group-size", str(GROUP_SIZE), "--no-prefect", "--json",
 )  # fmt: skip
 Moment = Callable[[Run, Path], bool]
 RNG = random.Random(20)

@@ -1,4 +1,4 @@
-"""A verifier that fails often stops the run, with reasons; mended, it scores what was paid for, and nothing is paid anew."""
+"""A verifier that fails often stops the run, with reasons; mended, it scores what was paid for; none is paid anew."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.faults.stores_for_tests import check_rollouts, files, group_files, le
 PROMPTS, GROUP_SIZE = 25, 8
 ROLLOUTS = PROMPTS * GROUP_SIZE  # one spike's worth: judged when all of it is generated
 FIND = (
-    "find", "--sampling", "fixed", "--engine", "simulated", "--prompts", "questions.jsonl", "--group-size", str(GROUP_SIZE),
-    "--no-prefect", "--json", "--store", "store",
+    "find", "--sampling", "fixed", "--engine", "simulated", "--prompts", "questions.jsonl",
+    "--group-size", str(GROUP_SIZE), "--no-prefect", "--json", "--store", "store",
 )  # fmt: skip
 
 JUDGE = """

@@ -81,7 +81,7 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
 def check_columns(curated: CuratedSet, part: str) -> None:
     """Raise `LearnableError` when a shard lacks a column that the reward function reads."""
     for shard in [*curated.shards(part), *curated.shards("test")]:
-        columns = pq.read_schema(shard).names
+        columns = pq.read_schema(str(shard)).names
         for needed in NEEDED_COLUMNS:
             if needed not in columns:
                 near = nearest_names(needed, columns)
@@ -95,7 +95,7 @@ def check_columns(curated: CuratedSet, part: str) -> None:
 def check_verifiers(curated: CuratedSet, part: str) -> None:
     """Raise `LearnableError` when a prompt names a verifier that cannot be loaded: none of its rewards would count."""
     for shard in [*curated.shards(part), *curated.shards("test")]:
-        for name in pc.unique(pq.read_table(shard, columns=["verifier"]).column("verifier")).to_pylist():
+        for name in pc.unique(pq.read_table(str(shard), columns=["verifier"]).column("verifier")).to_pylist():
             try:
                 find_verifier(name)
             except LearnableError as error:
@@ -105,7 +105,7 @@ def check_verifiers(curated: CuratedSet, part: str) -> None:
 def has_chats(curated: CuratedSet, part: str) -> bool:
     """Whether the prompts of a part, or of `test`, are lists of messages."""
     shards = [*curated.shards(part), *curated.shards("test")]
-    return any(pa.types.is_nested(pq.read_schema(shard).field("prompt").type) for shard in shards)
+    return any(pa.types.is_nested(pq.read_schema(str(shard)).field("prompt").type) for shard in shards)
 
 
 def check_lengths(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> None:
@@ -141,7 +141,7 @@ def measure_longest_prompt(curated: CuratedSet, part: str, policy: Policy) -> in
 def read_prompt_texts(curated: CuratedSet, part: str) -> Iterator[str]:
     """Yield the text of each prompt of a part and of `test`; the turns of a chat are joined."""
     for shard in [*curated.shards(part), *curated.shards("test")]:
-        yield from map(_join_turns, pq.read_table(shard, columns=["prompt"]).column("prompt").to_pylist())
+        yield from map(_join_turns, pq.read_table(str(shard), columns=["prompt"]).column("prompt").to_pylist())
 
 
 def _join_turns(prompt: Any) -> str:

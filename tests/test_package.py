@@ -1,0 +1,25 @@
+"""What is installed: every file of the rooms goes into a wheel."""
+
+from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatch
+
+from tests.paths_for_tests import ROOT
+
+ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_every_file_of_the_rooms_is_packed() -> None:
+    packed = ["*.py", *PROJECT["tool"]["setuptools"]["package-data"]["*"]]
+    files = [file for room in ROOMS for file in (ROOT / room).rglob("*") if file.is_file()]
+    ours = [file.relative_to(ROOT).as_posix() for file in files if "__pycache__" not in file.parts]
+    left_out = [file for file in ours if not any(fnmatch(file.rpartition("/")[2], pattern) for pattern in packed)]
+    assert len(ours) > 300
+    assert left_out == []
+
+
+def test_every_room_is_a_folder_of_the_package() -> None:
+    rooms = {room: (ROOT / "src" / "learnable" / room).resolve() for room in ROOMS[:-1]}
+    assert rooms == {room: ROOT / room for room in ROOMS[:-1]}
