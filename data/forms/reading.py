@@ -11,7 +11,7 @@ from learnable.data.forms.coordinates import parse_equality, parse_link
 from learnable.data.forms.counts import is_whole, parse_count, parse_counts, span
 from learnable.data.forms.form import CHECKS, Form, Part
 from learnable.data.forms.labels import is_label, parse_scheme, stanza_sizes
-from learnable.data.forms.word_lists import word_list
+from learnable.data.forms.words import word_list
 
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (

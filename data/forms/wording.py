@@ -6,7 +6,7 @@ from learnable.data.forms.counts import Count, say_count, say_counts, span
 from learnable.data.forms.form import Form, Part
 from learnable.data.forms.labels import UNRHYMED, Scheme, is_refrain, is_rentrement, say_scheme
 from learnable.data.forms.loading import CORE
-from learnable.data.forms.sayings import LEASTS, say_rules
+from learnable.data.forms.rule_phrases import LEASTS, say_rules
 
 FEET_NAMES = (
     "",
@@ -39,7 +39,7 @@ def requirements(form: Form) -> list[str]:
 
 
 def _asks(form: Form, component: str) -> bool:
-    return not form.asked or component in form.asked
+    return not form.requested or component in form.requested
 
 
 def _shape(form: Form) -> str:

@@ -20,10 +20,9 @@ import pyarrow as pa
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.earlier import EarlierPrompts
+from learnable.data.ledger.ledger import EarlierPrompts
 from learnable.data.ledger.outbox import Outbox
-from learnable.data.ledger.partition import DamagedFileError, Partition
-from learnable.data.ledger.quarantine import quarantine
+from learnable.data.ledger.partition import DamagedFileError, Partition, quarantine
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, Rollout, Sampling, Score, weights_id
 from learnable.data.schemas import ROLLOUTS, SCORES
@@ -32,7 +31,7 @@ from learnable.data.tables import rollouts_table, scores_table
 T = TypeVar("T")
 ALL_COLUMNS = pa.unify_schemas([ROLLOUTS, SCORES])
 HONEST = ("scored", "truncated")
-HELD = (
+STORED_COLUMNS = (
     "rollout_id",
     "completion_id",
     "question_id",
@@ -82,7 +81,7 @@ class Ledger:
     def find_rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return what is held for these prompts, without the texts: rollouts that stand, and those to be drawn again.
 
-        Both have the columns `HELD` and `prompt_id`, and at most one row a prompt and index, the one written first:
+        Both have the columns `STORED_COLUMNS` and `prompt_id`, and at most one row a prompt and index, the one written first:
         prompts that share a question have a row each. A rollout stands under the cap on tokens that is asked for if it
         would be the same under it: it ended by itself within the cap, or was cut at that very cap. Of an index without
         one, the first rollout is to be drawn again, by its seed.
@@ -141,7 +140,7 @@ class Ledger:
             progress().note(f"{delivered} chunks that could not be written earlier are in {self.root} now")
         self._outbox.reserve()
 
-    def check_held(self) -> None:
+    def check_lock(self) -> None:
         """Raise `LearnableError` when another writer has taken the store."""
         self._still_held()
 
@@ -160,7 +159,9 @@ class Ledger:
         named = {prompt.prompt_id: prompt.question_id for prompt in prompts}
         if self._undamaged(lambda: self._partition(folder).has_column("prompt_id")):
             named = self._earlier.find(questions) | named
-        rows = _frame(self._select(folder, {"question_id": questions, "prompt_id": named}, (*HELD, "prompt_id")))
+        rows = _frame(
+            self._select(folder, {"question_id": questions, "prompt_id": named}, (*STORED_COLUMNS, "prompt_id"))
+        )
         question = pl.col("prompt_id").replace_strict(named, default=None, return_dtype=pl.String)
         return rows.with_columns(question_id=pl.coalesce("question_id", question)).rename({"prompt_id": "written_as"})
 

@@ -11,8 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from learnable.data.ledger.ledger import Ledger
-from learnable.data.ledger.partition import GROUP_KEYS, Chunk, DamagedFileError, Partition, read_in_order, whole_table
-from learnable.data.ledger.quarantine import quarantine
+from learnable.data.ledger.partition import (
+    GROUP_KEYS,
+    Chunk,
+    DamagedFileError,
+    Partition,
+    quarantine,
+    read_in_order,
+    whole_table,
+)
 from learnable.data.storage.places import remove, sweep
 
 MERGED_BYTES = 1 << 20  # of compressed files: whoever reads holds a few of them, unpacked, in memory
@@ -41,7 +48,7 @@ class Damage:
     moved_to: str
 
 
-def take_stock(ledger: Ledger) -> Holdings:
+def summarise_ledger(ledger: Ledger) -> Holdings:
     """Count what is held. Reads keys, never texts."""
     holdings = Holdings()
     prompts: set[str] = set()

@@ -13,10 +13,10 @@ from learnable.data.sources.code.bank import CODE
 from learnable.data.sources.families.arithmetic import ARITHMETIC
 from learnable.data.sources.families.comparison import COMPARISON
 from learnable.data.sources.families.counting import COUNTING
-from learnable.data.sources.families.family import Family, unknown_knob
 from learnable.data.sources.families.poetry import POETRY, generate_form
 from learnable.data.sources.families.programs import PROGRAMS
 from learnable.data.sources.families.simulated import SIMULATED
+from learnable.data.sources.family import Family, unknown_knob
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (ARITHMETIC, COMPARISON, COUNTING, POETRY, PROGRAMS)

@@ -14,7 +14,7 @@ from pathlib import Path
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.storage.caches import cache_folder as cache_folder
+from learnable.data.storage import cache_folder as cache_folder
 
 Place = str | os.PathLike[str] | UPath
 LOCAL_PROTOCOLS = ("", "file", "local")

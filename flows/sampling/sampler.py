@@ -23,7 +23,7 @@ from learnable.flows.sampling.missing import Owed, find_runs, redraw_seeds
 from learnable.flows.sampling.prompt_length import drop_long_prompts
 from learnable.flows.settings import CurateSettings
 
-HONEST = ("scored", "truncated")
+REWARDED_VERDICTS = ("scored", "truncated")
 
 
 class AdaptiveSampling:
@@ -192,7 +192,7 @@ class AdaptiveSampling:
         self._mark(made)
         prompts, _ = self._cells(made)
         self._tokens += [np.bincount(prompts, w, len(self.prompts)) for w in (made["num_tokens"].to_numpy(), None)]
-        counted = ("scored",) if self.settings.truncated == "exclude" else HONEST
+        counted = ("scored",) if self.settings.truncated == "exclude" else REWARDED_VERDICTS
         honest = made.filter(pl.col("verdict").is_in(counted))
         value = pl.col("passed") if self.settings.band.signal == "pass" else pl.col("reward")
         rows, columns = self._cells(honest)

@@ -91,7 +91,7 @@ class Judge:
         return self._plans[lines]
 
     def _constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
-        chosen = self.form.asked
+        chosen = self.form.requested
         return tuple(
             (name, rule)
             for name, rule in CONSTRAINTS.items()

@@ -31,7 +31,7 @@ from learnable.data.sources.code.search import SEARCH
 from learnable.data.sources.code.strings import STRINGS
 from learnable.data.sources.code.tables import TABLES
 from learnable.data.sources.code.words import WORD_PROBLEMS
-from learnable.data.sources.families.family import Family, read_levels, require, shuffled_grid
+from learnable.data.sources.family import Family, read_levels, require, shuffled_grid
 
 TOPICS = {
     "FizzBuzz": FIZZBUZZ + FIZZBUZZ_RULES,

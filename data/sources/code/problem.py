@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from learnable.data.sources.code.inputs import Draw
-from learnable.data.sources.problem import fill
+from learnable.data.sources.code.problem import fill
 
 TRIES = 20  # for each call that is drawn: some draws repeat, as short lists do
 

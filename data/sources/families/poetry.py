@@ -11,8 +11,8 @@ from learnable.data.errors import LearnableError
 from learnable.data.forms import CORE, Form, poem_forms, requirement, span
 from learnable.data.forms.labels import say_scheme
 from learnable.data.records import Prompt
-from learnable.data.sources.families.family import Family, distinct, on_scale, require, shuffled_grid
 from learnable.data.sources.families.words import QUOTES, SPELLED_WORDS, TOPICS
+from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
 
 PLAIN = ("Write a {title} about {topic}{rhyming}.", "Compose a {title} about {topic}{rhyming}.")
 EXPLICIT = ("Write a {title} about {topic} with {requirement}.",)

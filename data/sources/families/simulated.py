@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, TypeGuard
 
 from learnable.data.records import Prompt, Spec
-from learnable.data.sources.families.family import Family, on_scale, require
+from learnable.data.sources.family import Family, on_scale, require
 
 NOTICE = "simulated rollouts: no model answered; use them for planning and teaching only."
 FORM = "Simulated"

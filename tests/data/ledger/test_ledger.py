@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import Rollout, Score
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
 
 VERSIONS = {"poetry": "1"}

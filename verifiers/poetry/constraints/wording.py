@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from learnable.data.forms import span
-from learnable.data.forms.word_lists import word_list
+from learnable.data.forms.words import word_list
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 

@@ -21,7 +21,7 @@ def say_rules(form: Form, only: Collection[str] = ()) -> list[str]:
 
 def _asked_keys(form: Form) -> set[str]:
     """Return the keys whose rules are asked for: those named so, and those that belong to a component named otherwise."""
-    asked = set(form.asked)
+    asked = set(form.requested)
     if "rhyme" in asked:
         asked |= {"shared", "carry", "loop"}
     return asked | ({"special"} if asked.intersection(form.special) else set())

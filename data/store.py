@@ -61,7 +61,7 @@ class Store:
 
     def write_groups(self, run_id: str, groups: pl.DataFrame) -> None:
         """Write the run's decided groups."""
-        self.ledger.check_held()
+        self.ledger.check_lock()
         path = self.root / "groups" / f"{run_id}.parquet"
         try:
             put(path, parquet_bytes(groups.to_arrow()))
