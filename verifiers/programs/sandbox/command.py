@@ -10,7 +10,7 @@ from pathlib import Path
 
 from learnable.verifiers.programs.sandbox.ladder import Rung
 
-FOLDER = Path(__file__).resolve().parent / "jail"
+FOLDER = Path(__file__).resolve().parents[1] / "jail"
 # A fixed hash seed makes a program that prints a set answer alike twice; -I would ignore it, hence its parts.
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 FLAGS = ["-s", "-P", "-S", "-B", "-W", "ignore"]
