@@ -1,11 +1,11 @@
-"""Records to Arrow columns and Parquet files."""
+"""Records as Arrow columns, and Parquet files with columns of today's names, whichever version wrote them."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,10 @@ import pyarrow.parquet as pq
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt, Rollout, Score, canonical_json, message_list
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
+
+# What earlier versions called columns of curated sets and groups, and what they are called today.
+EARLIER_COLUMNS = {"p_spread": "p_min_std"}
+SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 
 
 def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
@@ -46,7 +50,7 @@ def carried_name(column: str) -> str:
     >>> carried_name("level"), carried_name("mean")
     ('level', 'source_mean')
     """
-    return f"source_{column}" if column in OUR_COLUMNS else column
+    return f"{SOURCE_PREFIX}{column}" if column in OUR_COLUMNS or column in EARLIER_COLUMNS else column
 
 
 def prompt_from_row(row: Mapping[str, Any], where: str) -> Prompt:
@@ -98,6 +102,34 @@ def scores_table(rows: Iterable[tuple[Rollout, Prompt, Score]], verifier: str, v
         ],
         schema=SCORES,
     )
+
+
+def read_table(data: bytes, columns: Sequence[str] | None = None, families: Collection[str] = ()) -> pa.Table:
+    """Return the rows of a Parquet file of a curated set or of groups, its columns under today's names.
+
+    Args:
+        data: the file.
+        columns: today's names of the columns to read, all by default.
+        families: whose rows to read, of all families by default.
+
+    Raises `pyarrow.ArrowInvalid` for what is not Parquet, or has not all the columns.
+    """
+    current = _current_names(pq.read_schema(pa.BufferReader(data)).names)
+    in_file = {today: name for name, today in current.items()}
+    wanted = None if columns is None else [in_file.get(name, name) for name in columns]
+    filters = [("family", "in", set(families))] if families else None
+    table = pq.read_table(pa.BufferReader(data), columns=wanted, filters=filters)
+    return table.rename_columns([current[name] for name in table.column_names])
+
+
+def _current_names(names: Sequence[str]) -> dict[str, str]:
+    """Return what each column of a file is called today.
+
+    A user's column that a version carried under a name that is ours by now is carried as it would be today.
+    """
+    renamed = {name: EARLIER_COLUMNS[name] for name in names if name in EARLIER_COLUMNS}
+    taken = set(renamed.values())
+    return {name: renamed.get(name, f"{SOURCE_PREFIX}{name}" if name in taken else name) for name in names}
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

@@ -102,7 +102,6 @@ class SimulatedEngine:
                 finish_reason="length" if cut else "stop",
                 num_tokens=most if cut else self.options.tokens,
                 seed=seed,
-                round=request.round,
             )
             group.append(rollout)
         return group

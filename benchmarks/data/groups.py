@@ -28,8 +28,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
+from learnable.data.records import REWARDED_VERDICTS
 from learnable.filters.decisions.band import Band, decide
-from learnable.filters.statistics.groups import HONEST, READ
+from learnable.filters.statistics.groups import READ
 from learnable.filters.statistics.scan import write_groups
 
 Words = NDArray[np.uint64]
@@ -133,7 +134,7 @@ def by_pandas(files: list[Path], target: Path) -> None:
     import pandas as pd
 
     scores = pd.read_parquet(files, columns=list(READ))
-    verdict, counts = scores["verdict"], scores["verdict"].isin(HONEST) & scores["reward"].notna()
+    verdict, counts = scores["verdict"], scores["verdict"].isin(REWARDED_VERDICTS) & scores["reward"].notna()
     scores["reward"] = scores["reward"].where(counts)
     scores["passes"] = counts & scores["passed"].eq(True)
     for name in VERDICTS.to_pylist():
@@ -160,7 +161,7 @@ def by_datasets(files: list[Path], target: Path) -> None:
     rewards: dict[str, list[float]] = {prompt: [] for prompt in scores.unique("prompt_id")}
 
     def honest(batch: dict[str, list[Any]]) -> list[bool]:
-        return [verdict in HONEST for verdict in batch["verdict"]]
+        return [verdict in REWARDED_VERDICTS for verdict in batch["verdict"]]
 
     def gather(batch: dict[str, list[Any]]) -> None:
         for prompt, reward in zip(batch["prompt_id"], batch["reward"], strict=True):

@@ -8,6 +8,18 @@ from learnable.data.forms.reading import SPEC_KEYS
 from learnable.data.forms.wording import requirement, requirements
 
 __all__ = [
-    "CORE", "SPEC_KEYS", "Count", "Form", "Part", "find_form", "fold_name", "form_of_spec", "load_forms", "parse_scheme",
-    "poem_forms", "requirement", "requirements", "span",
-]  # fmt: skip
+    "CORE",
+    "SPEC_KEYS",
+    "Count",
+    "Form",
+    "Part",
+    "find_form",
+    "fold_name",
+    "form_of_spec",
+    "load_forms",
+    "parse_scheme",
+    "poem_forms",
+    "requirement",
+    "requirements",
+    "span",
+]

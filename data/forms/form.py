@@ -106,7 +106,7 @@ class Form(Part):
     # Judgement.
     parameters: Pairs = ()
     defining: Pairs = ()
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()  # components that a prompt names, all where empty; `asked` in specs
     ask: str = ""
     declared: str = field(default="{}", repr=False)
 

@@ -78,7 +78,10 @@ def load_forms(path: str | Path) -> dict[str, Form]:
 
 
 def read_forms(text: str, source: str) -> dict[str, Form]:
-    """Return the forms that a TOML text declares, in its order; `source` is the file's name, for errors."""
+    """Return the forms that a TOML text declares, in its order; `source` is the file's name, for errors.
+
+    Raises `LearnableError` naming the file, the line and the key.
+    """
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

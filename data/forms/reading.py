@@ -11,7 +11,7 @@ from learnable.data.forms.coordinates import parse_equality, parse_link
 from learnable.data.forms.counts import is_whole, parse_count, parse_counts, span
 from learnable.data.forms.form import CHECKS, Form, Part
 from learnable.data.forms.labels import is_label, parse_scheme, stanza_sizes
-from learnable.data.forms.word_lists import word_list
+from learnable.data.forms.words import word_list
 
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (
@@ -46,7 +46,7 @@ def read_form(name: str, table: Mapping[str, Any], group: str = "") -> Form:
 
 
 def read_fields(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `Form` that a table sets."""
+    """Return the fields of `Form` that a table sets. Raises `FormKeyError` naming the first key that is wrong."""
     fields: dict[str, Any] = {}
     for key, value in table.items():
         if key not in _READERS:
@@ -63,13 +63,16 @@ def read_fields(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_spec_fields(form: Form, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `form` that a prompt's spec changes: `SPEC_KEYS`, `stanzas`, `asked` and parameters."""
+    """Return the fields of `form` that a prompt's spec changes: `SPEC_KEYS`, `stanzas`, `asked` and parameters.
+
+    Raises `FormKeyError` naming the first key that is wrong.
+    """
     fields = read_fields({key: spec[key] for key in SPEC_KEYS if key in spec})
     if "stanzas" in spec:
         units = int(spec["stanzas"]) - form.counts_opening
         fields["repeat"] = fields["repeat_default"] = units
     if "asked" in spec:
-        fields["asked"] = tuple(spec["asked"])
+        fields["requested"] = tuple(spec["asked"])
     given = dict(form.parameters) | {key: spec[key] for key in PARAMETERS if key in spec}
     if given:
         fields["parameters"] = tuple(given.items())
@@ -106,7 +109,7 @@ def _agree(fields: dict[str, Any], table: Mapping[str, Any]) -> None:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(f"{value!r} is not text")
     return value
 
 
@@ -116,7 +119,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _whole(value: Any) -> int:
     if not is_whole(value):
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return value
 
 
@@ -144,7 +147,7 @@ def _schemes(value: Any) -> tuple[tuple[str, ...], ...]:
     for label in (label for scheme in schemes for label in scheme):
         if not is_label(label):
             raise ValueError(
-                f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement"
+                f"{label!r} is not a label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement"
             )
     return schemes
 
@@ -218,7 +221,7 @@ def _lines(value: Any) -> Any:
 
 def _part(value: Any) -> Part:
     if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no table")
+        raise TypeError(f"{value!r} is not a table")
     for key in value:
         if key not in _PART_READERS:
             raise ValueError(f"{key!r} is not one of {', '.join(_PART_READERS)}")

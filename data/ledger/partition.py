@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from upath import UPath
 
-from learnable.data.storage.places import put
+from learnable.data.errors import LearnableError
+from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
@@ -34,8 +35,8 @@ GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 
 
-class DamagedFileError(Exception):
-    """A file whose content is not what was written."""
+class DamagedFileError(LearnableError):
+    """The content of a file is not what was written."""
 
     def __init__(self, chunk: Chunk, why: str) -> None:
         super().__init__(f"{chunk.path} is damaged: {why}")
@@ -149,6 +150,25 @@ def read_in_order(chunks: Iterable[Chunk], read: Callable[[Chunk], T]) -> Iterat
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+
+
+def quarantine(root: UPath, chunk: Chunk) -> str:
+    """Move a damaged file to `<root>/quarantine`, its folders in its name; return where it is now, under the root.
+
+    It is never deleted, since what is left in it may still be wanted.
+    """
+    inside = chunk.path.path.removeprefix(root.path).strip("/")
+    name = inside.replace("/", "__")
+    target, copies = root / "quarantine" / name, 0
+    while target.exists():  # the same file was damaged before, and made again as it was
+        copies += 1
+        target = root / "quarantine" / f"{name}.{copies}"
+    if local_path(root):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        chunk.path.rename(target)
+    else:
+        root.fs.mv(chunk.path.path, target.path)
+    return f"quarantine/{target.name}"
 
 
 def whole_table(chunk: Chunk) -> pa.Table:

@@ -18,8 +18,8 @@ from learnable.data.errors import LearnableError
 COMMAND_LENGTH = 80
 
 
-class Held(Protocol):
-    """A store that is ours to write."""
+class StoreLock(Protocol):
+    """The right to write a store, while nobody has taken it away."""
 
     def check(self) -> None:
         """Raise `LearnableError` when the store is no longer ours; a local store always is."""

@@ -25,7 +25,7 @@ CERTIFICATE = (
     "p_zero",
     "p_one",
     "p_in_band",
-    "p_spread",
+    "p_min_std",
     "p_keep",
     "ci_low",
     "ci_high",
@@ -115,7 +115,7 @@ def certify(groups: pl.DataFrame, beliefs: Mapping[str, Belief], band: Band, gro
 
     Returns:
         The rows, in their order, with `n_eff` (effective sample size), `alpha`, `beta`, `p_zero`, `p_one` (the posterior),
-        `p_in_band`, `p_spread` (chance that the spread is `min_std` or more), `p_keep` (their product), `ci_low`, `ci_high`
+        `p_in_band`, `p_min_std` (chance that the spread is `min_std` or more), `p_keep` (their product), `ci_low`, `ci_high`
         (central 90 % interval of the mean), `std_low`, `std_high` (of the spread), `usable_at_g` (chance that a
         group of `group_size` is not zero-std).
     """

@@ -177,11 +177,11 @@ def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, gr
     }
     if not graded:
         spreading = moved.in_band(band.with_spread)
-        columns["p_spread"] = np.divide(spreading, inside, out=np.ones_like(inside), where=inside > 0)
+        columns["p_min_std"] = np.divide(spreading, inside, out=np.ones_like(inside), where=inside > 0)
         columns["std_low"], columns["std_high"] = coin_std(*ends)
         columns["usable_at_g"] = 1 - zero_std_share(moved, group_size)
     told = known.with_columns(pl.Series(name, values) for name, values in columns.items())
-    told = told.with_columns((pl.col("p_in_band") * pl.col("p_spread")).alias("p_keep")).select(groups.columns)
+    told = told.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)
     return pl.concat([told, groups.filter(pl.col("alpha").is_null())])
 
 

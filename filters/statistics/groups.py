@@ -7,10 +7,9 @@ from typing import Literal
 
 import polars as pl
 
+from learnable.data.records import REWARDED_VERDICTS, VERDICTS
 from learnable.filters.statistics.sums import exact_sum
 
-VERDICTS = ("scored", "truncated", "verifier_error", "engine_error")
-HONEST = ("scored", "truncated")
 READ = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
 Truncated = Literal["count", "exclude"]
 
@@ -75,8 +74,11 @@ def pass_at_k(k: int) -> pl.Expr:
 def _counted(scores: pl.LazyFrame, truncated: Truncated) -> pl.LazyFrame:
     """Take `reward` and `passed` from the rollouts that do not count, and call a reward that is no number an error."""
     reward = pl.col("reward").cast(pl.Float64)
-    broken = pl.col("verdict").is_in(HONEST) & ~reward.is_finite()
-    counts = pl.col("verdict").is_in(HONEST if truncated == "count" else HONEST[:1]) & reward.is_finite()
+    broken = pl.col("verdict").is_in(REWARDED_VERDICTS) & ~reward.is_finite()
+    counts = (
+        pl.col("verdict").is_in(REWARDED_VERDICTS if truncated == "count" else REWARDED_VERDICTS[:1])
+        & reward.is_finite()
+    )
     return scores.select(
         "prompt_id",
         pl.when(counts).then(reward).alias("reward"),

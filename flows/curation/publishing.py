@@ -74,7 +74,7 @@ def show(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
 def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]) -> CuratedSet:
     """Publish the parts as the set's next version, if this run still holds the store."""
     tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
-    run.store.ledger.check_held()
+    run.store.ledger.check_lock()
     return publish_curated(run.store.curated / run.settings.set_name, tables, manifest)
 
 

@@ -9,7 +9,7 @@ from typing import Self
 
 import polars as pl
 
-from learnable.data.ledger.ledger import HELD, Draw
+from learnable.data.ledger.ledger import STORED_COLUMNS, Draw
 from learnable.data.records import Prompt, Rollout, Score
 from learnable.data.storage.store import Store
 from learnable.flows.sampling.chunk_writer import ChunkWriter
@@ -112,7 +112,7 @@ class Collection:
 
     def _score_texts(self, owed: pl.DataFrame) -> None:
         policy_id, sampling_id = self.draw.policy_id, self.draw.sampling.sampling_id
-        keys = owed.select(name for name in HELD if name != "completion_id").with_columns(owed["prompt_id"])
+        keys = owed.select(name for name in STORED_COLUMNS if name != "completion_id").with_columns(owed["prompt_id"])
         for texts in self.ledger.read_completions(self.draw, owed):
             for row in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows(named=True):
                 prompt, stored_id = self.prompts[row.pop("prompt_id")], row.pop("rollout_id")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
-from learnable.data.records import Prompt
+from learnable.data.records import REWARDED_VERDICTS, Prompt
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Schedule, Wave
 from learnable.flows.curation.goal import is_endless
@@ -22,8 +22,6 @@ from learnable.flows.sampling.engine_loop import RollOut
 from learnable.flows.sampling.missing import Owed, find_runs, redraw_seeds
 from learnable.flows.sampling.prompt_length import drop_long_prompts
 from learnable.flows.settings import CurateSettings
-
-HONEST = ("scored", "truncated")
 
 
 class AdaptiveSampling:
@@ -192,7 +190,7 @@ class AdaptiveSampling:
         self._mark(made)
         prompts, _ = self._cells(made)
         self._tokens += [np.bincount(prompts, w, len(self.prompts)) for w in (made["num_tokens"].to_numpy(), None)]
-        counted = ("scored",) if self.settings.truncated == "exclude" else HONEST
+        counted = ("scored",) if self.settings.truncated == "exclude" else REWARDED_VERDICTS
         honest = made.filter(pl.col("verdict").is_in(counted))
         value = pl.col("passed") if self.settings.band.signal == "pass" else pl.col("reward")
         rows, columns = self._cells(honest)

@@ -10,7 +10,7 @@ import pytest
 
 from learnable.data.curated.curated_set import download_curated, open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.upkeep import compact, find_damage, take_stock
+from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
 from learnable.data.policies import find_policy
 from learnable.data.storage import places
 from learnable.data.storage.store import Store
@@ -49,14 +49,14 @@ def test_a_second_run_finds_everything(settings: CurateSettings) -> None:
     first, second = run(settings), run(settings)
     assert first["curated"] == second["curated"] == f"{settings.store}/curated/q/v0001"
     store = Store(settings.store)
-    assert take_stock(store.ledger).rollouts == 8 * 16
+    assert summarise_ledger(store.ledger).rollouts == 8 * 16
     grown = run(replace(settings, group_size=20))
     assert grown["curated"].endswith("/v0002")
-    assert take_stock(store.ledger).rollouts == 8 * 20
+    assert summarise_ledger(store.ledger).rollouts == 8 * 20
     with store.hold(wait=0, on_wait=print):
         compact(store.ledger)
         assert list(find_damage(store.ledger)) == []
-    assert take_stock(store.ledger).files == 2
+    assert summarise_ledger(store.ledger).files == 2
     assert run(replace(settings, group_size=20))["curated"] == grown["curated"]
 
 
@@ -72,24 +72,24 @@ def test_a_put_that_fails_is_tried_again(settings: CurateSettings, bucket: Objec
     bucket.fail_puts(3, "/rollouts/")
     run(settings)
     assert bucket.failed == 3
-    assert take_stock(Store(settings.store).ledger).rollouts == 8 * 16
+    assert summarise_ledger(Store(settings.store).ledger).rollouts == 8 * 16
 
 
 def test_a_put_that_fails_after_it_was_stored_costs_nothing(settings: CurateSettings, bucket: ObjectStore) -> None:
     bucket.fail_puts(2, "/rollouts/", stored=True)
     run(settings)
-    assert take_stock(Store(settings.store).ledger).rollouts == 8 * 16
+    assert summarise_ledger(Store(settings.store).ledger).rollouts == 8 * 16
 
 
 def test_a_chunk_that_cannot_be_put_is_kept_and_brought_in(settings: CurateSettings, bucket: ObjectStore) -> None:
     bucket.fail_puts(places.PUT_ATTEMPTS, "/rollouts/")
     with pytest.raises(LearnableError, match=r"128 rows are kept in .*brings them in and goes on"):
         run(settings)
-    assert take_stock(Store(settings.store).ledger).rollouts == 0
+    assert summarise_ledger(Store(settings.store).ledger).rollouts == 0
     with Store(settings.store).hold(wait=0, on_wait=print):
-        assert take_stock(Store(settings.store).ledger).rollouts == 8 * 16
+        assert summarise_ledger(Store(settings.store).ledger).rollouts == 8 * 16
     report = run(settings)
-    assert report["totals"]["rollouts"] == take_stock(Store(settings.store).ledger).rollouts == 8 * 16
+    assert report["totals"]["rollouts"] == summarise_ledger(Store(settings.store).ledger).rollouts == 8 * 16
 
 
 def test_a_half_published_set_is_no_version(settings: CurateSettings, bucket: ObjectStore) -> None:
@@ -107,5 +107,5 @@ def test_damage_is_set_aside_and_made_again(settings: CurateSettings) -> None:
     [chunk] = store.ledger.partitions("rollouts")[0].chunks()
     chunk.path.write_bytes(b"PAR1")
     run(settings)
-    assert take_stock(store.ledger).rollouts == 8 * 16
+    assert summarise_ledger(store.ledger).rollouts == 8 * 16
     assert len(list((store.root / "quarantine").iterdir())) == 1

@@ -87,7 +87,7 @@ class Judge:
         return self._plans[lines]
 
     def _constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
-        asked = self.form.asked
+        asked = self.form.requested
         return tuple(
             (name, rule)
             for name, rule in CONSTRAINTS.items()

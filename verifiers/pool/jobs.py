@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import get_args
 
-from learnable.data.records import FinishReason, Score, Verdict
+from learnable.data.records import VERDICTS, FinishReason, Score
 from learnable.verifiers.registry import find_verifier
 
 REASON_LENGTH = 300
-VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)

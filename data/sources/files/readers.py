@@ -53,7 +53,7 @@ def _unzip(path: Path, folder: Path) -> Path:
         with gzip.open(path) as packed, plain.open("wb") as file:
             shutil.copyfileobj(packed, file)
     except (OSError, EOFError) as error:
-        raise LearnableError(f"file {str(path)!r} is no whole gzip file ({error}): fetch it again") from error
+        raise LearnableError(f"file {str(path)!r} is not a whole gzip file ({error}): fetch it again") from error
     return plain
 
 

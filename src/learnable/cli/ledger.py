@@ -33,10 +33,10 @@ def ledger(
     if context.invoked_subcommand is not None:
         return
     with open_shell(as_json=as_json, quiet=True) as shell:
-        from learnable.data.ledger.upkeep import take_stock
+        from learnable.data.ledger.upkeep import summarise_ledger
         from learnable.data.storage.store import Store
 
-        shell.show_ledger(asdict(take_stock(Store(store).open().ledger)) | {"store": store})
+        shell.show_ledger(asdict(summarise_ledger(Store(store).open().ledger)) | {"store": store})
 
 
 @ledger_app.command()

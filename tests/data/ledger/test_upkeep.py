@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from learnable.data.ledger import upkeep
-from learnable.data.ledger.upkeep import compact, find_damage, take_stock
+from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
 from learnable.data.records import Score
 from learnable.data.storage.places import remove
 from learnable.data.storage.store import Store
@@ -30,7 +30,7 @@ def rows(store: Store) -> list[str]:
 
 
 def test_stock_counts_each_row_once(filled: Store) -> None:
-    stock = asdict(take_stock(filled.ledger))
+    stock = asdict(summarise_ledger(filled.ledger))
     assert {key: stock[key] for key in ("prompts", "rollouts", "tokens", "files", "policies", "verifiers")} == {
         "prompts": 2,
         "rollouts": 12,
@@ -44,10 +44,10 @@ def test_stock_counts_each_row_once(filled: Store) -> None:
 
 
 def test_merging_keeps_every_row_in_its_order(filled: Store) -> None:
-    before, stock = rows(filled), take_stock(filled.ledger)
+    before, stock = rows(filled), summarise_ledger(filled.ledger)
     assert compact(filled.ledger) == (12, 2)
     assert rows(filled) == before
-    after = take_stock(filled.ledger)
+    after = summarise_ledger(filled.ledger)
     assert (after.rollouts, after.tokens, after.files) == (stock.rollouts, stock.tokens, 2)
     assert compact(filled.ledger) == (2, 2)
     assert list(find_damage(filled.ledger)) == []
@@ -58,7 +58,7 @@ def test_large_files_are_not_merged_further(filled: Store, monkeypatch: pytest.M
     monkeypatch.setattr(upkeep, "MERGED_BYTES", 2 * size)
     before = rows(filled)
     compact(filled.ledger)
-    assert take_stock(filled.ledger).files >= 6
+    assert summarise_ledger(filled.ledger).files >= 6
     assert rows(filled) == before
 
 
@@ -74,10 +74,10 @@ def test_merging_may_be_killed_before_the_old_files_go(filled: Store, monkeypatc
     with pytest.raises(Killed):
         compact(filled.ledger)
     assert rows(filled) == before
-    assert take_stock(filled.ledger).rollouts == 12
+    assert summarise_ledger(filled.ledger).rollouts == 12
     monkeypatch.setattr(upkeep, "remove", remove)
     compact(filled.ledger)
-    assert take_stock(filled.ledger).files == 2
+    assert summarise_ledger(filled.ledger).files == 2
     assert len(list(filled.root.glob("rollouts/**/*.parquet"))) == 1
 
 

@@ -137,13 +137,13 @@ def test_certificates_equal_rows_taken_one_by_one() -> None:
         assert row["p_in_band"] == pytest.approx(float(alone.in_band(band)))
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(map(float, alone.interval())))
         if row["family"] == "poems":
-            assert row["p_spread"] == pytest.approx(float(belief.spread.at_least(0.15, *group)))
+            assert row["p_min_std"] == pytest.approx(float(belief.spread.at_least(0.15, *group)))
             assert (row["std_low"], row["std_high"]) == pytest.approx(tuple(map(float, belief.spread.interval(*group))))
             [dead] = zero_std_graded(pl.DataFrame([row]), 16)
         else:
             assert row["p_keep"] == pytest.approx(float(alone.in_band(band.with_spread)))
             dead = float(zero_std_share(alone, 16))
-        assert row["p_keep"] == pytest.approx(row["p_in_band"] * row["p_spread"])
+        assert row["p_keep"] == pytest.approx(row["p_in_band"] * row["p_min_std"])
         assert row["usable_at_g"] == pytest.approx(1 - dead)
 
 

@@ -56,7 +56,7 @@ def test_prompts_without_a_certificate_are_no_anchors_and_are_asked_first() -> N
     unknown = groups["prompt_id"][7]
     blank = groups.with_columns(
         pl.when(pl.col("prompt_id") != unknown).then(pl.col(name)).alias(name)
-        for name in ("alpha", "beta", "p_zero", "p_one", "p_in_band", "p_spread", "p_keep")
+        for name in ("alpha", "beta", "p_zero", "p_one", "p_in_band", "p_min_std", "p_keep")
     )
     assert unknown not in choose_anchors(blank, 50, BAND)
     aged = move_certificates(blank, {("a", False): Drift(noise=2.0)}, {}, BAND, 16)
@@ -127,16 +127,16 @@ def test_moved_certificates_hang_together() -> None:
     aged = move_certificates(groups, {("a", False): Drift(shift=0.7, noise=0.4)}, {}, BAND, 16)
     assert aged["prompt_id"].to_list() == groups["prompt_id"].to_list()
     assert aged.columns == groups.columns
-    product = aged["p_in_band"] * aged["p_spread"]
+    product = aged["p_in_band"] * aged["p_min_std"]
     assert (product - aged["p_keep"]).abs().max() < 1e-12
     assert (aged.select(expected_mean().alias("m"))["m"] >= groups.select(expected_mean().alias("m"))["m"] - 0.01).all()
     assert (aged["ci_low"] <= aged["ci_high"]).all()
 
 
 def test_of_a_graded_family_the_spread_stays() -> None:
-    groups = simulate(50, 0, 0, seed=11).before.with_columns(p_spread=pl.lit(0.7), std_low=pl.lit(0.1))
+    groups = simulate(50, 0, 0, seed=11).before.with_columns(p_min_std=pl.lit(0.7), std_low=pl.lit(0.1))
     aged = move_certificates(groups, {("a", False): Drift(shift=1.0, noise=0.5)}, {"a": True}, BAND, 16)
-    kept = ("p_spread", "std_low", "std_high", "usable_at_g")
+    kept = ("p_min_std", "std_low", "std_high", "usable_at_g")
     assert aged.select(kept).equals(groups.select(kept))
     assert (aged["p_keep"] - 0.7 * aged["p_in_band"]).abs().max() < 1e-12
     assert not aged["p_in_band"].equals(groups["p_in_band"])

@@ -14,7 +14,7 @@ from typing import Any
 from learnable.data.forms import Form, span
 from learnable.data.forms.coordinates import parse_link, place_pairs
 from learnable.data.forms.plan import NO_RHYME, Plan, plans
-from learnable.data.forms.word_lists import word_list
+from learnable.data.forms.words import word_list
 from learnable.verifiers.poetry.sound.prosody import syllable_counts
 from tests.verifiers.poetry.word_bank import (
     WEAK,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from learnable.data.forms.word_lists import word_list
+from learnable.data.forms.words import word_list
 from learnable.verifiers.poetry.constraints.case import Case, Result, near
 from learnable.verifiers.poetry.gate import is_known
 from learnable.verifiers.poetry.poem import PoemLine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from learnable.data.forms.word_lists import word_list
+from learnable.data.forms.words import word_list
 from learnable.verifiers.poetry.constraints.case import Case, Result
 
 

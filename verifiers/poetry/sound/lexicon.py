@@ -21,7 +21,7 @@ from functools import cache, cached_property
 from importlib import metadata, util
 from pathlib import Path
 
-from learnable.data.storage.caches import cache_folder
+from learnable.data.storage import cache_folder
 from learnable.verifiers.poetry.sound.phones import Phones, decode, encode
 from learnable.verifiers.poetry.sound.unknown_words import learn_all
 from learnable.verifiers.poetry.sound.word_counts import WordCounts, count_syllables, read

@@ -138,7 +138,7 @@ def test_bad_tests_name_place_and_fix(tmp_path: Path, change: dict[str, Any], me
 
 def test_a_cut_gzip_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl.gz").write_bytes(gzip.compress(b"{}")[:-4])
-    with pytest.raises(LearnableError, match=r"q\.jsonl\.gz' is no whole gzip file"):
+    with pytest.raises(LearnableError, match=r"q\.jsonl\.gz' is not a whole gzip file"):
         list(file_prompts(str(tmp_path / "q.jsonl.gz"), Columns()))
 
 
