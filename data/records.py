@@ -57,7 +57,8 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 REWARDED_VERDICTS: tuple[Verdict, ...] = ("scored", "truncated")  # the verdicts of scores that have a reward
 FinishReason = Literal["stop", "length"]
 Split = Literal["train", "test"]
-Spec = Mapping[str, Any]
+Spec = Mapping[str, Any]  # JSON: what a verifier needs to judge a prompt
+Row = Mapping[str, Any]  # one row of a table, by column
 SIMULATED = "simulated"  # the verifier of prompts that no model answers
 
 

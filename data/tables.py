@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Message, Prompt, Rollout, Score, canonical_json, message_list
+from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
 # What earlier versions called columns of curated sets and groups, and what they are called today.
@@ -23,7 +23,7 @@ SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 
 
 def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
-    """Return one row a prompt. Raises `LearnableError` when text and chat prompts are mixed: one column, one type."""
+    """Return one row per prompt. Raises `LearnableError` when text and chat prompts are mixed: one column, one type."""
     chats = [not isinstance(prompt.prompt, str) for prompt in prompts]
     if any(chats) and not all(chats):
         raise LearnableError(
@@ -35,7 +35,7 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
 
 
 def carried_table(prompts: Sequence[Prompt]) -> pa.Table:
-    """Return one row a prompt: its id, and the other columns of the row that it was read from, under `carried_name`.
+    """Return one row per prompt: its id, and the other columns of the row that it was read from, under `carried_name`.
 
     A column whose values have no common Arrow type is written as JSON.
     """
@@ -53,8 +53,8 @@ def carried_name(column: str) -> str:
     return f"{SOURCE_PREFIX}{column}" if column in OUR_COLUMNS or column in EARLIER_COLUMNS else column
 
 
-def prompt_from_row(row: Mapping[str, Any], where: str) -> Prompt:
-    """Return a row of a curated set as a prompt.
+def prompt_from_row(row: Row, where: str) -> Prompt:
+    """Return a row of the curated set `where` as a prompt.
 
     Raises `LearnableError` when its id is not that of its content.
     """
@@ -77,13 +77,13 @@ def prompt_from_row(row: Mapping[str, Any], where: str) -> Prompt:
 
 
 def rollouts_table(rollouts: Iterable[Rollout]) -> pa.Table:
-    """Return one row a rollout, its key and its answer's among the columns."""
+    """Return one row per rollout, with its key and that of its answer among the columns."""
     rows = [asdict(r) | {"rollout_id": r.rollout_id, "completion_id": r.completion_id} for r in rollouts]
     return pa.Table.from_pylist(rows, schema=ROLLOUTS)
 
 
 def scores_table(rows: Iterable[tuple[Rollout, Prompt, Score]], verifier: str, version: str) -> pa.Table:
-    """Return one row a score by one verifier: of a rollout, as an answer to a prompt."""
+    """Return one row per score by one verifier: of a rollout, as an answer to a prompt."""
     return pa.Table.from_pylist(
         [
             {

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from learnable.data.progress import Silence, progress, watched_by
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
 from learnable.flows.curation.steps import is_anything_owed, read_prompts

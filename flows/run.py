@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from learnable.data.ledger.ledger import Draw
 from learnable.data.policies import Policy
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.settings import CurateSettings
 
 

@@ -15,7 +15,7 @@ from learnable.data.errors import LearnableError, UnknownNameError, nearest_name
 from learnable.data.ledger.ledger import Draw, Ledger
 from learnable.data.records import Prompt, Sampling
 from learnable.data.storage.places import find_place, local_path
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.filters.decisions.band import REASONS
 from learnable.filters.decisions.triage import TRIAGES

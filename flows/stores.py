@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from learnable.data.progress import progress
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.settings import CurateSettings
 
 # A flow's parameters must be plain data, so what the command line holds already travels beside them.

@@ -13,7 +13,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.ledger.ledger import Draw
 from learnable.data.records import Rollout, Sampling, Score
 from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.flows.showing import read_group
 from tests.documents_for_tests import ROOT, blocks

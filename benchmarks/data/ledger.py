@@ -25,7 +25,7 @@ from learnable.data.ledger.partition import encode
 from learnable.data.ledger.upkeep import compact
 from learnable.data.records import Prompt, Rollout, Sampling, Score
 from learnable.data.schemas import ROLLOUTS, SCORES
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 
 CHUNK = 1024
 DRAW = Draw("simulated", Sampling())

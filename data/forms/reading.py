@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
@@ -12,6 +13,7 @@ from learnable.data.forms.counts import is_whole, parse_count, parse_counts, spa
 from learnable.data.forms.form import CHECKS, Form, Part
 from learnable.data.forms.labels import is_label, parse_scheme, stanza_sizes
 from learnable.data.forms.words import word_list
+from learnable.data.records import Spec
 
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (
@@ -39,7 +41,7 @@ def read_form(name: str, table: Mapping[str, Any], group: str = "") -> Form:
     if not form.title:
         raise FormKeyError("title", "form key 'title' is missing: say how a prompt names the form")
     if form.check == "theme" and not form.why:
-        raise FormKeyError("check", "form key 'why' is missing: say why a theme form is no reward")
+        raise FormKeyError("check", "form key 'why' is missing: say why a theme form cannot be a reward")
     if form.repeat is not None and not form.repeat_default:
         raise FormKeyError("repeat", "form key 'repeat_default' is missing: say how many units a prompt asks for")
     return form
@@ -62,8 +64,8 @@ def read_fields(table: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def read_spec_fields(form: Form, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `form` that a prompt's spec changes: `SPEC_KEYS`, `stanzas`, `asked` and parameters.
+def constrain_form(form: Form, spec: Spec) -> Form:
+    """Return a form with what a prompt's spec sets itself: `SPEC_KEYS`, `stanzas`, `asked` and the form's parameters.
 
     Raises `FormKeyError` naming the first key that is wrong.
     """
@@ -77,7 +79,7 @@ def read_spec_fields(form: Form, spec: Mapping[str, Any]) -> dict[str, Any]:
     if given:
         fields["parameters"] = tuple(given.items())
         fields.update({key: _filled(getattr(form, key), given) for key in _FILLED if getattr(form, key)})
-    return fields
+    return replace(form, **fields)
 
 
 def _filled(value: Any, given: Mapping[str, Any]) -> Any:

@@ -69,7 +69,7 @@ class Ledger:
         self._check_lock: Callable[[], None] = _refuse_unlocked
 
     def append_rollouts(self, draw: Draw, rollouts: Sequence[Rollout]) -> None:
-        """Make a chunk of rollouts durable. Raises `LearnableError` when it is not, or when the store is full after it."""
+        """Make a chunk of rollouts durable. Raises `LearnableError` when it is not, or the store is full after it."""
         self._append(f"rollouts/{draw.folder}", rollouts_table(rollouts))
 
     def append_scores(self, draw: Draw, versions: Mapping[str, str], scores: Iterable[ScoreRow]) -> None:
@@ -81,12 +81,12 @@ class Ledger:
             self._append(_scores_folder(draw, verifier, versions), scores_table(rows, verifier, versions[verifier]))
 
     def find_rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the stored rollouts of these prompts, without the texts: those that are valid, and those to sample again.
+        """Return the stored rollouts of these prompts: those that are valid, and those to sample again.
 
-        Both frames have the columns `STORED_COLUMNS` and `prompt_id`, and at most one row per prompt and index, the one
-        that was written first. Prompts that share a question have a row each. A rollout is valid under the sampling's
-        cap on tokens if it would be the same under it: it ended by itself within the cap, or was cut at that very cap.
-        Where an index has no valid rollout, its first one is to be sampled again, by its seed.
+        Both frames have the columns `STORED_COLUMNS` (no texts) and `prompt_id`, and at most one row per prompt and
+        index, the one that was written first. Prompts that share a question have a row each. A rollout is valid under
+        the sampling's cap on tokens if it would be the same under it: it ended by itself within the cap, or was cut at
+        that very cap. Where an index has no valid rollout, its first one is to be sampled again, by its seed.
 
         Raises `LearnableError` where another process changes the ledger meanwhile.
         """
@@ -111,22 +111,22 @@ class Ledger:
         wanted = stored.select("rollout_id").unique()
         ids = {"rollout_id": pa.array(wanted["rollout_id"].to_list(), pa.string())}
         for table in self._partition(f"rollouts/{draw.folder}").select(ids, ("rollout_id", "completion")):
-            rows = _frame(table).unique("rollout_id", keep="first", maintain_order=True)
+            rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
             rows = rows.join(wanted, on="rollout_id", how="semi", maintain_order="left")
             wanted = wanted.join(rows, on="rollout_id", how="anti")  # each once, the one written first
             yield rows
 
     def find_scores(self, draw: Draw, stored: pl.DataFrame, versions: Mapping[str, str]) -> pl.DataFrame:
-        """Return the scores that stored rollouts have by these versions of the verifiers: one row per prompt and rollout.
+        """Return the scores of stored rollouts by these versions of the verifiers, one row per prompt and rollout.
 
         Verifier errors are left out, since a completion on which the verifier failed is judged again. Raises
         `LearnableError` where another process changes the ledger meanwhile.
         """
         ids = {"prompt_id": stored["prompt_id"].unique().to_list()}
         folders = [_scores_folder(draw, verifier, versions) for verifier in versions]
-        found = [_frame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
+        found = [pl.DataFrame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
         return (
-            pl.concat([_frame(SCORES.empty_table()), *found])
+            pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
             .filter(pl.col("verdict").is_in(REWARDED_VERDICTS))
             .join(stored, on=["prompt_id", "rollout_id", "completion_id"], how="semi", maintain_order="left")
             .unique(["prompt_id", "rollout_id"], keep="first", maintain_order=True)
@@ -168,7 +168,7 @@ class Ledger:
         named = {prompt.prompt_id: prompt.question_id for prompt in prompts}
         if self._undamaged(lambda: self._partition(folder).has_column("prompt_id")):
             named = self._earlier.find(questions) | named
-        rows = _frame(
+        rows = pl.DataFrame(
             self._select(folder, {"question_id": questions, "prompt_id": named}, (*STORED_COLUMNS, "prompt_id"))
         )
         question = pl.col("prompt_id").replace_strict(named, default=None, return_dtype=pl.String)
@@ -252,10 +252,3 @@ def _by_verifier(scores: Iterable[ScoreRow]) -> dict[str, list[ScoreRow]]:
     for row in scores:
         grouped.setdefault(row[1].verifier, []).append(row)
     return grouped
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    if not isinstance(frame, pl.DataFrame):
-        raise TypeError("a table is a frame")
-    return frame

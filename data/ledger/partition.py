@@ -1,9 +1,9 @@
-"""One grow-only part of a table: numbered, immutable Parquet files whose names hold their checksums.
+"""One grow-only part of a table: numbered, immutable Parquet files whose names have their checksums.
 
     00000000-00000041-3f9a0c1d2b4e5f60.parquet    numbers 0 to 41, merged
     00000042-00000042-9c8b7a6d5e4f3021.parquet    number 42, as it was written
 
-Numbers count up and never come from a clock. A file whose range holds another's replaces it: so merging may be
+Numbers count up and never come from a clock. A file whose range contains another's replaces it: so merging may be
 killed at any moment, and readers see each row once.
 """
 
@@ -63,7 +63,7 @@ class Chunk:
         return _open(data)
 
     def covers(self, other: Chunk) -> bool:
-        """Whether this file holds what the other one does, and more."""
+        """Whether this file has all that the other one has, and more."""
         wider = self.last - self.first > other.last - other.first
         return wider and self.first <= other.first and other.last <= self.last
 
@@ -80,7 +80,7 @@ class Partition:
         return _split(self._listed())[0]
 
     def replaced(self) -> list[Chunk]:
-        """Return the files that a merged one holds already."""
+        """Return the files whose rows a merged one has already."""
         return _split(self._listed())[1]
 
     def append(self, table: pa.Table) -> None:
@@ -105,7 +105,7 @@ class Partition:
     def select(self, wanted: Wanted, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Yield, file by file and oldest first, the rows that have a wanted value in one of the columns of `wanted`.
 
-        Memory holds a few files at a time. Columns that a file lacks, since it was written by an earlier version, are
+        A few files are in memory at a time. Columns that a file lacks, since it was written by an earlier version, are
         absent from its table. Raises `DamagedFileError`.
         """
         tables = read_in_order(self.chunks(), lambda chunk: _select(chunk, wanted, columns))
@@ -221,7 +221,7 @@ def _split(chunks: Collection[Chunk]) -> tuple[list[Chunk], list[Chunk]]:
 def _parse(path: UPath) -> Chunk:
     match = _NAME.fullmatch(path.name)
     if match is None:
-        raise ValueError(f"{path} is no chunk")
+        raise ValueError(f"{path} is not a chunk")
     return Chunk(path, int(match[1]), int(match[2]), match[3])
 
 

@@ -35,8 +35,8 @@ def hold_store(
 ) -> Iterator[StoreLock]:
     """Be the only writer of the store at `root` inside the block, among all threads and processes that ask this way.
 
-    Not re-entrant: a thread that asks again for a store that it has locked waits for itself. `wait` is in seconds: None waits
-    for ever, 0 not at all; a killed holder frees a local store at once, a remote one after the lease's expiry.
+    Not re-entrant: a thread that asks again for a store that it has locked waits for itself. `wait` is in seconds: None
+    waits for ever, 0 not at all; a killed holder frees a local store at once, a remote one after the lease's expiry.
     `on_wait` is told once, in a sentence, whom we wait for. Raises `LearnableError` when the wait is over, and for a
     store that cannot be locked. Call `check` on what is yielded before anything is published.
     """

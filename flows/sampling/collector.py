@@ -11,7 +11,7 @@ import polars as pl
 
 from learnable.data.ledger.ledger import STORED_COLUMNS, Draw
 from learnable.data.records import Prompt, Rollout, Score
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.sampling.chunk_writer import ChunkWriter
 from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.rollouts.protocol import Answer, Refusal

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from learnable.data.curated.curated_set import find_versions, open_curated
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.sampling.sampler import AdaptiveSampling
 from learnable.flows.settings import CurateSettings
 

@@ -23,7 +23,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.ledger.upkeep import compact
 from learnable.data.records import content_id
 from learnable.data.storage import places
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.sampling import chunk_writer as chunks
 from tests.faults.scripted_for_tests import run_small, small_settings
 

@@ -13,7 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
 from learnable.data.policies import find_policy
 from learnable.data.storage import places
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
 from learnable.flows.engines import use_engine

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt
-from learnable.data.sources.families.family import Family, on_scale, require, shuffled_grid
+from learnable.data.sources.family import Family, on_scale, require, shuffled_grid
 
 TEMPLATES = (
     "Calculate: {a} {sign} {b} = ",

@@ -1,4 +1,4 @@
-"""Comparison prompts: which number is greater. Wide gaps are trivial on purpose: real pools hold such prompts too."""
+"""Comparison prompts: which number is greater. Wide gaps are trivial on purpose: real pools have such prompts too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt
-from learnable.data.sources.families.family import Family, distinct, on_scale, require, shuffled_grid
+from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
 
 CHOICES = ("Yes", "No")
 WORDS = {"GreaterThan": ("greater",), "LessThan": ("less",), "WideGap": ("greater", "less")}

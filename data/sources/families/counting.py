@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt
-from learnable.data.sources.families.family import Family, distinct, on_scale, require, shuffled_grid, shuffled_range
 from learnable.data.sources.families.words import COUNTED_WORDS, LISTED_WORDS
+from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid, shuffled_range
 
 FORMS = ("LetterCount", "WordLength", "WordCount", "ShortList")
 LETTER_TEMPLATES = (

@@ -15,7 +15,7 @@ from learnable.cli.terminal_text import print_text, shorten
 
 if TYPE_CHECKING:
     from learnable.data.forms import Form
-    from learnable.data.sources.families.family import Family
+    from learnable.data.sources.family import Family
 
 FORMS_HELP = """
 List the built-in families and their forms, or show one: what it asks for, its knobs, an example.

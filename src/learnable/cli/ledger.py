@@ -34,7 +34,7 @@ def ledger(
         return
     with open_shell(as_json=as_json, quiet=True) as shell:
         from learnable.data.ledger.upkeep import summarise_ledger
-        from learnable.data.storage.store import Store
+        from learnable.data.store import Store
 
         shell.show_ledger(asdict(summarise_ledger(Store(store).open().ledger)) | {"store": store})
 
@@ -46,7 +46,7 @@ def check(
     """Verify every file against its checksum; set damaged ones aside. Exit status 1 when there was one."""
     with open_shell(as_json=as_json, quiet=False) as shell:
         from learnable.data.ledger.upkeep import find_damage
-        from learnable.data.storage.store import Store
+        from learnable.data.store import Store
 
         opened = Store(store).open()
         with opened.hold(wait=None if wait else 0, on_wait=shell.progress.note):
@@ -63,7 +63,7 @@ def compact(
     """Merge small files. May be interrupted at any time: nothing is lost, and no row is seen twice."""
     with open_shell(as_json=as_json, quiet=False) as shell:
         from learnable.data.ledger.upkeep import compact as merge
-        from learnable.data.storage.store import Store
+        from learnable.data.store import Store
 
         opened = Store(store).open()
         with opened.hold(wait=None if wait else 0, on_wait=shell.progress.note):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.data.forms import find_form, fold_name, form_of_spec, load_forms, poem_forms, requirement
+from learnable.data.forms import constrain_form, find_form, fold_name, form_of_spec, load_forms, poem_forms, requirement
 from learnable.data.forms.form import CHECKS
 
 GOOD = '[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n'
@@ -26,7 +26,7 @@ def test_a_form_is_found_by_each_of_its_names_and_says_what_it_asks(name: str) -
     assert all(find_form(alias) is form for alias in (form.name, form.title, *form.aliases))
     assert form.check in CHECKS
     if form.is_reward and name != "Verse":
-        said = requirement(form.constrained({}))
+        said = requirement(constrain_form(form, {}))
         assert said
         assert "$" not in said
         assert "{" not in said

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 
 
 @pytest.fixture

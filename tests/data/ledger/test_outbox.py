@@ -11,7 +11,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.outbox import StoreFullError
 from learnable.data.storage import places
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout
 
 

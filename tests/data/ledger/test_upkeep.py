@@ -11,7 +11,7 @@ from learnable.data.ledger import upkeep
 from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
 from learnable.data.records import Score
 from learnable.data.storage.places import remove
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
 
 

@@ -97,7 +97,7 @@ def test_knobs_reach_the_families_that_have_them():
     [
         ({"largst": 3}, "did you mean 'largest'"),
         ({"arithmetic.most_words": 3}, "no knob 'arithmetic.most_words'"),
-        ({"largest": "many"}, "largest='many' is no int"),
+        ({"largest": "many"}, "largest='many' is not int"),
         ({"largest": 0}, "out of range"),
     ],
 )

@@ -14,7 +14,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Sampling
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine

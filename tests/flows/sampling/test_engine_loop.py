@@ -14,7 +14,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Sampling
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling import engine_loop as rollout

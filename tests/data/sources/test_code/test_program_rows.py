@@ -123,7 +123,7 @@ def test_rows_for_other_verifiers_and_rows_with_a_spec_are_left_alone(tmp_path: 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"test_list": ["assert double(1) =="]}, r"line 1: column 'test_list' is no Python code"),
+        ({"test_list": ["assert double(1) =="]}, r"line 1: column 'test_list' is not Python code"),
         ({"test_list": ["assert one(1) == two(1)"], "code": ""}, r"column 'entry_point'"),
         ({"test_list": [3]}, r"code, or a list of asserts"),
         ({"test_list": {"inputs": ["1"], "outputs": []}}, r"as many texts in 'inputs' as in 'outputs'"),

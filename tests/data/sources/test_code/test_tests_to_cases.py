@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import json
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import canonical_json
-from learnable.data.sources.test_code.literals import literal_value
+from learnable.data.sources.test_code.literals import NotConstantError, constant_value, literal_value
 from learnable.data.sources.test_code.tests_to_cases import find_entry, json_cases, parse, read_cases, survives_json
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -125,10 +126,41 @@ def test_arithmetic_on_literals_is_what_python_makes_of_it(
     try:
         expected = eval(code)
     except ZeroDivisionError:
-        with pytest.raises(ValueError, match="no literal"):
-            literal_value(statement.value)  # type: ignore[attr-defined]
+        for read in (literal_value, lambda node: constant_value(node, {})):
+            with pytest.raises(NotConstantError, match="not a constant"):
+                read(statement.value)  # type: ignore[attr-defined]
     else:
         assert literal_value(statement.value) == expected  # type: ignore[attr-defined]
+        assert constant_value(statement.value, {}) == expected  # type: ignore[attr-defined]
+
+
+def expression(code: str) -> ast.expr:
+    return ast.parse(code, mode="eval").body
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("[[0] * 2] * 2", [[0, 0], [0, 0]]),
+        ("sorted({3, 1})", [1, 3]),
+        ("not --x", False),
+        ("dict([('a', x)])", {"a": 7}),
+    ],
+)
+def test_a_constant_is_more_than_a_literal(code: str, value: object) -> None:
+    assert constant_value(expression(code), {"x": 7}) == value
+    with pytest.raises(NotConstantError):
+        literal_value(expression(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["2**5000", "'a' * 100_001", "[0] * 10**6", "'%9999s' % 'a'", "y", "f(1)", "{[1]}", "[*x]", "f'{x}'", "int('a')"],
+)
+def test_what_is_not_constant_or_very_large_is_refused(code: str) -> None:
+    for read in (literal_value, lambda node: constant_value(node, {"x": 7})):
+        with pytest.raises(NotConstantError):
+            read(expression(code))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt
-from learnable.data.storage.store import Store
+from learnable.data.store import Store
 from learnable.data.tables import prompts_table
 
 

@@ -5,7 +5,7 @@ from itertools import islice, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.sources.families.family import shuffled_grid, shuffled_range
+from learnable.data.sources.family import shuffled_grid, shuffled_range
 
 
 @given(size=st.integers(0, 200), seed=st.text(max_size=5))
