@@ -112,7 +112,7 @@ def read_table(data: bytes, columns: Sequence[str] | None = None, families: Coll
         columns: today's names of the columns to read, all by default.
         families: whose rows to read, of all families by default.
 
-    Raises `pyarrow.ArrowInvalid` for what is not Parquet, or has not all the columns.
+    Raises `ArrowInvalid` (pyarrow's) for what is not Parquet, or lacks one of the columns.
     """
     current = _current_names(pq.read_schema(pa.BufferReader(data)).names)
     in_file = {today: name for name, today in current.items()}

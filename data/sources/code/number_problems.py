@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from learnable.data.sources.problem import Problem
+from learnable.data.sources.code.problem import Problem
 
 NUMBERS = tuple((n,) for n in (0, 1, 2, 3, 5, 6, 9, 10, 12))
 SMALL = tuple((k,) for k in range(2, 10))

@@ -8,9 +8,9 @@ from typing import Any
 
 from learnable.data.records import Prompt
 from learnable.data.sources.code.number_problems import NUMBER_PROBLEMS
+from learnable.data.sources.code.problem import Problem
 from learnable.data.sources.code.sequence_problems import LIST_PROBLEMS, TEXT_PROBLEMS
 from learnable.data.sources.family import Family, read_levels, require, shuffled_grid
-from learnable.data.sources.problem import Problem
 
 PROBLEMS = {problem.form: problem for problem in (*NUMBER_PROBLEMS, *LIST_PROBLEMS, *TEXT_PROBLEMS)}
 TEMPLATES = (

@@ -21,7 +21,7 @@ OnBad = Callable[[LearnableError], None]
 
 
 def refuse(error: LearnableError) -> None:
-    """Raise the error: what happens to a bad row where nobody collects them."""
+    """Refuse a bad row where nobody collects them. Raises the `LearnableError` that it is given."""
     raise error
 
 

@@ -38,7 +38,7 @@ def prompts_from_rows(
     along in `Prompt.columns`, and is the spec of a user's own verifier where there is no other spec. `all_rows` are
     the rows of the whole source again (see `ChoiceSpecs`).
 
-    `on_bad` is given a `BadRowError` for each row that does not fit, and raises it by default.
+    `on_bad` is given the error of each row that does not fit. Raises `BadRowError` where it is left out.
     """
     choices = ChoiceSpecs(all_rows, columns)
     for place, row in rows:

@@ -113,7 +113,7 @@ def test_all_is_every_poem_form_that_can_be_a_reward():
 
 
 def test_a_theme_is_refused():
-    with pytest.raises(LearnableError, match="no reward"):
+    with pytest.raises(LearnableError, match="cannot be a reward"):
         find_forms(["ode"])
 
 
