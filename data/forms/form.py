@@ -46,8 +46,8 @@ class Part:
 class Form(Part):
     """One form; `docs/forms.md` gives the meaning of each key. `schemes` lists every accepted rhyme scheme.
 
-    `why` says why a `theme` form cannot be a reward, `declared` is the declaration as JSON, and `group` the file that it
-    is from.
+    `why` says why a `theme` form cannot be a reward, `declared` is the declaration as JSON, and `group` the file
+    that it is from.
     """
 
     name: str = ""

@@ -112,7 +112,7 @@ def test_other_tables_are_looked_up_too(verify: Verify) -> None:
         (
             {**AREA, "test": "x =", "entry_point": "", "completion": "x"},
             [],
-            "in.jsonl, line 1: column 'test' is no Python",
+            "in.jsonl, line 1: column 'test' is not Python",
         ),
         (AREA, [], "key 'completion' is missing"),
     ],
