@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class Progress(Protocol):
@@ -17,7 +17,7 @@ class Progress(Protocol):
     def rollouts(self, done: int, total: int, tokens: int) -> None:
         """`done` of `total` rollouts are generated."""
 
-    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
+    def step(self, done: int, total: int, metrics: Mapping[str, float]) -> None:
         """`done` of `total` training steps are taken; `metrics` is the trainer's latest line."""
 
     def note(self, text: str) -> None:
@@ -36,7 +36,7 @@ class Silence:
     def rollouts(self, done: int, total: int, tokens: int) -> None:
         """Say nothing."""
 
-    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
+    def step(self, done: int, total: int, metrics: Mapping[str, float]) -> None:
         """Say nothing."""
 
     def note(self, text: str) -> None:

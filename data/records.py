@@ -1,14 +1,47 @@
 """The records that travel through the pipeline.
 
-Glossary. A *prompt* is one thing to ask, with the verifier that judges it and what that verifier needs
-(`spec`). Its *question* is what the policy sees of it. A *completion* is the text a policy answered. A *rollout* is one sampled completion with its
-tokens, finish reason and seed. A *group* is every rollout of one prompt by one policy under one sampling.
-A *score* is what a verifier says of a completion. A *verdict* says whether that score is honest:
+Glossary: the words of this project, one meaning each. First, what is asked and answered.
 
-- `scored`: the verifier judged a finished completion;
-- `truncated`: it judged a completion that ran out of tokens, so the text may be cut short;
-- `verifier_error`: the verifier failed; there is no reward, and that is not a zero;
-- `engine_error`: no completion was produced; there is no reward either.
+- prompt: one thing to ask, with the verifier that judges the answer and what that verifier needs (`spec`).
+- question: what the policy sees of a prompt, the text or the chat messages. Prompts may share one.
+- completion: the text that a policy answered.
+- rollout: one sampled completion of one question, with its number of tokens, finish reason and seed.
+- requested: said of rollouts that an engine was told to make; missing: requested, and not in the ledger yet;
+  stored: in the ledger.
+- group: every rollout of one prompt by one policy under one sampling. `group_size` is TRL's `num_generations`.
+- policy: the model that is trained. Its id ends in a hash of its weights.
+- family, form: the kinds of prompts. Priors are fitted per family ("poetry"); reports are made per form ("Haiku").
+
+What is said of the answers.
+
+- score: what a verifier says of a completion: a reward in [0, 1] or none, passed or not, named components, a verdict.
+- verdict: whether there is a reward, and what it rests on.
+  `scored`: the verifier judged a finished completion.
+  `truncated`: it judged a completion that ran out of tokens, so the text may be cut short.
+  `verifier_error`: the verifier failed. There is no reward, and that is not a zero.
+  `engine_error`: no completion was made. There is no reward either.
+- pass rate: share of the completions of a group that passed. Of graded rewards, say mean reward.
+- graded: said of rewards that are not only 0 and 1. Bernoulli: said of rewards that are.
+- std: population standard deviation (ddof 0) of the rewards of one group; within-std and between-std are its
+  averages inside groups and between their means.
+- zero-std group: a group whose rewards are all equal. It has no advantage and no gradient.
+
+What is concluded.
+
+- band: the interval of the mean reward (or pass rate) in which a prompt is kept.
+- prior, posterior: what is believed of a prompt's true mean reward before and after its rollouts: a Beta distribution
+  with point masses at 0 and 1. `FamilyPrior` is the prior of a family, with its `VarianceModel`: how the variance
+  inside a group depends on the mean.
+- effective sample size (`n_eff`; per rollout `ess_per_rollout`): how many 0/1 rewards tell as much as these rewards.
+- certificate: the columns of a prompt's posterior (`alpha` to `usable_at_g`). It is a posterior, not a proof.
+- `p_in_band`, `p_min_std`, `p_keep`: chance that the true mean is in the band; that the true std is at least the
+  smallest one that is accepted; of both.
+- decision: `keep`, or the reason why not. Triage: what the evidence says of a prompt that was never solved.
+- sampling budget: which prompts get more rollouts, and how many. Round: one request for more rollouts of many prompts.
+- curated set: versioned Parquet shards of kept prompts, with rejects, a control part, a manifest and a card.
+- drift: how far a newer policy's mean rewards moved. Anchors: the few prompts that are sampled again to measure it.
+- staleness: how much less a certificate is worth under a newer policy; `share_still_in_band` is its measure.
+- forecast: what groups of the trainer's size are expected to give.
 """
 
 from __future__ import annotations
@@ -17,12 +50,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+REWARDED_VERDICTS: tuple[Verdict, ...] = ("scored", "truncated")  # the verdicts of scores that have a reward
 FinishReason = Literal["stop", "length"]
 Split = Literal["train", "test"]
-Spec = Mapping[str, Any]
+Spec = Mapping[str, Any]  # JSON: what a verifier needs to judge a prompt
+Row = Mapping[str, Any]  # one row of a table, by column
 SIMULATED = "simulated"  # the verifier of prompts that no model answers
 
 
@@ -113,15 +149,13 @@ class Rollout:
     finish_reason: FinishReason
     num_tokens: int
     seed: int | None = None
-    cumulative_logprob: float | None = None
-    round: int = 0
     stored_id: str = ""
 
     @property
     def rollout_id(self) -> str:
-        """Content id of the question and the draw, not of the answer: the key of the ledger."""
-        draw = (weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index)
-        return self.stored_id or content_id(self.question_id, *draw)
+        """The rollout's key in the ledger: a content id of the question and how it was sampled, not of the answer."""
+        sampled = (weights_id(self.policy_id), self.sampling_id, self.max_tokens, self.rollout_index)
+        return self.stored_id or content_id(self.question_id, *sampled)
 
     @property
     def completion_id(self) -> str:

@@ -1,4 +1,4 @@
-"""Arrow schemas of every table, in one place. Column meanings are those of `data.records` and `filters.statistics.groups`."""
+"""Arrow schemas of every table, in one place. `data.records` and `filters.statistics.groups` say what columns mean."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ import pyarrow as pa
 TEXT_PROMPT = pa.string()
 CHAT_PROMPT = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 
-
-def _schema(columns: list[tuple[str, pa.DataType]]) -> pa.Schema:
-    return pa.schema(columns)
-
-
-ROLLOUTS = _schema(
+ROLLOUTS = pa.schema(
     [
         ("rollout_id", pa.string()),
         ("question_id", pa.string()),
@@ -25,12 +20,10 @@ ROLLOUTS = _schema(
         ("completion_id", pa.string()),
         ("finish_reason", pa.string()),
         ("num_tokens", pa.int32()),
-        ("cumulative_logprob", pa.float64()),
-        ("round", pa.int32()),
     ]
 )
 
-SCORES = _schema(
+SCORES = pa.schema(
     [
         ("rollout_id", pa.string()),
         ("completion_id", pa.string()),
@@ -63,13 +56,13 @@ def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:
     )
 
 
-# Every column of ours that a row of a curated set may have. A user's column of such a name is carried under another one.
+# Every column of ours that a row of a curated set may have. A user's column of such a name is carried under another.
 OUR_COLUMNS = frozenset(
     """
     prompt prompt_id verifier spec family form difficulty source split completion
-    rollouts n_scored n_truncated n_verifier_error n_engine_error n mean std passes min_reward max_reward zeros ones tokens
-    pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std learnability learnability_expected
-    n_eff alpha beta p_zero p_one p_in_band p_spread p_keep ci_low ci_high std_low std_high usable_at_g
-    decision certified_by collides_with overlap triage evidence
+    rollouts n_scored n_truncated n_verifier_error n_engine_error n mean std passes min_reward max_reward zeros ones
+    tokens pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std learnability learnability_expected
+    n_eff alpha beta p_zero p_one p_in_band p_min_std p_keep ci_low ci_high std_low std_high
+    usable_at_g decision certified_by collides_with overlap triage evidence
     """.split()
 )

@@ -37,15 +37,16 @@ class Store:
 
     @contextmanager
     def hold(self, *, wait: float | None, on_wait: Callable[[str], None]) -> Iterator[None]:
-        """Be the store's only writer inside the block, with room for a chunk kept, and no leavings of killed runs.
+        """Be the store's only writer inside the block, with room for a chunk kept, without leftovers of killed runs.
 
-        Makes the folder. `wait` is how many seconds to wait for another writer, None for as long as it takes.
+        Makes the folder. `wait` is how many seconds to wait for another writer, None for as long as it takes;
+        `on_wait` is told once, in a sentence, whom we wait for.
         Raises `LearnableError` where the store cannot be made or written, is full, or is in use for too long.
         """
         self._make()
-        with hold_store(self.root, wait=wait, on_wait=on_wait) as held:
-            sweep(self.root)  # before room is kept: leavings take some
-            self.ledger.open(held.check)
+        with hold_store(self.root, wait=wait, on_wait=on_wait) as lock:
+            sweep(self.root)  # before room is kept: leftovers take some
+            self.ledger.open(lock.check)
             try:
                 yield
             finally:
@@ -60,7 +61,7 @@ class Store:
         return self
 
     def write_groups(self, run_id: str, groups: pl.DataFrame) -> None:
-        """Write the run's decided groups."""
+        """Write the run's decided groups, one row per prompt. Raises `LearnableError` when they cannot be written."""
         self.ledger.check_lock()
         path = self.root / "groups" / f"{run_id}.parquet"
         try:

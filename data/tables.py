@@ -1,11 +1,11 @@
-"""Records to Arrow columns and Parquet files."""
+"""Records as Arrow columns, and Parquet files with columns of today's names, whichever version wrote them."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Message, Prompt, Rollout, Score, canonical_json, message_list
+from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
+
+# What earlier versions called columns of curated sets and groups, and what they are called today.
+EARLIER_COLUMNS = {"p_spread": "p_min_std"}
+SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 
 
 def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
-    """Return one row a prompt. Raises `LearnableError` when text and chat prompts are mixed: one column, one type."""
+    """Return one row per prompt. Raises `LearnableError` when text and chat prompts are mixed: one column, one type."""
     chats = [not isinstance(prompt.prompt, str) for prompt in prompts]
     if any(chats) and not all(chats):
         raise LearnableError(
@@ -31,7 +35,7 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
 
 
 def carried_table(prompts: Sequence[Prompt]) -> pa.Table:
-    """Return one row a prompt: its id, and the other columns of the row that it was read from, under `carried_name`.
+    """Return one row per prompt: its id, and the other columns of the row that it was read from, under `carried_name`.
 
     A column whose values have no common Arrow type is written as JSON.
     """
@@ -46,11 +50,11 @@ def carried_name(column: str) -> str:
     >>> carried_name("level"), carried_name("mean")
     ('level', 'source_mean')
     """
-    return f"source_{column}" if column in OUR_COLUMNS else column
+    return f"{SOURCE_PREFIX}{column}" if column in OUR_COLUMNS or column in EARLIER_COLUMNS else column
 
 
-def prompt_from_row(row: Mapping[str, Any], where: str) -> Prompt:
-    """Return a row of a curated set as a prompt.
+def prompt_from_row(row: Row, where: str) -> Prompt:
+    """Return a row of the curated set `where` as a prompt.
 
     Raises `LearnableError` when its id is not that of its content.
     """
@@ -73,13 +77,13 @@ def prompt_from_row(row: Mapping[str, Any], where: str) -> Prompt:
 
 
 def rollouts_table(rollouts: Iterable[Rollout]) -> pa.Table:
-    """Return one row a rollout, its key and its answer's among the columns."""
+    """Return one row per rollout, with its key and that of its answer among the columns."""
     rows = [asdict(r) | {"rollout_id": r.rollout_id, "completion_id": r.completion_id} for r in rollouts]
     return pa.Table.from_pylist(rows, schema=ROLLOUTS)
 
 
 def scores_table(rows: Iterable[tuple[Rollout, Prompt, Score]], verifier: str, version: str) -> pa.Table:
-    """Return one row a score by one verifier: of a rollout, as an answer to a prompt."""
+    """Return one row per score by one verifier: of a rollout, as an answer to a prompt."""
     return pa.Table.from_pylist(
         [
             {
@@ -100,6 +104,34 @@ def scores_table(rows: Iterable[tuple[Rollout, Prompt, Score]], verifier: str, v
     )
 
 
+def read_table(data: bytes, columns: Sequence[str] | None = None, families: Collection[str] = ()) -> pa.Table:
+    """Return the rows of a Parquet file of a curated set or of groups, its columns under today's names.
+
+    Args:
+        data: the file.
+        columns: today's names of the columns to read, all by default.
+        families: whose rows to read, of all families by default.
+
+    Raises `ArrowInvalid` (pyarrow's) for what is not Parquet, or lacks one of the columns.
+    """
+    current = _current_names(pq.read_schema(pa.BufferReader(data)).names)
+    in_file = {today: name for name, today in current.items()}
+    wanted = None if columns is None else [in_file.get(name, name) for name in columns]
+    filters = [("family", "in", set(families))] if families else None
+    table = pq.read_table(pa.BufferReader(data), columns=wanted, filters=filters)
+    return table.rename_columns([current[name] for name in table.column_names])
+
+
+def _current_names(names: Sequence[str]) -> dict[str, str]:
+    """Return what each column of a file is called today.
+
+    A user's column that a version carried under a name that is ours by now is carried as it would be today.
+    """
+    renamed = {name: EARLIER_COLUMNS[name] for name in names if name in EARLIER_COLUMNS}
+    taken = set(renamed.values())
+    return {name: renamed.get(name, f"{SOURCE_PREFIX}{name}" if name in taken else name) for name in names}
+
+
 def parquet_bytes(table: pa.Table) -> bytes:
     """Return the table as a Parquet file."""
     sink = io.BytesIO()
@@ -113,10 +145,9 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _column(values: Sequence[Any]) -> pa.Array[Any]:
+def _column(values: Sequence[Any]) -> pa.Array:
     try:
-        column: pa.Array[Any] = pa.array(values)
-        return column
+        return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return pa.array([None if value is None else canonical_json(value) for value in values], pa.string())
 

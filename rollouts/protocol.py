@@ -29,7 +29,6 @@ class GroupRequest:
     group_size: int
     first_index: int = 0
     seed: int = 0
-    round: int = 0
     redraw_seed: int | None = None
     base_seed: int = field(init=False, compare=False, repr=False)
 
@@ -59,7 +58,6 @@ class GroupRequest:
             finish_reason=finish_reason,
             num_tokens=num_tokens,
             seed=self.base_seed + child,
-            round=self.round,
         )
 
 

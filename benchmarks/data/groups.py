@@ -28,8 +28,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
+from learnable.data.records import REWARDED_VERDICTS
 from learnable.filters.decisions.band import Band, decide
-from learnable.filters.statistics.groups import READ, REWARDED_VERDICTS
+from learnable.filters.statistics.groups import READ
 from learnable.filters.statistics.scan import write_groups
 
 Words = NDArray[np.uint64]

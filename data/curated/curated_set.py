@@ -11,7 +11,6 @@ curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import shutil
 import tempfile
@@ -29,8 +28,9 @@ from upath import UPath
 from learnable.data.curated.card import render_card
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import content_id
-from learnable.data.storage.places import Place, cache_folder, find_place, local_path, put, sync
-from learnable.data.tables import hash_file
+from learnable.data.storage import cache_folder
+from learnable.data.storage.places import Place, find_place, local_path, put, sync
+from learnable.data.tables import hash_file, read_table
 
 MANIFEST = "manifest.json"
 PARTS = ("train", "test", "rejects", "reserve", "control", "demonstrations")
@@ -54,10 +54,9 @@ class CuratedSet:
 
         Raises `LearnableError` for a shard that is not readable Parquet.
         """
-        filters = [("family", "in", set(families))] if families else None
         digests = self._digests(part)
         return pa.concat_tables(
-            [_read_shard(shard, digests.get(shard.name), columns, filters) for shard in self.shards(part)]
+            [_read_shard(shard, digests.get(shard.name), columns, families) for shard in self.shards(part)]
         )
 
     def check_shards(self, parts: Collection[str]) -> None:
@@ -146,11 +145,11 @@ def _numbered(folder: UPath) -> list[UPath]:
     )
 
 
-def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, filters: Any) -> pa.Table:
+def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, families: Collection[str]) -> pa.Table:
     try:
         data = shard.read_bytes()
         _check_digest(shard, data, digest)
-        return pq.read_table(io.BytesIO(data), columns=None if columns is None else list(columns), filters=filters)
+        return read_table(data, columns, families)
     except (OSError, pa.ArrowInvalid) as error:
         raise LearnableError(f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again") from error
 

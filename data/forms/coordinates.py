@@ -2,7 +2,8 @@ r"""Places in a poem, as declarations name them: `n.2 = n+1.1`, `1 = last`, `n.1
 
 A place is `stanza.line`, or `line` of the whole poem. Each of the two is a sum of numbers, `n` and `last`; a rule with
 `n` holds for every n from 1 on for which all its places exist. `last` is the last stanza, or the stanza's (or poem's)
-last line. `@s` after a place means the word that ends at, or holds, syllable s; `@3-5` any word that does so for one of 3 to 5.
+last line. `@s` after a place means the word that ends at, or contains, syllable s; `@3-5` any word that does so for one
+of 3 to 5.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Sum(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A line, or a syllable in it (or any of a range). `stanza` is None where the line is counted from the top of the poem."""
+    """A line, or a syllable in it (or any of a range). `stanza` is None where lines are counted from the poem's top."""
 
     stanza: Sum | None
     line: Sum
@@ -52,28 +53,31 @@ class Place(NamedTuple):
 
 @cache
 def parse_place(text: str) -> Place:
-    """Read a place. Raises `ValueError` for what is none."""
+    """Read a place. Raises `ValueError` for text that is not one."""
     where, _, syllable = text.strip().partition("@")
     stanza, dot, line = where.rpartition(".")
-    held = None if syllable in ("", "end") else parse_count(int(syllable) if syllable.isdigit() else syllable)
-    return Place(_parse_sum(stanza) if dot else None, _parse_sum(line), held)
+    count = None if syllable in ("", "end") else parse_count(int(syllable) if syllable.isdigit() else syllable)
+    return Place(_parse_sum(stanza) if dot else None, _parse_sum(line), count)
 
 
 @cache
 def parse_equality(text: str) -> tuple[Place, tuple[Place, ...]]:
-    """Read `place = place`, or `place = place or place` where either will do."""
+    """Read `place = place`, or `place = place or place` where either will do. Raises `ValueError` for anything else."""
     left, equals, right = text.partition("=")
     if not equals:
-        raise ValueError(f"{text!r} is no equality of lines: write 'n.2 = n+1.1'")
+        raise ValueError(f"{text!r} is not an equality of lines: write 'n.2 = n+1.1'")
     return parse_place(left), tuple(map(parse_place, right.split(" or ")))
 
 
 @cache
 def parse_link(text: str) -> tuple[Place, Place]:
-    """Read `place@syllable ~ place@syllable`: the words there rhyme. Without `@s` it is the line's last word."""
+    """Read `place@syllable ~ place@syllable`: the words there rhyme. Without `@s` it is the line's last word.
+
+    Raises `ValueError` for anything else.
+    """
     left, tilde, right = text.partition("~")
     if not tilde:
-        raise ValueError(f"{text!r} is no rhyme inside lines: write 'n.1@6 ~ n.2@6'")
+        raise ValueError(f"{text!r} is not a rhyme inside lines: write 'n.1@6 ~ n.2@6'")
     return parse_place(left), parse_place(right)
 
 
@@ -105,7 +109,7 @@ def _has_n(place: Place) -> bool:
 def _parse_sum(text: str) -> Sum:
     text = text.replace(" ", "")
     if not _SUM.fullmatch(text):
-        raise ValueError(f"{text!r} is no place: use numbers, n and last, as in n+1.2 or last")
+        raise ValueError(f"{text!r} is not a place: use numbers, n and last, as in n+1.2 or last")
     number = times_n = times_last = 0
     for sign, term in _TERM.findall(text):
         by = -1 if sign == "-" else 1

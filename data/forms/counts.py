@@ -6,13 +6,13 @@ import re
 from typing import Any, TypeGuard
 
 Count = int | tuple[int, int]  # exactly, or from ... to ...
-MOST = 100_000  # stands for "no upper bound"
+MAX_COUNT = 100_000  # stands for "no upper bound"
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+)|(\+))?")
 
 
 def span(count: Count) -> tuple[int, int]:
-    """Return the least and the most that `count` allows.
+    """Return the smallest and the largest number that `count` allows.
 
     >>> span(10), span((14, 16))
     ((10, 10), (14, 16))
@@ -30,11 +30,11 @@ def parse_count(value: Any) -> Count:
         return value
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{value!r} is no count: give a number, or a range such as '14-16' or '10+'")
+        raise ValueError(f"{value!r} is not a count: give a number, or a range such as '14-16' or '10+'")
     low = int(match[1])
-    high = MOST if match[3] else int(match[2] or low)
-    if low > high or high > MOST:
-        raise ValueError(f"{value!r} is no range: its first number is the least, its second the most")
+    high = MAX_COUNT if match[3] else int(match[2] or low)
+    if low > high or high > MAX_COUNT:
+        raise ValueError(f"{value!r} is not a range: its first number is the smallest, its second the largest")
     return low if low == high else (low, high)
 
 
@@ -45,17 +45,17 @@ def parse_counts(value: Any) -> tuple[Count, ...]:
 
 def is_whole(value: Any) -> TypeGuard[int]:
     """Whether `value` is a whole number, 0 or more (a boolean is none)."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT
 
 
 def say_count(count: Count) -> str:
     """Say a count in words.
 
-    >>> say_count((14, 16)), say_count((10, MOST))
+    >>> say_count((14, 16)), say_count((10, MAX_COUNT))
     ('14 to 16', 'at least 10')
     """
     low, high = span(count)
-    if high == MOST:
+    if high == MAX_COUNT:
         return f"at least {low}"
     return str(low) if low == high else f"{low} to {high}" if low else f"at most {high}"
 

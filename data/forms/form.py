@@ -8,8 +8,7 @@ A *scheme* gives each line of a part a label (see `labels`). A *component* is on
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from learnable.data.forms.counts import Count, span
@@ -47,7 +46,8 @@ class Part:
 class Form(Part):
     """One form; `docs/forms.md` gives the meaning of each key. `schemes` lists every accepted rhyme scheme.
 
-    `why` says why a `theme` form is no reward, `declared` is the declaration as JSON and `group` the file it is from.
+    `why` says why a `theme` form cannot be a reward, `declared` is the declaration as JSON, and `group` the file
+    that it is from.
     """
 
     name: str = ""
@@ -106,7 +106,7 @@ class Form(Part):
     # Judgement.
     parameters: Pairs = ()
     defining: Pairs = ()
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()  # components that a prompt names, all where empty; `asked` in specs
     ask: str = ""
     declared: str = field(default="{}", repr=False)
 
@@ -130,12 +130,6 @@ class Form(Part):
     def counts_opening(self) -> bool:
         """Whether `stanzas` in a spec counts the opening too: it does where the opening is as long as the unit."""
         return self.opening is not None and self.opening.part_lines() == self.part_lines()
-
-    def constrained(self, spec: Mapping[str, Any]) -> Form:
-        """Return this form with what `spec` sets itself (see `SPEC_KEYS`) and its parameters filled in."""
-        from learnable.data.forms.reading import read_spec_fields
-
-        return replace(self, **read_spec_fields(self, spec))
 
     def declaration(self) -> dict[str, Any]:
         """Return the declaration as a table, for a spec that carries it."""

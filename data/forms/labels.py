@@ -13,7 +13,7 @@ RENTREMENT = "R"  # the opening words of line 1 return; `Rb` rhymes with class b
 def parse_scheme(text: str) -> Scheme:
     """Split a rhyme scheme into one label a line; labels of two characters are set apart by spaces.
 
-    `/` marks a stanza break and is no label.
+    `/` marks a stanza break and is not a label.
 
     >>> parse_scheme("aabba"), parse_scheme("A1 b A2"), parse_scheme("abab/cdcd")
     (('a', 'a', 'b', 'b', 'a'), ('A1', 'b', 'A2'), ('a', 'b', 'a', 'b', 'c', 'd', 'c', 'd'))

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.forms.form import Form
-from learnable.data.forms.reading import FormKeyError, read_form
+from learnable.data.forms.reading import FormKeyError, constrain_form, read_form
+from learnable.data.records import Spec
 
 CORE = "core"  # the forms that the bundled policy knows, and that are drawn where no form is named
 
@@ -49,7 +49,7 @@ def find_form(name: str) -> Form:
     return form
 
 
-def form_of_spec(spec: Mapping[str, Any]) -> Form:
+def form_of_spec(spec: Spec) -> Form:
     """Return the form that a spec names or carries (`declaration`), with what the spec sets itself.
 
     Raises `LearnableError` for an unknown name or a wrong declaration.
@@ -61,8 +61,8 @@ def form_of_spec(spec: Mapping[str, Any]) -> Form:
 def _form_of_json(spec_json: str) -> Form:
     spec = json.loads(spec_json)
     if "declaration" not in spec:
-        return find_form(spec["form"]).constrained(spec)
-    return read_form(spec["form"], spec["declaration"], "spec").constrained(spec)
+        return constrain_form(find_form(spec["form"]), spec)
+    return constrain_form(read_form(spec["form"], spec["declaration"], "spec"), spec)
 
 
 def load_forms(path: str | Path) -> dict[str, Form]:
@@ -78,7 +78,10 @@ def load_forms(path: str | Path) -> dict[str, Form]:
 
 
 def read_forms(text: str, source: str) -> dict[str, Form]:
-    """Return the forms that a TOML text declares, in its order; `source` is the file's name, for errors."""
+    """Return the forms that a TOML text declares, in its order; `source` is the file's name, for errors.
+
+    Raises `LearnableError` naming the file, the line and the key.
+    """
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

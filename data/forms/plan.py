@@ -15,7 +15,7 @@ from learnable.data.forms.form import Form, Part
 from learnable.data.forms.labels import UNRHYMED, Scheme, is_refrain, is_rentrement, rhyme_class
 
 NO_RHYME = -1
-MOST_PLANS = 24
+MAX_PLANS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,9 @@ class Plan:
     """One way to fill a form. Per-line tuples are as long as the poem; None (or `NO_RHYME`) means anything goes.
 
     `classes` numbers rhyme classes, `groups` are sets of lines that are one and the same line, `rentrements` the lines
-    made of the opening words of the first. The last five follow from those: pairs of lines that are the same line, pairs
-    whose end words may be the same, how many pairs should rhyme, the lines each line should rhyme with, and its stanza.
+    made of the opening words of the first. The last five follow from those: pairs of lines that are the same line
+    (`grouped`), pairs whose end words may be the same (`excused`), how many pairs should rhyme (`wanted`), the lines
+    that each line should rhyme with (`mates`), and its stanza (`stanza_of`).
     """
 
     stanzas: tuple[int, ...]
@@ -57,7 +58,7 @@ def plans(form: Form, lines: int) -> tuple[Plan, ...]:
     """Return every way to fill `form` with about `lines` lines: the nearest number of units, each accepted scheme."""
     found = list(dict.fromkeys(_plans(form, lines)))
     nearest = min((abs(plan.size - lines) for plan in found), default=0)
-    return tuple(plan for plan in found if abs(plan.size - lines) == nearest)[:MOST_PLANS]
+    return tuple(plan for plan in found if abs(plan.size - lines) == nearest)[:MAX_PLANS]
 
 
 def _plans(form: Form, lines: int) -> Iterator[Plan]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
@@ -12,6 +13,7 @@ from learnable.data.forms.counts import is_whole, parse_count, parse_counts, spa
 from learnable.data.forms.form import CHECKS, Form, Part
 from learnable.data.forms.labels import is_label, parse_scheme, stanza_sizes
 from learnable.data.forms.words import word_list
+from learnable.data.records import Spec
 
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (
@@ -39,14 +41,14 @@ def read_form(name: str, table: Mapping[str, Any], group: str = "") -> Form:
     if not form.title:
         raise FormKeyError("title", "form key 'title' is missing: say how a prompt names the form")
     if form.check == "theme" and not form.why:
-        raise FormKeyError("check", "form key 'why' is missing: say why a theme form is no reward")
+        raise FormKeyError("check", "form key 'why' is missing: say why a theme form cannot be a reward")
     if form.repeat is not None and not form.repeat_default:
         raise FormKeyError("repeat", "form key 'repeat_default' is missing: say how many units a prompt asks for")
     return form
 
 
 def read_fields(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `Form` that a table sets."""
+    """Return the fields of `Form` that a table sets. Raises `FormKeyError` naming the first key that is wrong."""
     fields: dict[str, Any] = {}
     for key, value in table.items():
         if key not in _READERS:
@@ -62,19 +64,22 @@ def read_fields(table: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def read_spec_fields(form: Form, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `form` that a prompt's spec changes: `SPEC_KEYS`, `stanzas`, `asked` and parameters."""
+def constrain_form(form: Form, spec: Spec) -> Form:
+    """Return a form with what a prompt's spec sets itself: `SPEC_KEYS`, `stanzas`, `asked` and the form's parameters.
+
+    Raises `FormKeyError` naming the first key that is wrong.
+    """
     fields = read_fields({key: spec[key] for key in SPEC_KEYS if key in spec})
     if "stanzas" in spec:
         units = int(spec["stanzas"]) - form.counts_opening
         fields["repeat"] = fields["repeat_default"] = units
     if "asked" in spec:
-        fields["asked"] = tuple(spec["asked"])
+        fields["requested"] = tuple(spec["asked"])
     given = dict(form.parameters) | {key: spec[key] for key in PARAMETERS if key in spec}
     if given:
         fields["parameters"] = tuple(given.items())
         fields.update({key: _filled(getattr(form, key), given) for key in _FILLED if getattr(form, key)})
-    return fields
+    return replace(form, **fields)
 
 
 def _filled(value: Any, given: Mapping[str, Any]) -> Any:
@@ -106,7 +111,7 @@ def _agree(fields: dict[str, Any], table: Mapping[str, Any]) -> None:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(f"{value!r} is not text")
     return value
 
 
@@ -116,7 +121,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _whole(value: Any) -> int:
     if not is_whole(value):
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return value
 
 
@@ -144,7 +149,7 @@ def _schemes(value: Any) -> tuple[tuple[str, ...], ...]:
     for label in (label for scheme in schemes for label in scheme):
         if not is_label(label):
             raise ValueError(
-                f"{label!r} is no label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement"
+                f"{label!r} is not a label: use letters, x for unrhymed lines, A1 for refrains, R for a rentrement"
             )
     return schemes
 
@@ -218,7 +223,7 @@ def _lines(value: Any) -> Any:
 
 def _part(value: Any) -> Part:
     if not isinstance(value, dict):
-        raise TypeError(f"{value!r} is no table")
+        raise TypeError(f"{value!r} is not a table")
     for key in value:
         if key not in _PART_READERS:
             raise ValueError(f"{key!r} is not one of {', '.join(_PART_READERS)}")

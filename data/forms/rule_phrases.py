@@ -1,4 +1,4 @@
-"""One sentence part for each rule of a form beyond its shape, lengths, rhymes and metre."""
+"""One phrase of a prompt for each rule of a form beyond its shape, lengths, rhymes and metre."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from learnable.data.forms.counts import say_count, say_counts, span
 from learnable.data.forms.form import Form
 from learnable.data.forms.labels import UNRHYMED, say_scheme
 
-LEASTS = ("least_words", "least_content")
+MINIMUM_RULES = ("least_words", "least_content")
 
 
 def say_rules(form: Form, only: Collection[str] = ()) -> list[str]:
-    """Return what to say of each rule that the form has (of `only` these, where given), in a fixed order."""
-    wanted = (_asked_keys(form) or set(_SAYINGS)) & set(only or _SAYINGS)
-    said = [say(form) for key, say in _SAYINGS.items() if key in wanted and getattr(form, key)]
+    """Return a phrase for each rule that the form has (of `only` these, where given), in a fixed order."""
+    wanted = (_requested_keys(form) or set(_PHRASES)) & set(only or _PHRASES)
+    said = [say(form) for key, say in _PHRASES.items() if key in wanted and getattr(form, key)]
     return [part for part in said if part]
 
 
-def _asked_keys(form: Form) -> set[str]:
-    """Return the keys whose rules are asked for: those named so, and those that belong to a component named otherwise."""
-    asked = set(form.requested)
-    if "rhyme" in asked:
-        asked |= {"shared", "carry", "loop"}
-    return asked | ({"special"} if asked.intersection(form.special) else set())
+def _requested_keys(form: Form) -> set[str]:
+    """Return the keys whose rules the prompt states: the requested components, and the keys that belong to one."""
+    keys = set(form.requested)
+    if "rhyme" in keys:
+        keys |= {"shared", "carry", "loop"}
+    return keys | ({"special"} if keys.intersection(form.special) else set())
 
 
 def _carry(form: Form) -> str:
@@ -110,7 +110,7 @@ def _starts(form: Form) -> str:
 
 
 def _special(form: Form) -> str:
-    return ", ".join(SPECIAL_SAYINGS[name].format(**dict(form.parameters)) for name in form.special)
+    return ", ".join(_SPECIAL_PHRASES[name].format(**dict(form.parameters)) for name in form.special)
 
 
 def _loop(form: Form) -> str:
@@ -136,7 +136,7 @@ _KINDS = {
     "elements": "chemical element", "spectrum": "colour of the rainbow", "numbers": "number", "time": "word of time",
     "absence": "word of absence",
 }  # fmt: skip
-SPECIAL_SAYINGS = {
+_SPECIAL_PHRASES = {
     "adjacent_initials_differ": "no line opening with the same letter as the line before",
     "arithmetic": "the first line having two words, and each later line as many words as the line before it has vowels",
     "coprime": "neighbouring lines having word counts without a common divisor, and never the same count",
@@ -148,7 +148,9 @@ SPECIAL_SAYINGS = {
     "doubled_last_line": "the last line of each stanza being a phrase said twice",
     "often_rhymed": "most lines rhyming with a line near by",
     "ovillejo": "the last line being lines 2, 4 and 6 joined",
-    "pindaric": "in threes of stanzas: the first two of the same number of lines and the same rhymes, the third different",
+    "pindaric": (
+        "in threes of stanzas: the first two of the same number of lines and the same rhymes, the third different"
+    ),
     "pythagorean": "the word counts of each three lines being a Pythagorean triple",
     "rhopalic": "each word one syllable longer than the word before it in the line",
     "same_end_initial": "the last words of all lines sharing their first letter",
@@ -158,7 +160,7 @@ SPECIAL_SAYINGS = {
     "uniform_stanzas": "every stanza having the same number of lines and the same scheme",
     "person_name": "the first line ending with a person's name",
 }
-_SAYINGS: dict[str, Callable[[Form], str]] = {
+_PHRASES: dict[str, Callable[[Form], str]] = {
     "rhyme": _kind_of_rhyme,
     "shared": lambda form: f"with {' and '.join(form.shared)} the same rhyme{'s' * (len(form.shared) > 1)} throughout",
     "carry": _carry,

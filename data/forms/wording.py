@@ -1,4 +1,4 @@
-"""What a form asks for, in the words of a prompt: said from the declaration that the verifier reads."""
+"""What a form requires, in the words of a prompt: written from the declaration that the verifier reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from learnable.data.forms.counts import Count, say_count, say_counts, span
 from learnable.data.forms.form import Form, Part
 from learnable.data.forms.labels import UNRHYMED, Scheme, is_refrain, is_rentrement, say_scheme
 from learnable.data.forms.loading import CORE
-from learnable.data.forms.rule_phrases import LEASTS, say_rules
+from learnable.data.forms.rule_phrases import MINIMUM_RULES, say_rules
 
 FEET_NAMES = (
     "",
@@ -22,7 +22,7 @@ FEET_NAMES = (
 
 
 def requirement(form: Form) -> str:
-    """Say what the form asks for.
+    """Say what the form requires.
 
     >>> from learnable.data.forms import find_form
     >>> requirement(find_form("haiku"))
@@ -32,13 +32,15 @@ def requirement(form: Form) -> str:
 
 
 def requirements(form: Form) -> list[str]:
-    """Say what the form asks for, rule by rule."""
+    """Say what the form requires, one phrase per rule."""
     said = " ".join(part for part in (_shape(form), _sizes(form), _rhymes(form)) if part)
-    rules = [form.ask, *say_rules(form, LEASTS)] if form.ask else [*_metre(form), *_parts(form), *say_rules(form)]
+    rules = (
+        [form.ask, *say_rules(form, MINIMUM_RULES)] if form.ask else [*_metre(form), *_parts(form), *say_rules(form)]
+    )
     return [part for part in (said, *rules) if part]
 
 
-def _asks(form: Form, component: str) -> bool:
+def _requests(form: Form, component: str) -> bool:
     return not form.requested or component in form.requested
 
 
@@ -73,7 +75,7 @@ def _sizes(form: Part, tolerance: int | None = None) -> str:
     """Say how long the lines are: `of 5, 7 and 5 syllables`."""
     tolerance = getattr(form, "tolerance", 0) if tolerance is None else tolerance
     said = []
-    if form.syllables and (not isinstance(form, Form) or _asks(form, "syllables")):
+    if form.syllables and (not isinstance(form, Form) or _requests(form, "syllables")):
         about = "about " if tolerance else ""
         said.append(f"of {about}{_say_lengths(form, form.syllables, 'syllables')}")
     if form.words:
@@ -102,7 +104,7 @@ def _say_lengths(form: Part, counts: tuple[Count, ...], what: str) -> str:
 
 def _rhymes(form: Form) -> str:
     """Say the schemes a poem may follow."""
-    if not form.schemes or not _asks(form, "rhyme") or _silent(form.schemes[0]) or form.part_lines() == 1:
+    if not form.schemes or not _requests(form, "rhyme") or _silent(form.schemes[0]) or form.part_lines() == 1:
         return ""
     breaks = () if form.group == CORE else form.stanzas
     alike = [scheme for scheme in form.schemes if len(scheme) == len(form.schemes[0])]
@@ -123,7 +125,7 @@ def _silent(scheme: Scheme) -> bool:
 
 
 def _metre(form: Form) -> list[str]:
-    if not form.metre or not _asks(form, "metre"):
+    if not form.metre or not _requests(form, "metre"):
         return []
     feet = {*form.feet}
     if len(feet) == 1 and (count := feet.pop()) < len(FEET_NAMES):

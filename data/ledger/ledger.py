@@ -1,36 +1,35 @@
-"""What was paid for and what was said of it: asked before anything is generated or scored.
+"""What was paid for and what was said of it: looked up before anything is generated or scored.
 
 <root>/rollouts/<weights>/<sampling>/*.parquet
 <root>/scores/<weights>/<sampling>/<verifier>@<version>/*.parquet
 
 A rollout's key is its question (what the policy saw), the policy's weights, the sampling, the cap on tokens and its
-index: the verifier and the spec are no part of it, so a mended label or another judge costs no rollout. A score's key is
-the prompt, which has both, the rollout with its text, the verifier and its version. Rows are only ever added.
+index. The verifier and the spec are no part of it, so a corrected label or another judge costs no rollout. A score's
+key is the prompt, which has both, the rollout with its text, the verifier and its version. Rows are only ever added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.ledger import EarlierPrompts
 from learnable.data.ledger.outbox import Outbox
 from learnable.data.ledger.partition import DamagedFileError, Partition, quarantine
 from learnable.data.progress import progress
-from learnable.data.records import Prompt, Rollout, Sampling, Score, weights_id
+from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Sampling, Score, content_id, weights_id
 from learnable.data.schemas import ROLLOUTS, SCORES
 from learnable.data.tables import rollouts_table, scores_table
 
 T = TypeVar("T")
 ALL_COLUMNS = pa.unify_schemas([ROLLOUTS, SCORES])
-HONEST = ("scored", "truncated")
 STORED_COLUMNS = (
     "rollout_id",
     "completion_id",
@@ -67,24 +66,29 @@ class Ledger:
         self._outbox = Outbox(root)
         self._partitions: dict[str, Partition] = {}
         self._earlier = EarlierPrompts(root)
-        self._still_held: Callable[[], None] = _not_held
+        self._check_lock: Callable[[], None] = _refuse_unlocked
 
     def append_rollouts(self, draw: Draw, rollouts: Sequence[Rollout]) -> None:
         """Make a chunk of rollouts durable. Raises `LearnableError` when it is not, or the store is full after it."""
         self._append(f"rollouts/{draw.folder}", rollouts_table(rollouts))
 
     def append_scores(self, draw: Draw, versions: Mapping[str, str], scores: Iterable[ScoreRow]) -> None:
-        """Make a chunk of scores durable; `versions` are those of the verifiers."""
+        """Make a chunk of scores durable; `versions` has the version of each verifier.
+
+        Raises `LearnableError` when it is not, or when the store is full after it.
+        """
         for verifier, rows in _by_verifier(scores).items():
             self._append(_scores_folder(draw, verifier, versions), scores_table(rows, verifier, versions[verifier]))
 
     def find_rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return what is held for these prompts, without the texts: rollouts that stand, and those to be drawn again.
+        """Return the stored rollouts of these prompts: those that are valid, and those to sample again.
 
-        Both have the columns `STORED_COLUMNS` and `prompt_id`, and at most one row a prompt and index, the one written first:
-        prompts that share a question have a row each. A rollout stands under the cap on tokens that is asked for if it
-        would be the same under it: it ended by itself within the cap, or was cut at that very cap. Of an index without
-        one, the first rollout is to be drawn again, by its seed.
+        Both frames have the columns `STORED_COLUMNS` (no texts) and `prompt_id`, and at most one row per prompt and
+        index, the one that was written first. Prompts that share a question have a row each. A rollout is valid under
+        the sampling's cap on tokens if it would be the same under it: it ended by itself within the cap, or was cut at
+        that very cap. Where an index has no valid rollout, its first one is to be sampled again, by its seed.
+
+        Raises `LearnableError` where another process changes the ledger meanwhile.
         """
         names = [(prompt.question_id, prompt.prompt_id) for prompt in prompts]
         pairs = pl.DataFrame(names, {"question_id": pl.String, "prompt_id": pl.String}, orient="row")
@@ -93,34 +97,38 @@ class Ledger:
         rows = rows.sort(of_another, maintain_order=True).drop("written_as")  # its own first, as earlier versions did
         cap = draw.sampling.max_tokens
         ended, cut = pl.col("finish_reason") == "stop", pl.col("finish_reason") == "length"
-        stands = (ended & (pl.col("num_tokens") <= cap)) | (cut & (pl.col("max_tokens") == cap))
+        valid = (ended & (pl.col("num_tokens") <= cap)) | (cut & (pl.col("max_tokens") == cap))
         key = ["prompt_id", "rollout_index"]
-        held = rows.filter(stands).unique(key, keep="first", maintain_order=True)
-        others = rows.filter(~stands).unique(key, keep="first", maintain_order=True)
-        return held, others.join(held, on=key, how="anti", maintain_order="left")
+        stored = rows.filter(valid).unique(key, keep="first", maintain_order=True)
+        others = rows.filter(~valid).unique(key, keep="first", maintain_order=True)
+        return stored, others.join(stored, on=key, how="anti", maintain_order="left")
 
-    def read_completions(self, draw: Draw, held: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Yield the rows of rollouts that `find_rollouts` found: `rollout_id`, `completion`. A file at a time, each once."""
-        wanted = held.select("rollout_id").unique()
+    def read_completions(self, draw: Draw, stored: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Yield the texts of the rollouts that `find_rollouts` found, a file at a time and each once.
+
+        Each frame has the columns `rollout_id` and `completion`. Raises `DamagedFileError`.
+        """
+        wanted = stored.select("rollout_id").unique()
         ids = {"rollout_id": pa.array(wanted["rollout_id"].to_list(), pa.string())}
         for table in self._partition(f"rollouts/{draw.folder}").select(ids, ("rollout_id", "completion")):
-            rows = _frame(table).unique("rollout_id", keep="first", maintain_order=True)
+            rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
             rows = rows.join(wanted, on="rollout_id", how="semi", maintain_order="left")
             wanted = wanted.join(rows, on="rollout_id", how="anti")  # each once, the one written first
             yield rows
 
-    def find_scores(self, draw: Draw, held: pl.DataFrame, versions: Mapping[str, str]) -> pl.DataFrame:
-        """Return the honest scores of rollouts by these verifier versions: one row a prompt and rollout.
+    def find_scores(self, draw: Draw, stored: pl.DataFrame, versions: Mapping[str, str]) -> pl.DataFrame:
+        """Return the scores of stored rollouts by these versions of the verifiers, one row per prompt and rollout.
 
-        Verifier errors are left out: a verifier that failed is asked again.
+        Verifier errors are left out, since a completion on which the verifier failed is judged again. Raises
+        `LearnableError` where another process changes the ledger meanwhile.
         """
-        ids = {"prompt_id": held["prompt_id"].unique().to_list()}
+        ids = {"prompt_id": stored["prompt_id"].unique().to_list()}
         folders = [_scores_folder(draw, verifier, versions) for verifier in versions]
-        found = [_frame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
+        found = [pl.DataFrame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
         return (
-            pl.concat([_frame(SCORES.empty_table()), *found])
-            .filter(pl.col("verdict").is_in(HONEST))
-            .join(held, on=["prompt_id", "rollout_id", "completion_id"], how="semi", maintain_order="left")
+            pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
+            .filter(pl.col("verdict").is_in(REWARDED_VERDICTS))
+            .join(stored, on=["prompt_id", "rollout_id", "completion_id"], how="semi", maintain_order="left")
             .unique(["prompt_id", "rollout_id"], keep="first", maintain_order=True)
         )
 
@@ -129,12 +137,13 @@ class Ledger:
         folders = {path.parent for path in (self.root / table).rglob("*.parquet")}
         return [Partition(folder) for folder in sorted(folders, key=str)]
 
-    def open(self, still_held: Callable[[], None]) -> None:
+    def open(self, check_lock: Callable[[], None]) -> None:
         """Get ready to write: keep room for a chunk, and bring in what an earlier run could not write.
 
-        `still_held` raises when the store's lock was lost; nothing is written after that.
+        `check_lock` raises when the store's lock was lost; nothing is written after that. Raises `LearnableError`
+        where there is no room, or where what waits cannot be written.
         """
-        self._still_held = still_held
+        self._check_lock = check_lock
         self._partitions.clear()
         if delivered := self._outbox.deliver():
             progress().note(f"{delivered} chunks that could not be written earlier are in {self.root} now")
@@ -142,7 +151,7 @@ class Ledger:
 
     def check_lock(self) -> None:
         """Raise `LearnableError` when another writer has taken the store."""
-        self._still_held()
+        self._check_lock()
 
     def close(self) -> None:
         """Give the kept room back."""
@@ -150,16 +159,16 @@ class Ledger:
 
     def _append(self, folder: str, table: pa.Table) -> None:
         if table.num_rows:
-            self._outbox.append(self._partition(folder), table, self._still_held)
+            self._outbox.append(self._partition(folder), table, self._check_lock)
 
     def _rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> pl.DataFrame:
-        """Return the rollouts of these prompts' questions, those that earlier versions wrote under prompt ids among them."""
+        """Return the rollouts of these prompts' questions, with those that earlier versions wrote under prompt ids."""
         folder = f"rollouts/{draw.folder}"
         questions = {prompt.question_id for prompt in prompts}
         named = {prompt.prompt_id: prompt.question_id for prompt in prompts}
         if self._undamaged(lambda: self._partition(folder).has_column("prompt_id")):
             named = self._earlier.find(questions) | named
-        rows = _frame(
+        rows = pl.DataFrame(
             self._select(folder, {"question_id": questions, "prompt_id": named}, (*STORED_COLUMNS, "prompt_id"))
         )
         question = pl.col("prompt_id").replace_strict(named, default=None, return_dtype=pl.String)
@@ -175,7 +184,7 @@ class Ledger:
         )
 
     def _undamaged(self, read: Callable[[], T]) -> T:
-        """Read; set a damaged file aside, say so, and read again: what it held is owed."""
+        """Read; set a damaged file aside, say so, and read again: what was in it is missing."""
         while True:
             try:
                 return read()
@@ -193,7 +202,44 @@ class Ledger:
         return self._partitions[folder]
 
 
-def _not_held() -> None:
+class EarlierPrompts:
+    """The questions behind the prompt ids that earlier versions keyed rollouts by.
+
+    Their files have a column `prompt_id` in place of `question_id`. The groups of the runs that made them say which
+    question a prompt id stands for, so that a corrected label finds what was paid for then. They are read once, when
+    they are first needed.
+    """
+
+    def __init__(self, root: UPath) -> None:
+        self._groups = root / "groups"
+        self._questions: dict[str, str] | None = None
+
+    def find(self, questions: Collection[str]) -> dict[str, str]:
+        """Return the question id of each known prompt id that is one of `questions`."""
+        if self._questions is None:
+            self._questions = self._read()
+        return {prompt_id: question for prompt_id, question in self._questions.items() if question in questions}
+
+    def _read(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for path in sorted(self._groups.glob("*.parquet"), key=str):
+            for row in _prompts(path):
+                if row["prompt_id"] not in found:
+                    found[row["prompt_id"]] = content_id(row["prompt"])
+        return found
+
+
+def _prompts(path: UPath) -> list[Mapping[str, Any]]:
+    """Return the prompts of a run; none of a file that cannot be read, since only what was paid for is at stake."""
+    try:
+        with path.open("rb") as file:
+            rows: list[Mapping[str, Any]] = pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist()
+    except (OSError, pa.ArrowInvalid):
+        return []
+    return rows
+
+
+def _refuse_unlocked() -> None:
     raise RuntimeError("appending to a ledger needs Store.hold()")
 
 
@@ -206,10 +252,3 @@ def _by_verifier(scores: Iterable[ScoreRow]) -> dict[str, list[ScoreRow]]:
     for row in scores:
         grouped.setdefault(row[1].verifier, []).append(row)
     return grouped
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    if not isinstance(frame, pl.DataFrame):
-        raise TypeError("a table is a frame")
-    return frame

@@ -1,4 +1,4 @@
-"""What becomes of a paid chunk when the store cannot take it: room kept for it, or a folder that is not the store's."""
+"""Where a paid chunk goes when the store cannot take it: room kept for it, or a folder outside the store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from upath import UPath
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.partition import Partition, encode
 from learnable.data.records import content_id
-from learnable.data.storage.places import cache_folder, local_path, put
+from learnable.data.storage import cache_folder
+from learnable.data.storage.places import local_path, put
 
 RESERVED_BYTES = 16 << 20  # a chunk of 1,024 long completions and its scores, compressed
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -24,7 +25,7 @@ class StoreFullError(LearnableError):
 
 
 class Outbox:
-    """Appends to a store's partitions, so that a chunk that was paid for survives a full disk or a store out of reach."""
+    """Appends to a store's partitions, so that a paid chunk survives a full disk or a store out of reach."""
 
     def __init__(self, root: UPath) -> None:
         self.root = root
@@ -33,7 +34,7 @@ class Outbox:
         self._reserve = path / ".reserve" if path else None
 
     def reserve(self) -> None:
-        """Keep room for one more chunk while a run goes on. Raises `LearnableError` where there is none, before paying."""
+        """Keep room for one more chunk while a run goes on. Raises `LearnableError` where there is none."""
         if self._reserve is None:
             return
         try:
@@ -48,19 +49,19 @@ class Outbox:
 
     def release(self) -> bool:
         """Give the kept room back; return whether there was any."""
-        held = self._reserve is not None and self._reserve.exists()
-        if held and self._reserve is not None:
-            self._reserve.unlink()
-        return held
+        if self._reserve is None or not self._reserve.exists():
+            return False
+        self._reserve.unlink()
+        return True
 
-    def append(self, partition: Partition, table: pa.Table, still_held: Callable[[], None]) -> None:
-        """Append, whatever it takes; `still_held` raises when another writer has taken the store.
+    def append(self, partition: Partition, table: pa.Table, check_lock: Callable[[], None]) -> None:
+        """Append, whatever it takes; `check_lock` raises when another writer has taken the store.
 
         Raises `StoreFullError` when that took the last room, and `LearnableError` when the rows had to be left
         outside the store, or are lost.
         """
         try:
-            still_held()
+            check_lock()
             partition.append(table)
             return
         except (OSError, LearnableError) as error:
@@ -70,7 +71,10 @@ class Outbox:
         self._keep(partition, table, failure)
 
     def deliver(self) -> int:
-        """Bring the chunks that are kept outside into the store; return how many. Raises `LearnableError`."""
+        """Bring the chunks that are kept outside into the store; return how many there were.
+
+        Raises `LearnableError` naming the chunk that could not be written.
+        """
         kept = sorted(self.folder.glob("*/*.parquet"))
         for path in kept:
             try:

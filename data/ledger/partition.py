@@ -1,9 +1,9 @@
-"""One grow-only part of a table: numbered, immutable Parquet files whose names hold their checksums.
+"""One grow-only part of a table: numbered, immutable Parquet files whose names have their checksums.
 
     00000000-00000041-3f9a0c1d2b4e5f60.parquet    numbers 0 to 41, merged
     00000042-00000042-9c8b7a6d5e4f3021.parquet    number 42, as it was written
 
-Numbers count up and never come from a clock. A file whose range holds another's replaces it: so merging may be
+Numbers count up and never come from a clock. A file whose range contains another's replaces it: so merging may be
 killed at any moment, and readers see each row once.
 """
 
@@ -16,26 +16,27 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from upath import UPath
 
-from learnable.data.storage.places import put
+from learnable.data.errors import LearnableError
+from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
-Wanted = Mapping[str, "pa.Array[Any]"]  # by column, the values that are looked for
+Wanted = Mapping[str, pa.Array]  # by column, the values that are looked for
 
 READERS = 2
 GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 
 
-class DamagedFileError(Exception):
-    """A file whose content is not what was written."""
+class DamagedFileError(LearnableError):
+    """The content of a file is not what was written."""
 
     def __init__(self, chunk: Chunk, why: str) -> None:
         super().__init__(f"{chunk.path} is damaged: {why}")
@@ -62,7 +63,7 @@ class Chunk:
         return _open(data)
 
     def covers(self, other: Chunk) -> bool:
-        """Whether this file holds what the other one does, and more."""
+        """Whether this file has all that the other one has, and more."""
         wider = self.last - self.first > other.last - other.first
         return wider and self.first <= other.first and other.last <= self.last
 
@@ -79,7 +80,7 @@ class Partition:
         return _split(self._listed())[0]
 
     def replaced(self) -> list[Chunk]:
-        """Return the files that a merged one holds already."""
+        """Return the files whose rows a merged one has already."""
         return _split(self._listed())[1]
 
     def append(self, table: pa.Table) -> None:
@@ -104,7 +105,7 @@ class Partition:
     def select(self, wanted: Wanted, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Yield, file by file and oldest first, the rows that have a wanted value in one of the columns of `wanted`.
 
-        Memory holds a few files at a time. Columns that a file lacks, since it was written by an earlier version, are
+        A few files are in memory at a time. Columns that a file lacks, since it was written by an earlier version, are
         absent from its table. Raises `DamagedFileError`.
         """
         tables = read_in_order(self.chunks(), lambda chunk: _select(chunk, wanted, columns))
@@ -151,6 +152,25 @@ def read_in_order(chunks: Iterable[Chunk], read: Callable[[Chunk], T]) -> Iterat
             yield pending.popleft().result()
 
 
+def quarantine(root: UPath, chunk: Chunk) -> str:
+    """Move a damaged file to `<root>/quarantine`, its folders in its name; return where it is now, under the root.
+
+    It is never deleted, since what is left in it may still be wanted.
+    """
+    inside = chunk.path.path.removeprefix(root.path).strip("/")
+    name = inside.replace("/", "__")
+    target, copies = root / "quarantine" / name, 0
+    while target.exists():  # the same file was damaged before, and made again as it was
+        copies += 1
+        target = root / "quarantine" / f"{name}.{copies}"
+    if local_path(root):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        chunk.path.rename(target)
+    else:
+        root.fs.mv(chunk.path.path, target.path)
+    return f"quarantine/{target.name}"
+
+
 def whole_table(chunk: Chunk) -> pa.Table:
     """Return every row of a file. Raises `DamagedFileError`."""
     return _plain(chunk.read().read())
@@ -174,13 +194,12 @@ def _select(chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
     return _plain(file.read(columns=present).select(present).filter(matching))
 
 
-def _mask(key: Any, wanted: pa.Array[Any]) -> Any:  # chunked arrays, of which the stubs know little
+def _mask(key: pa.ChunkedArray, wanted: pa.Array) -> pa.ChunkedArray:
     """Look each distinct question or prompt up once: a group's rows share theirs."""
     if not pa.types.is_dictionary(key.type):
         return pc.is_in(key, value_set=wanted)
-    parts: list[Any] = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
-    found: Any = pa.chunked_array(parts, pa.bool_())
-    return pc.fill_null(found, False)  # a merged file may lack a key here and there
+    parts = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
+    return pc.fill_null(pa.chunked_array(parts, pa.bool_()), False)  # a merged file may lack a key here and there
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -202,7 +221,7 @@ def _split(chunks: Collection[Chunk]) -> tuple[list[Chunk], list[Chunk]]:
 def _parse(path: UPath) -> Chunk:
     match = _NAME.fullmatch(path.name)
     if match is None:
-        raise ValueError(f"{path} is no chunk")
+        raise ValueError(f"{path} is not a chunk")
     return Chunk(path, int(match[1]), int(match[2]), match[3])
 
 

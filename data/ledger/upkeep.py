@@ -1,10 +1,9 @@
-"""What a ledger holds, whether it is sound, and fewer, larger files."""
+"""What is in a ledger, whether it is sound, and fewer, larger files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -22,21 +21,33 @@ from learnable.data.ledger.partition import (
 )
 from learnable.data.storage.places import remove, sweep
 
-MERGED_BYTES = 1 << 20  # of compressed files: whoever reads holds a few of them, unpacked, in memory
+MERGED_BYTES = 1 << 20  # of compressed files: whoever reads has a few of them, unpacked, in memory
 
 
-@dataclass(slots=True)
-class Holdings:
-    """What a ledger holds. `parts` has a row for each policy and sampling."""
+@dataclass(frozen=True, slots=True)
+class PartSummary:
+    """The rollouts of one policy under one sampling: how many questions, rollouts, completion tokens and files."""
 
-    prompts: int = 0
-    rollouts: int = 0
-    tokens: int = 0
-    bytes: int = 0
-    files: int = 0
-    policies: list[str] = field(default_factory=list)
-    verifiers: list[str] = field(default_factory=list)
-    parts: list[dict[str, Any]] = field(default_factory=list)
+    policy: str
+    sampling: str
+    prompts: int
+    rollouts: int
+    tokens: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSummary:
+    """What is in a ledger: questions, rollouts, completion tokens, bytes and files; `parts` by policy and sampling."""
+
+    prompts: int
+    rollouts: int
+    tokens: int
+    bytes: int
+    files: int
+    policies: list[str]
+    verifiers: list[str]
+    parts: list[PartSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +59,26 @@ class Damage:
     moved_to: str
 
 
-def summarise_ledger(ledger: Ledger) -> Holdings:
-    """Count what is held. Reads keys, never texts."""
-    holdings = Holdings()
+def summarise_ledger(ledger: Ledger) -> LedgerSummary:
+    """Count what is in a ledger. Reads keys, never texts. Raises `DamagedFileError`."""
     prompts: set[str] = set()
+    parts = []
     for partition in ledger.partitions("rollouts"):
-        part = _part(partition)
-        prompts |= part.pop("prompt_ids")
-        holdings.parts.append(part)
-        holdings.rollouts += part["rollouts"]
-        holdings.tokens += part["tokens"]
-    holdings.prompts = len(prompts)
-    holdings.policies = sorted({part["policy"] for part in holdings.parts})
+        part, keys = _summarise_part(partition)
+        prompts |= keys
+        parts.append(part)
     scores = ledger.partitions("scores")
-    holdings.verifiers = sorted({unquote(partition.folder.name) for partition in scores if partition.chunks()})
-    for chunk in _chunks(ledger):
-        holdings.bytes += chunk.path.stat().st_size
-        holdings.files += 1
-    return holdings
+    sizes = [chunk.path.stat().st_size for chunk in _chunks(ledger)]
+    return LedgerSummary(
+        prompts=len(prompts),
+        rollouts=sum(part.rollouts for part in parts),
+        tokens=sum(part.tokens for part in parts),
+        bytes=sum(sizes),
+        files=len(sizes),
+        policies=sorted({part.policy for part in parts}),
+        verifiers=sorted({unquote(partition.folder.name) for partition in scores if partition.chunks()}),
+        parts=parts,
+    )
 
 
 def find_damage(ledger: Ledger) -> Iterator[Damage]:
@@ -124,7 +137,8 @@ def _read_keys(chunk: Chunk) -> pa.Table:
     return file.read(columns=columns)
 
 
-def _part(partition: Partition) -> dict[str, Any]:
+def _summarise_part(partition: Partition) -> tuple[PartSummary, set[str]]:
+    """Return what is in a partition, and its keys: question ids, or prompt ids in files of earlier versions."""
     prompts: set[str] = set()
     policies: set[str] = set()
     rollouts = tokens = 0
@@ -133,13 +147,13 @@ def _part(partition: Partition) -> dict[str, Any]:
             prompts.update(value for value in pc.unique(table[name]).to_pylist() if value is not None)
         rollouts += table.num_rows
         tokens += pc.sum(table["num_tokens"]).as_py() or 0
-        policies.update(map(str, pc.unique(table["policy_id"]).to_pylist()))
-    return {
-        "policy": " = ".join(sorted(policies)),
-        "sampling": partition.folder.name,
-        "prompts": len(prompts),
-        "rollouts": rollouts,
-        "tokens": tokens,
-        "files": len(partition.chunks()),
-        "prompt_ids": prompts,
-    }
+        policies.update(pc.unique(table["policy_id"]).to_pylist())
+    summary = PartSummary(
+        policy=" = ".join(sorted(policies)),
+        sampling=partition.folder.name,
+        prompts=len(prompts),
+        rollouts=rollouts,
+        tokens=tokens,
+        files=len(partition.chunks()),
+    )
+    return summary, prompts

@@ -1,4 +1,4 @@
-"""The built-in prompts: every family, how users name forms, and a balanced draw over them."""
+"""The built-in prompts: every family, how users name forms, and a balanced selection of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from learnable.data.sources.families.counting import COUNTING
 from learnable.data.sources.families.poetry import POETRY, generate_form
 from learnable.data.sources.families.programs import PROGRAMS
 from learnable.data.sources.families.simulated import SIMULATED
-from learnable.data.sources.family import Family, unknown_knob
+from learnable.data.sources.family import Family, Knobs, unknown_knob
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (ARITHMETIC, COMPARISON, COUNTING, POETRY, PROGRAMS)
@@ -30,9 +30,9 @@ _KNOWN: Mapping[str, Family] = {**FAMILIES, **ON_REQUEST}
 def find_forms(names: Sequence[str], own: Mapping[str, Form] | None = None) -> list[tuple[str, str]]:
     """Return `(family, form)` for each name, in order and without repeats.
 
-    Names ignore case, spaces, hyphens and underscores, and may be aliases; `all` is every poem form that can be a reward.
-    `own` are a user's forms, which come before ours of the same name. Raises `UnknownNameError` with the nearest names, and
-    `LearnableError` for a form that is no reward.
+    Case, spaces, hyphens and underscores do not matter, and a name may be an alias. `all` is every poem form that can
+    be a reward. `own` are a user's forms, which come before ours of the same name. Raises `UnknownNameError` with the
+    nearest names, and `LearnableError` for a form that cannot be a reward.
 
     >>> find_forms(["shakespearean-sonnet", "fizz buzz"])
     [('poetry', 'ShakespeareanSonnet'), ('programs', 'FizzBuzz')]
@@ -69,7 +69,10 @@ def find_family_or_form(name: str, own: Mapping[str, Form] | None = None) -> tup
 
 
 def example_prompt(family: Family, form: str, own: Mapping[str, Form] | None = None) -> Prompt:
-    """Return a form's first prompt, as the usual knobs and seed 0 make it. Raises `LearnableError` for one that has none."""
+    """Return a form's first prompt, as the usual knobs and seed 0 make it.
+
+    Raises `LearnableError` for a form that has none.
+    """
     prompt = next(_generate(family.name, form, 0, family.knobs(), own or {}), None)
     if prompt is None:
         raise LearnableError(f"form {form} has no prompt with its usual knobs")
@@ -79,7 +82,7 @@ def example_prompt(family: Family, form: str, own: Mapping[str, Form] | None = N
 def _refuse_themes(names: Sequence[str], own: Mapping[str, Form]) -> None:
     for form in (own.get(name) or poem_forms()[name] for name in names):
         if not form.is_reward:
-            raise LearnableError(f"form {form.name} ({form.title}) is no reward: {form.why}")
+            raise LearnableError(f"form {form.name} ({form.title}) cannot be a reward: {form.why}")
 
 
 def known_forms(family: Family) -> tuple[str, ...]:
@@ -101,7 +104,7 @@ def builtin_prompts(
     families: Sequence[str] = (),
     limit: int | None = None,
     seed: int = 0,
-    knobs: Mapping[str, Any] | None = None,
+    knobs: Knobs | None = None,
     own: Mapping[str, Form] | None = None,
 ) -> Iterator[Prompt]:
     """Yield distinct prompts of the named forms and of the named families, or of all `FAMILIES` when none is named.
@@ -109,7 +112,9 @@ def builtin_prompts(
     Families take turns, and inside a family its forms do, so every prefix is balanced; what runs dry
     leaves its turns to the others. `limit` is the total. `knobs` maps a knob's name (`largest`, or
     `arithmetic.largest` for one family alone) to its value. `own` are a user's poem forms by name; where no form is
-    named, all of them are meant. Names are checked before the first prompt.
+    named, all of them are meant.
+
+    Raises `UnknownNameError` for a family or form, and `LearnableError` for a knob, before the first prompt.
     """
     own = own or {}
     chosen = _choose(forms or tuple(own), families, own)
@@ -153,7 +158,7 @@ def _choose(forms: Sequence[str], families: Sequence[str], own: Mapping[str, For
     return chosen
 
 
-def _settings(families: Sequence[str], knobs: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(families: Sequence[str], knobs: Knobs) -> dict[str, Any]:
     values: dict[str, dict[str, Any]] = {name: {} for name in families}
     for full_name, value in knobs.items():
         owner, _, name = full_name.rpartition(".")

@@ -10,11 +10,14 @@ from typing import Any
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Prompt
 
+Knobs = Mapping[str, str | float]  # by name; texts are read as the type of the knob
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """A named group of forms that share knobs.
 
+    The fields of `knobs` are the knobs; a field may have another name for users, as `metadata["knob"]`.
     `generate(form, seed, knobs)` yields distinct prompts of one form in an order that the seed fixes; it
     ends when the form has no more. `aliases` gives other names of forms.
     """
@@ -26,21 +29,24 @@ class Family:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def knob_names(self) -> tuple[str, ...]:
-        """Return the names of the knobs."""
-        return tuple(knob.name for knob in fields(self.knobs))
+        """Return the names of the knobs, as users give them."""
+        return tuple(self._knob_fields())
 
-    def set_knobs(self, values: Mapping[str, Any]) -> Any:
+    def set_knobs(self, values: Knobs) -> Any:
         """Return the knobs with `values` in place of their defaults; texts are read as the default's type.
 
-        Raises `LearnableError` for an unknown knob, with the nearest names, and for a value that is no number.
+        Raises `LearnableError` for an unknown knob, with the nearest names, and for a value that is not a number.
         """
-        defaults = self.knobs()
+        defaults, known = self.knobs(), self._knob_fields()
         read: dict[str, Any] = {}
         for name, value in values.items():
-            if name not in self.knob_names():
-                raise unknown_knob(f"{self.name} prompts", name, self.knob_names())
-            read[name] = _read_knob(self.name, name, value, type(getattr(defaults, name)))
+            if name not in known:
+                raise unknown_knob(f"{self.name} prompts", name, tuple(known))
+            read[known[name]] = _read_knob(self.name, name, value, type(getattr(defaults, known[name])))
         return self.knobs(**read)
+
+    def _knob_fields(self) -> dict[str, str]:
+        return {knob.metadata.get("knob", knob.name): knob.name for knob in fields(self.knobs)}
 
 
 def unknown_knob(place: str, name: str, known: Sequence[str]) -> LearnableError:
@@ -71,7 +77,9 @@ def read_levels(place: str, text: str) -> tuple[float, float]:
     except ValueError:
         low = high = 0.0
     if not 1 <= low <= min(high, 10):
-        raise LearnableError(f"{place} knob difficulty={text!r} is no level: give one from 1 to 10, or two, as in 2-5")
+        raise LearnableError(
+            f"{place} knob difficulty={text!r} is not a level: give one from 1 to 10, or two, as in 2-5"
+        )
     return low, high
 
 
@@ -123,4 +131,4 @@ def _read_knob(family: str, name: str, value: Any, kind: type[Any]) -> Any:
     try:
         return kind(value)
     except (TypeError, ValueError) as error:
-        raise LearnableError(f"{family} knob {name}={value!r} is no {kind.__name__}: give a number") from error
+        raise LearnableError(f"{family} knob {name}={value!r} is not {kind.__name__}: give a number") from error

@@ -17,10 +17,10 @@ DROPPED = {"prompt_id": pl.String, "decision": pl.String, "collides_with": pl.St
 
 
 class PromptSet:
-    """Distinct prompts with a split each, and what was dropped on the way.
+    """Distinct prompts, each in train or test, and what was dropped on the way.
 
-    `duplicates` counts rows that say the very same, `bad_rows` those of a file that are no prompt; `dropped` has a row for each other prompt that was dropped, with
-    the reason (`decision`) and what it `collides_with`.
+    `duplicates` counts rows with equal content, `bad_rows` the rows of a file that are not prompts. `dropped` has one
+    row for each other prompt that was dropped, with the reason (`decision`) and what it `collides_with`.
     """
 
     def __init__(self, prompts: list[Prompt], duplicates: int = 0) -> None:
@@ -65,7 +65,10 @@ def select_prompts(candidates: Iterable[Prompt], limit: int | None, test_share: 
 
 
 def assign_splits(prompts: list[Prompt], test_share: float, seed: int) -> list[Prompt]:
-    """Hold out `test_share` of each form, rounded, chosen by content and seed alone, not by order."""
+    """Return the prompts with a share `test_share` of each form in the test split.
+
+    The number is rounded. Which prompts are held out follows from their content and the seed, not from their order.
+    """
     forms: dict[tuple[str, str], list[Prompt]] = {}
     for prompt in prompts:
         forms.setdefault((prompt.family, prompt.form), []).append(prompt)
@@ -82,6 +85,6 @@ def _refuse_mixture(prompts: list[Prompt]) -> None:
     firsts = {isinstance(prompt.prompt, str): prompt.source for prompt in reversed(prompts)}
     if len(firsts) > 1:
         raise LearnableError(
-            f"prompts of one run are all text or all chat messages, but {firsts[True]} is text and {firsts[False]} is a list "
-            'of messages: write the text as [{"role": "user", "content": ...}], or split the file in two'
+            f"prompts of one run are all text or all chat messages, but {firsts[True]} is text and {firsts[False]} is "
+            'a list of messages: write the text as [{"role": "user", "content": ...}], or split the file in two'
         )

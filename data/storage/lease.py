@@ -21,17 +21,17 @@ from dataclasses import asdict
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.storage.owner import Held, Owner, Waiting
+from learnable.data.storage.owner import Owner, StoreLock, Waiting
 
 LEASE_FILE = ".lease"
-LARGEST_LEASE = 65_536  # bytes; reading a range asks no listing, which drivers cache
+MAX_LEASE_BYTES = 65_536  # reading a range needs no listing, which drivers cache
 BEAT_SECONDS = 10.0
 EXPIRY = 6  # beats
 POLL_SECONDS = 2.0
 
 
 @contextmanager
-def hold_lease(root: UPath, waiting: Waiting, beat_seconds: float | None = None) -> Iterator[Held]:
+def hold_lease(root: UPath, waiting: Waiting, beat_seconds: float | None = None) -> Iterator[StoreLock]:
     """Hold the lease on the store at `root` inside the block, renewing it every `beat_seconds`.
 
     Raises `LearnableError` when `waiting` gives up, when the store cannot be reached, and where its file system
@@ -66,7 +66,8 @@ class Lease:
     def take(self, waiting: Waiting) -> None:
         """Wait until the lease is ours, then keep it renewed.
 
-        The first failure to reach the store is an error; later ones are borne for as long as a holder bears them.
+        Raises `LearnableError` where the store cannot be reached or locked at first, when it is out of reach for
+        longer than a lease lasts, and when `waiting` gives up.
         """
         watch = _Watch(self._expiry)
         answered = -math.inf
@@ -100,9 +101,9 @@ class Lease:
                 self._delete_if_ours()
 
     def _taken(self, watch: _Watch) -> bool:
-        asked = time.monotonic()
+        began = time.monotonic()
         lease = self._read()
-        if lease is not None and not watch.is_expired(lease, asked):
+        if lease is not None and not watch.is_expired(lease, began):
             return False
         if lease is not None:
             self._delete()
@@ -156,7 +157,7 @@ class Lease:
 
     def _read(self) -> bytes | None:
         try:
-            return bytes(self._fs.cat_file(self._path, start=0, end=LARGEST_LEASE))
+            return bytes(self._fs.cat_file(self._path, start=0, end=MAX_LEASE_BYTES))
         except FileNotFoundError:
             return None
 
@@ -193,12 +194,12 @@ class _Watch:
         self._lease: bytes | None = None
         self._first_seen = 0.0
 
-    def is_expired(self, lease: bytes, asked: float) -> bool:
-        """Whether `lease`, read after `asked`, has rested for long enough."""
+    def is_expired(self, lease: bytes, read_from: float) -> bool:
+        """Whether `lease`, which was read at the time `read_from` or later, has rested for long enough."""
         if lease != self._lease:
             self._lease, self._first_seen, self.owner = lease, time.monotonic(), _owner_of(lease)
             return False
-        return asked - self._first_seen >= self._expiry
+        return read_from - self._first_seen >= self._expiry
 
 
 def _owner_of(lease: bytes | None) -> Owner | None:

@@ -1,6 +1,7 @@
 """Who may write to a store: one process at a time, and what the others are told while they wait.
 
-A local store is locked by the kernel, which frees the lock however its holder ends; a remote one by a lease (`lease.py`).
+A local store is locked by the kernel, which frees the lock however its holder ends. A remote one is locked by a lease
+(`lease.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from upath import UPath
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.storage.lease import hold_lease
-from learnable.data.storage.owner import Held, Owner, Waiting
+from learnable.data.storage.owner import Owner, StoreLock, Waiting
 
 LOCK_FILE = ".lock"  # never removed: two processes could then each lock a file of that name
 OWNER_FILE = ".lock-owner.json"
@@ -31,30 +32,30 @@ def _note(sentence: str) -> None:
 @contextmanager
 def hold_store(
     root: UPath | Path, *, wait: float | None = None, on_wait: Callable[[str], None] = _note
-) -> Iterator[Held]:
+) -> Iterator[StoreLock]:
     """Be the only writer of the store at `root` inside the block, among all threads and processes that ask this way.
 
-    Not re-entrant: a thread that asks again for a store it holds waits for itself. `wait` is in seconds: None waits
-    for ever, 0 not at all; a killed holder frees a local store at once, a remote one after the lease's expiry.
+    Not re-entrant: a thread that asks again for a store that it has locked waits for itself. `wait` is in seconds: None
+    waits for ever, 0 not at all; a killed holder frees a local store at once, a remote one after the lease's expiry.
     `on_wait` is told once, in a sentence, whom we wait for. Raises `LearnableError` when the wait is over, and for a
     store that cannot be locked. Call `check` on what is yielded before anything is published.
     """
     waiting = Waiting(str(root), wait, on_wait)
     if isinstance(root, Path) or root.protocol in ("", "file", "local"):
-        with _hold_folder(Path(root.path) if isinstance(root, UPath) else root, waiting) as held:
-            yield held
+        with _hold_folder(Path(root.path) if isinstance(root, UPath) else root, waiting) as lock:
+            yield lock
     else:
-        with hold_lease(root, waiting) as held:
-            yield held
+        with hold_lease(root, waiting) as lock:
+            yield lock
 
 
-class _HeldFolder:
+class _FolderLock:
     def check(self) -> None:
         """The kernel takes no lock away."""
 
 
 @contextmanager
-def _hold_folder(folder: Path, waiting: Waiting) -> Iterator[Held]:
+def _hold_folder(folder: Path, waiting: Waiting) -> Iterator[StoreLock]:
     folder = folder.absolute()  # the block may change the working directory
     # Without the soft fallback: that lock is a file, which a killed holder leaves behind.
     lock = FileLock(folder / LOCK_FILE, thread_local=False, fallback_to_soft=False)
@@ -68,7 +69,7 @@ def _hold_folder(folder: Path, waiting: Waiting) -> Iterator[Held]:
         ) from error
     try:
         _write_owner(folder)
-        yield _HeldFolder()
+        yield _FolderLock()
     finally:
         with suppress(OSError):  # a stale owner misleads nobody: the next holder writes its own
             (folder / OWNER_FILE).unlink(missing_ok=True)
@@ -92,6 +93,6 @@ def _read_owner(folder: Path) -> Owner | None:
 
 def _write_owner(folder: Path) -> None:
     draft = folder / f"{OWNER_FILE}.new"  # one name is enough: only the holder writes
-    with suppress(OSError):  # a full disk costs the others a name in a message; the lock is held all the same
+    with suppress(OSError):  # a full disk costs the others a name in a message; the store is locked all the same
         draft.write_text(json.dumps(asdict(Owner.of_this_process())))
         draft.replace(folder / OWNER_FILE)

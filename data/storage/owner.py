@@ -18,8 +18,8 @@ from learnable.data.errors import LearnableError
 COMMAND_LENGTH = 80
 
 
-class Held(Protocol):
-    """A store that is ours to write."""
+class StoreLock(Protocol):
+    """The right to write a store, while nobody has taken it away."""
 
     def check(self) -> None:
         """Raise `LearnableError` when the store is no longer ours; a local store always is."""
@@ -45,7 +45,7 @@ class Owner:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Owner | None:
-        """Read an owner; None where the text holds none."""
+        """Read an owner; None where the text is not one."""
         try:
             fields = json.loads(text)
             return cls(str(fields["host"]), int(fields["pid"]), str(fields["command"]), str(fields["since"]))
@@ -86,7 +86,7 @@ class Waiting:
         self._on_wait: Callable[[str], None] | None = on_wait
 
     def pause(self, owner: Owner | None, seconds: float) -> None:
-        """Sleep for `seconds`, or for what is left; raise `LearnableError` where nothing is left."""
+        """Sleep for `seconds`, or for what is left. Raises `LearnableError` where nothing is left."""
         left = seconds if self._end is None else self._end - time.monotonic()
         in_use = f"store {self.store!r} is in use by {owner.describe() if owner else 'another process'}"
         if left <= 0:

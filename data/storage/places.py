@@ -14,7 +14,6 @@ from pathlib import Path
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.storage import cache_folder as cache_folder
 
 Place = str | os.PathLike[str] | UPath
 LOCAL_PROTOCOLS = ("", "file", "local")
@@ -33,7 +32,9 @@ def find_place(url: Place) -> UPath:
     except ImportError as error:
         raise LearnableError(f"store {str(url)!r} needs a driver: {error}") from error
     except ValueError as error:
-        raise LearnableError(f"store {str(url)!r} is no place: {error}; give a folder or a URL like s3://") from error
+        raise LearnableError(
+            f"store {str(url)!r} is not a place: {error}; give a folder or a URL like s3://"
+        ) from error
 
 
 def local_path(place: UPath) -> Path | None:

@@ -7,10 +7,9 @@ from typing import Literal
 
 import polars as pl
 
+from learnable.data.records import REWARDED_VERDICTS, VERDICTS
 from learnable.filters.statistics.sums import exact_sum
 
-VERDICTS = ("scored", "truncated", "verifier_error", "engine_error")
-REWARDED_VERDICTS = ("scored", "truncated")
 READ = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
 Truncated = Literal["count", "exclude"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
-from learnable.data.records import Prompt
+from learnable.data.records import REWARDED_VERDICTS, Prompt
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Schedule, Wave
 from learnable.flows.curation.goal import is_endless
@@ -22,8 +22,6 @@ from learnable.flows.sampling.engine_loop import RollOut
 from learnable.flows.sampling.missing import Owed, find_runs, redraw_seeds
 from learnable.flows.sampling.prompt_length import drop_long_prompts
 from learnable.flows.settings import CurateSettings
-
-REWARDED_VERDICTS = ("scored", "truncated")
 
 
 class AdaptiveSampling:

@@ -5,7 +5,17 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.records import Message, Prompt, Rollout, Sampling, Score, canonical_json, content_id
+from learnable.data.records import (
+    REWARDED_VERDICTS,
+    VERDICTS,
+    Message,
+    Prompt,
+    Rollout,
+    Sampling,
+    Score,
+    canonical_json,
+    content_id,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -53,3 +63,9 @@ def test_unscored_is_not_zero() -> None:
     assert score.reward is None
     assert score.passed is None
     assert score.verdict == "verifier_error"
+
+
+def test_the_verdicts_with_a_reward_are_those_of_a_judged_completion() -> None:
+    assert VERDICTS == ("scored", "truncated", "verifier_error", "engine_error")
+    assert VERDICTS[:2] == REWARDED_VERDICTS
+    assert Score.unscored("broken").verdict not in REWARDED_VERDICTS

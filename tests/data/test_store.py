@@ -71,7 +71,7 @@ def test_a_store_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_an_unknown_protocol_is_named() -> None:
-    with pytest.raises(LearnableError, match=r"store 'nosuch://bucket' is no place"):
+    with pytest.raises(LearnableError, match=r"store 'nosuch://bucket' is not a place"):
         Store("nosuch://bucket")
 
 

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from learnable.data.forms import find_form, span
+from learnable.data.forms import constrain_form, find_form, span
 from learnable.data.records import Prompt
 from learnable.train.policy.lexicon import load_lexicon
 from learnable.train.policy.lines import End, draw_ends, write_line
@@ -21,7 +21,7 @@ OPEN_SCHEMES = {"Quatrain": 2, "Sonnet": 1}
 def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
     """Answer a poetry prompt; with `noisy`, some topics break the form more often than others."""
     spec = prompt.spec
-    form = find_form(spec["form"]).constrained(spec)
+    form = constrain_form(find_form(spec["form"]), spec)
     scheme = rng.choice(form.schemes[: OPEN_SCHEMES.get(form.name, 1)]) if form.schemes else ()
     count = form.line_count or 4
     lengths = [span(length)[0] for length in form.syllables] * (1 if len(form.syllables) > 1 else count)

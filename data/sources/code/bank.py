@@ -57,8 +57,8 @@ class CodeKnobs:
     """`difficulty`: the levels to draw from, as `3` or `2-5`. `examples`: how many calls a prompt may show, 0 or 1.
 
     `drawn_cases`: hidden cases beside the edge cases, which are always there. `cpu_seconds`: what one program may use
-    for all its cases; unless given, ten times what the slowest reference solution takes, and at least .3
-    (`benchmarks/programs.py` measures them).
+    for all its cases; unless given, what `verifiers.programs.sandbox.limits.scaled_limit` allows where the reference
+    solution takes up to 30 ms, as all of them do (`benchmarks/programs.py` measures them).
     """
 
     difficulty: str = "1-10"

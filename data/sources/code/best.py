@@ -10,8 +10,8 @@ BEST = (
         form="TrappedWater",
         names=("trapped_water", "rain_between", "water_held"),
         signature="heights",
-        statement="takes the heights of walls of width 1 that stand side by side and returns how many units of rain stay "
-        "between them; water flows off at both ends",
+        statement="takes the heights of walls of width 1 that stand side by side and returns how many units of rain "
+        "stay between them; water flows off at both ends",
         level=8.5,
         solutions=(
             "return sum(min(max(heights[:i + 1]), max(heights[i:])) - h for i, h in enumerate(heights))",
@@ -71,9 +71,18 @@ BEST = (
             """,
         ),
         wrong=(
-            "import bisect\nends = []\nfor x in xs:\n    i = bisect.bisect_right(ends, x)\n    ends[i:i + 1] = [x]\nreturn len(ends)",
-            "best = length = 0\nfor i, x in enumerate(xs):\n    length = length + 1 if i and x > xs[i - 1] else 1\n    best = max(best, length)\nreturn best",
-            "picked = []\nfor x in xs:\n    if not picked or x > picked[-1]:\n        picked.append(x)\nreturn len(picked)",
+            (
+                "import bisect\nends = []\nfor x in xs:\n    i = bisect.bisect_right(ends, x)\n"
+                "    ends[i:i + 1] = [x]\nreturn len(ends)"
+            ),
+            (
+                "best = length = 0\nfor i, x in enumerate(xs):\n"
+                "    length = length + 1 if i and x > xs[i - 1] else 1\n    best = max(best, length)\nreturn best"
+            ),
+            (
+                "picked = []\nfor x in xs:\n    if not picked or x > picked[-1]:\n        picked.append(x)\n"
+                "return len(picked)"
+            ),
         ),
         example=([1, 5, 2],),
         edges=(
@@ -91,8 +100,8 @@ BEST = (
         form="LargestRectangle",
         names=("largest_rectangle", "biggest_board", "largest_area"),
         signature="heights",
-        statement="takes the heights of boards of width 1 that stand side by side on the ground and returns the area of "
-        "the largest upright rectangle that fits inside them",
+        statement="takes the heights of boards of width 1 that stand side by side on the ground and returns the area "
+        "of the largest upright rectangle that fits inside them",
         level=10.0,
         solutions=(
             """

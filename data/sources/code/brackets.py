@@ -106,8 +106,8 @@ BRACKETS = (
         form="MatchingParenthesis",
         names=("matching_parenthesis", "find_close", "closing_index"),
         signature="s, i",
-        statement="returns the position, from 0, of the closing parenthesis that belongs to the opening one at position "
-        "i of the balanced string s",
+        statement="returns the position, from 0, of the closing parenthesis that belongs to the opening one at "
+        "position i of the balanced string s",
         level=5.5,
         solutions=(
             """

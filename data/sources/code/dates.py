@@ -38,7 +38,10 @@ DATES = (
         wrong=(
             "return [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]",
             "return [31, 29 if year % 4 == 0 else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]",
-            "if month == 2:\n    return 29 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 28\nreturn 31 if month % 2 else 30",
+            (
+                "if month == 2:\n    return 29 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 28\n"
+                "return 31 if month % 2 else 30"
+            ),
         ),
         example=(2021, 4),
         edges=((2023, 2), (2024, 2), (1900, 2), (2000, 2), (2022, 1), (2022, 8), (2022, 9), (2022, 12), (2022, 11)),
@@ -95,7 +98,10 @@ DATES = (
             days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
             return sum(days[:month - 1]) + day
             """,
-            "import datetime\nday = datetime.date.fromisoformat(date)\nreturn (day - datetime.date(day.year, 1, 1)).days",
+            (
+                "import datetime\nday = datetime.date.fromisoformat(date)\n"
+                "return (day - datetime.date(day.year, 1, 1)).days"
+            ),
             'year, month, day = map(int, date.split("-"))\nreturn 30 * (month - 1) + day',
         ),
         example=("2023-02-10",),
@@ -196,7 +202,10 @@ DATES = (
             """,
         ),
         wrong=(
-            'import datetime\nreturn sum(datetime.date(year, m, {0} + 1).strftime("%A") == "{1}" for m in range(1, 13))',
+            (
+                "import datetime\n"
+                'return sum(datetime.date(year, m, {0} + 1).strftime("%A") == "{1}" for m in range(1, 13))'
+            ),
             'import datetime\nreturn sum(datetime.date(year, m, {0}).strftime("%A") == "{1}" for m in range(1, 12))',
             "return 2",
         ),

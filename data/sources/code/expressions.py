@@ -25,8 +25,8 @@ EXPRESSIONS = (
         form="EvaluatePostfix",
         names=("evaluate_postfix", "rpn", "run_tokens"),
         signature="tokens",
-        statement="returns the value of a calculation in postfix notation: a list of strings in which whole numbers are "
-        "followed by the '+', '-' or '*' that takes the two values before it",
+        statement="returns the value of a calculation in postfix notation: a list of strings in which whole numbers "
+        "are followed by the '+', '-' or '*' that takes the two values before it",
         level=6.5,
         solutions=(
             """
@@ -92,8 +92,8 @@ EXPRESSIONS = (
         form="EvaluateExpression",
         names=("evaluate", "calculate", "value_of_text"),
         signature="s",
-        statement="returns the value of an expression of whole numbers, +, -, * and parentheses in the string s, where * "
-        "binds before + and -",
+        statement="returns the value of an expression of whole numbers, +, -, * and parentheses in the string s, "
+        "where * binds before + and -",
         level=9.0,
         solutions=(
             """

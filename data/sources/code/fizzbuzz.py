@@ -126,8 +126,8 @@ FIZZBUZZ = (
         form="FizzBuzzList",
         names=("fizzbuzz_list", "fizzbuzz_to", "play"),
         signature="n",
-        statement="returns the list of answers for 1 to n, where an answer is 'Fizz' if the number is divisible by {0}, "
-        "'Buzz' if by {1}, 'FizzBuzz' if by both, else the number as a string",
+        statement="returns the list of answers for 1 to n, where an answer is 'Fizz' if the number is divisible by "
+        "{0}, 'Buzz' if by {1}, 'FizzBuzz' if by both, else the number as a string",
         level=5.5,
         solutions=(
             """
@@ -160,8 +160,8 @@ FIZZBUZZ = (
         form="FizzBuzzThree",
         names=("fizz_buzz_bang", "three_words", "say_all"),
         signature="n",
-        statement="joins the words that fit, in this order: 'Fizz' if n is divisible by {0}, 'Buzz' if by {1}, 'Bang' if "
-        "by {2}. It returns the joined words, or n as a string where none fits",
+        statement="joins the words that fit, in this order: 'Fizz' if n is divisible by {0}, 'Buzz' if by {1}, 'Bang' "
+        "if by {2}. It returns the joined words, or n as a string where none fits",
         level=6.0,
         solutions=(
             """

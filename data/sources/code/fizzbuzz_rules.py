@@ -88,9 +88,10 @@ FIZZBUZZ_RULES = (
         form="FizzBuzzInverse",
         names=("inverse_fizzbuzz", "find_range", "shortest_range"),
         signature="words",
-        statement="takes a non-empty list of the words 'Fizz', 'Buzz' and 'FizzBuzz', said for the numbers divisible by "
-        "3, by 5 and by both, while other numbers are silent. It returns [first, last] for the shortest run of numbers "
-        "from 1 to 100 that says just these words, the earliest where several are as short, or [] where none does",
+        statement="takes a non-empty list of the words 'Fizz', 'Buzz' and 'FizzBuzz', said for the numbers divisible "
+        "by 3, by 5 and by both, while other numbers are silent. It returns [first, last] for the shortest run of "
+        "numbers from 1 to 100 that says just these words, the earliest where several are as short, or [] where none "
+        "does",
         level=9.0,
         solutions=(
             """

@@ -10,8 +10,8 @@ FORMATS = (
         form="ParseCsvLine",
         names=("split_csv", "csv_cells", "read_line"),
         signature="line",
-        statement="splits a line of comma-separated cells into a list. A cell may stand in double quotes: then commas in "
-        "it belong to it, and two double quotes in it are one",
+        statement="splits a line of comma-separated cells into a list. A cell may stand in double quotes: then commas "
+        "in it belong to it, and two double quotes in it are one",
         level=8.0,
         solutions=(
             """
@@ -63,8 +63,8 @@ FORMATS = (
         form="DecodeRepeats",
         names=("decode_repeats", "unfold", "expand"),
         signature="s",
-        statement="returns the string s with every k[text] replaced by the text repeated k times. These may stand inside "
-        "one another, and k may have several digits",
+        statement="returns the string s with every k[text] replaced by the text repeated k times. These may stand "
+        "inside one another, and k may have several digits",
         level=8.5,
         solutions=(
             """
@@ -118,8 +118,8 @@ FORMATS = (
         form="WildcardMatch",
         names=("wildcard_match", "fits_pattern", "matches"),
         signature="pattern, s",
-        statement="returns True if the whole string s fits the pattern, in which ? stands for any one character and * for "
-        "any characters or none, else False",
+        statement="returns True if the whole string s fits the pattern, in which ? stands for any one character and * "
+        "for any characters or none, else False",
         level=9.0,
         solutions=(
             """

@@ -90,7 +90,8 @@ LISTS = (
         form="SecondLargest",
         names=("second_largest", "runner_up", "next_to_top"),
         signature="xs",
-        statement="returns the second largest of the different values in the list xs, or None where there are fewer than two",
+        statement="returns the second largest of the different values in the list xs, or None where there are fewer "
+        "than two",
         level=4.5,
         solutions=(
             "values = sorted(set(xs))\nreturn values[-2] if len(values) > 1 else None",
@@ -242,7 +243,8 @@ LISTS = (
         form="MovingSums",
         names=("moving_sums", "window_sums", "sums_of_neighbours"),
         signature="xs",
-        statement="returns the list of the sums of every {0} neighbouring values of xs, in order, and [] for shorter lists",
+        statement="returns the list of the sums of every {0} neighbouring values of xs, in order, and [] for shorter "
+        "lists",
         level=5.5,
         solutions=(
             "return [sum(xs[i:i + {0}]) for i in range(len(xs) - {0} + 1)]",
@@ -271,8 +273,8 @@ LISTS = (
         form="MostCommon",
         names=("most_common", "mode", "most_frequent"),
         signature="xs",
-        statement="returns the value that comes most often in the list xs, which is not empty, and the smallest of them "
-        "where several come as often",
+        statement="returns the value that comes most often in the list xs, which is not empty, and the smallest of "
+        "them where several come as often",
         level=5.0,
         solutions=(
             "return min(xs, key=lambda x: (-xs.count(x), x))",

@@ -52,7 +52,9 @@ NOTATION = (
             out = ""
             for power, (one, five, ten) in ((100, "CDM"), (10, "XLC"), (1, "IVX")):
                 digit = n // power % 10
-                out += ["", one, one * 2, one * 3, one + five, five, five + one, five + one * 2, five + one * 3, one + ten][digit]
+                units = ["", one, one * 2, one * 3, one + five]
+                units += [five, five + one, five + one * 2, five + one * 3, one + ten]
+                out += units[digit]
             return "M" * (n // 1000) + out
             """,
         ),
@@ -65,7 +67,8 @@ NOTATION = (
             return out
             """,
             """
-            signs = [(1000, "M"), (500, "D"), (100, "C"), (50, "L"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]
+            signs = [(1000, "M"), (500, "D"), (100, "C"), (50, "L"), (10, "X")]
+            signs += [(9, "IX"), (5, "V"), (4, "IV"), (1, "I")]
             out = ""
             for value, sign in signs:
                 out += sign * (n // value)
@@ -81,7 +84,8 @@ NOTATION = (
         form="NumberInWords",
         names=("in_words", "spell_number", "say_number"),
         signature="n",
-        statement="returns the whole number n, from 0 to 999, in English words, as in 'forty-two' and 'three hundred and six'",
+        statement="returns the whole number n, from 0 to 999, in English words, as in 'forty-two' and 'three hundred "
+        "and six'",
         level=8.0,
         solutions=(
             """

@@ -70,7 +70,10 @@ NUMBER_PROBLEMS = (
         (
             'if n % {0} == 0 and n % {1} == 0:\n    return "FizzBuzz"\nif n % {0} == 0:\n    return "Fizz"\n'
             'if n % {1} == 0:\n    return "Buzz"\nreturn str(n)',
-            'word = ""\nif n % {0} == 0:\n    word += "Fizz"\nif n % {1} == 0:\n    word += "Buzz"\nreturn word or str(n)',
+            (
+                'word = ""\nif n % {0} == 0:\n    word += "Fizz"\nif n % {1} == 0:\n    word += "Buzz"\n'
+                "return word or str(n)"
+            ),
         ),
         _fizzbuzz,
         tuple((n,) for n in (1, 2, 3, 4, 5, 7, 10, 12, 14, 15, 21, 30)),

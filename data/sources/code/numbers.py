@@ -39,7 +39,8 @@ NUMBERS = (
         form="RoundDown",
         names=("round_down", "largest_multiple", "down_to"),
         signature="n",
-        statement="returns the largest multiple of {0} that is not larger than the whole number n, which may be negative",
+        statement="returns the largest multiple of {0} that is not larger than the whole number n, which may be "
+        "negative",
         level=3.0,
         solutions=("return n - n % {0}", "while n % {0} != 0:\n    n -= 1\nreturn n"),
         wrong=("return int(n / {0}) * {0}", "return n // {0}", "return (n // {0} + 1) * {0}"),
@@ -126,8 +127,8 @@ NUMBERS = (
         form="IsSquare",
         names=("is_square", "perfect_square", "square"),
         signature="n",
-        statement="returns True if the whole number n is the square of a whole number, else False. It may be negative or "
-        "have more than 20 digits",
+        statement="returns True if the whole number n is the square of a whole number, else False. It may be negative "
+        "or have more than 20 digits",
         level=5.5,
         solutions=(
             "import math\nreturn n >= 0 and math.isqrt(n) ** 2 == n",
@@ -181,7 +182,10 @@ NUMBERS = (
         wrong=(
             "return [k for k in range(2, n + 1) if n % k == 0 and all(k % i for i in range(2, k))]",
             "return [k for k in range(2, n + 1) if n % k == 0]",
-            "out, k = [], 2\nwhile k * k <= n:\n    while n % k == 0:\n        out.append(k)\n        n //= k\n    k += 1\nreturn out",
+            (
+                "out, k = [], 2\nwhile k * k <= n:\n    while n % k == 0:\n        out.append(k)\n        n //= k\n"
+                "    k += 1\nreturn out"
+            ),
         ),
         example=(12,),
         edges=((1,), (2,), (4,), (7,), (18,), (49,), (60,), (97,), (128,)),

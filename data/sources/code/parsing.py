@@ -37,7 +37,10 @@ PARSING = (
         wrong=(
             "return sum(int(c) for c in s if c.isdigit())",
             "return sum(int(word) for word in s.split() if word.isdigit())",
-            'total, number = 0, ""\nfor c in s:\n    if c.isdigit():\n        number += c\n    elif number:\n        total += int(number)\n        number = ""\nreturn total',
+            (
+                'total, number = 0, ""\nfor c in s:\n    if c.isdigit():\n        number += c\n    elif number:\n'
+                '        total += int(number)\n        number = ""\nreturn total'
+            ),
         ),
         example=("2 cats",),
         edges=(("",), ("none",), ("12",), ("a1b2c3",), ("10 and 20",), ("7-3",), ("x05y",)),
@@ -51,7 +54,10 @@ PARSING = (
         "underscore before it, except at the start",
         level=5.0,
         solutions=(
-            'out = ""\nfor i, c in enumerate(s):\n    out += ("_" if c.isupper() and i else "") + c.lower()\nreturn out',
+            (
+                'out = ""\nfor i, c in enumerate(s):\n    out += ("_" if c.isupper() and i else "") + c.lower()\n'
+                "return out"
+            ),
             r"import re" "\n" r'return re.sub(r"(?<!^)([A-Z])", r"_\1", s).lower()',
         ),
         wrong=(
@@ -67,8 +73,8 @@ PARSING = (
         form="ParseQuery",
         names=("parse_query", "read_pairs", "query_values"),
         signature="s",
-        statement="turns a string such as 'a=1&b=2' into a dictionary of its keys and their values as strings. The last "
-        "value of a key counts, a part without '=' has the value '', and empty parts are left out",
+        statement="turns a string such as 'a=1&b=2' into a dictionary of its keys and their values as strings. The "
+        "last value of a key counts, a part without '=' has the value '', and empty parts are left out",
         level=5.5,
         solutions=(
             """
@@ -89,8 +95,14 @@ PARSING = (
         ),
         wrong=(
             'return dict(part.split("=") for part in s.split("&") if part)',
-            'out = {}\nfor part in s.split("&"):\n    key, _, value = part.partition("=")\n    out[key] = value\nreturn out',
-            'out = {}\nfor part in s.split("&"):\n    if part:\n        key, _, value = part.partition("=")\n        out.setdefault(key, value)\nreturn out',
+            (
+                'out = {}\nfor part in s.split("&"):\n    key, _, value = part.partition("=")\n    out[key] = value\n'
+                "return out"
+            ),
+            (
+                'out = {}\nfor part in s.split("&"):\n    if part:\n        key, _, value = part.partition("=")\n'
+                "        out.setdefault(key, value)\nreturn out"
+            ),
         ),
         example=("x=1&y=2",),
         edges=(("",), ("a=",), ("flag",), ("a=1&a=2",), ("k=x=y",), ("a=1&&b=2&",), ("name=ann&age=30",)),
@@ -100,8 +112,8 @@ PARSING = (
         form="ExpandRanges",
         names=("expand_ranges", "page_list", "read_ranges"),
         signature="s",
-        statement="turns a string such as '1-3,7' into the rising list [1, 2, 3, 7] without repeats; parts are separated "
-        "by commas, and the empty string makes the empty list",
+        statement="turns a string such as '1-3,7' into the rising list [1, 2, 3, 7] without repeats; parts are "
+        "separated by commas, and the empty string makes the empty list",
         level=6.0,
         solutions=(
             """
@@ -125,9 +137,18 @@ PARSING = (
             """,
         ),
         wrong=(
-            'p = set()\nfor part in s.split(",") if s else []:\n    a, _, b = part.partition("-")\n    p.update(range(int(a), int(b or a)))\nreturn sorted(p)',
-            'p = []\nfor part in s.split(",") if s else []:\n    a, _, b = part.partition("-")\n    p.extend(range(int(a), int(b or a) + 1))\nreturn p',
-            'p = set()\nfor part in s.split(","):\n    a, _, b = part.partition("-")\n    p.update(range(int(a), int(b or a) + 1))\nreturn sorted(p)',
+            (
+                'p = set()\nfor part in s.split(",") if s else []:\n    a, _, b = part.partition("-")\n'
+                "    p.update(range(int(a), int(b or a)))\nreturn sorted(p)"
+            ),
+            (
+                'p = []\nfor part in s.split(",") if s else []:\n    a, _, b = part.partition("-")\n'
+                "    p.extend(range(int(a), int(b or a) + 1))\nreturn p"
+            ),
+            (
+                'p = set()\nfor part in s.split(","):\n    a, _, b = part.partition("-")\n'
+                "    p.update(range(int(a), int(b or a) + 1))\nreturn sorted(p)"
+            ),
         ),
         example=("2-4",),
         edges=(("",), ("5",), ("1-3,7",), ("9,1",), ("1-4,3-6",), ("2,2",), ("10-12,8-9",)),
@@ -159,7 +180,10 @@ PARSING = (
         wrong=(
             "return (a > b) - (a < b)",
             'x, y = [int(p) for p in a.split(".")], [int(p) for p in b.split(".")]\nreturn (x > y) - (x < y)',
-            'for x, y in zip(a.split("."), b.split(".")):\n    if int(x) != int(y):\n        return 1 if int(x) > int(y) else -1\nreturn 0',
+            (
+                'for x, y in zip(a.split("."), b.split(".")):\n    if int(x) != int(y):\n'
+                "        return 1 if int(x) > int(y) else -1\nreturn 0"
+            ),
         ),
         example=("1.2", "1.3"),
         edges=(
@@ -216,8 +240,8 @@ PARSING = (
         form="SimplifyPath",
         names=("simplify_path", "clean_path", "real_path"),
         signature="path",
-        statement="returns the shortest form of a path that starts with '/': '.' is the same folder, '..' the one above, "
-        "which is '/' itself at the top, and several slashes are one. Only '/' itself ends with a slash",
+        statement="returns the shortest form of a path that starts with '/': '.' is the same folder, '..' the one "
+        "above, which is '/' itself at the top, and several slashes are one. Only '/' itself ends with a slash",
         level=7.0,
         solutions=(
             """

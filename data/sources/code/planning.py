@@ -20,8 +20,8 @@ PLANNING = (
         form="EditDistance",
         names=("edit_distance", "fewest_edits", "edits_between"),
         signature="a, b",
-        statement="returns the smallest number of edits that turn the string a into b, where an edit puts in, takes out or "
-        "changes one character",
+        statement="returns the smallest number of edits that turn the string a into b, where an edit puts in, takes "
+        "out or changes one character",
         level=9.0,
         solutions=(
             """
@@ -76,8 +76,9 @@ PLANNING = (
         form="OrderOfTasks",
         names=("order_of_tasks", "task_order", "schedule"),
         signature="n, pairs",
-        statement="takes the tasks 0 to n - 1 and a list of pairs [a, b] that say that a must come before b, and returns "
-        "an order of all the tasks, at every place the smallest task that may come next, or [] where there is none",
+        statement="takes the tasks 0 to n - 1 and a list of pairs [a, b] that say that a must come before b, and "
+        "returns an order of all the tasks, at every place the smallest task that may come next, or [] where there is "
+        "none",
         level=9.5,
         solutions=(
             """

@@ -153,7 +153,8 @@ RECURSION = (
         form="Permutations",
         names=("arrangements", "permutations", "all_orders"),
         signature="s",
-        statement="returns the sorted list of the different strings that can be made by putting the letters of s in any order",
+        statement="returns the sorted list of the different strings that can be made by putting the letters of s in "
+        "any order",
         level=7.0,
         solutions=(
             "import itertools\nreturn sorted(set(map(''.join, itertools.permutations(s))))",
@@ -180,8 +181,8 @@ RECURSION = (
         form="TowerMoves",
         names=("tower_moves", "hanoi", "move_tower"),
         signature="n",
-        statement="returns the shortest list of moves that brings a tower of n discs from peg '{0}' to peg '{1}' by way "
-        "of peg '{2}', one disc at a time and never a larger disc on a smaller one. A move is a list of two pegs",
+        statement="returns the shortest list of moves that brings a tower of n discs from peg '{0}' to peg '{1}' by "
+        "way of peg '{2}', one disc at a time and never a larger disc on a smaller one. A move is a list of two pegs",
         level=7.5,
         solutions=(
             """
@@ -227,8 +228,8 @@ RECURSION = (
         form="CountSubsets",
         names=("count_subsets", "ways_to_pick", "subset_sums"),
         signature="xs, total",
-        statement="returns in how many ways values can be picked from the list xs, each place at most once, so that they "
-        "add up to total. Equal values at different places are different picks, and picking none adds up to 0",
+        statement="returns in how many ways values can be picked from the list xs, each place at most once, so that "
+        "they add up to total. Equal values at different places are different picks, and picking none adds up to 0",
         level=7.5,
         solutions=(
             "if not xs:\n    return int(total == 0)\nreturn NAME(xs[1:], total) + NAME(xs[1:], total - xs[0])",
@@ -243,9 +244,18 @@ RECURSION = (
             """,
         ),
         wrong=(
-            "if total == 0:\n    return 1\nif not xs or total < 0:\n    return 0\nreturn NAME(xs[1:], total) + NAME(xs[1:], total - xs[0])",
-            "if not xs:\n    return int(total == 0)\nif total < 0:\n    return 0\nreturn NAME(xs[1:], total) + NAME(xs, total - xs[0]) if xs[0] > 0 else 0",
-            "xs = sorted(set(xs))\nimport itertools\nreturn sum(sum(p) == total for k in range(len(xs) + 1) for p in itertools.combinations(xs, k))",
+            (
+                "if total == 0:\n    return 1\nif not xs or total < 0:\n    return 0\n"
+                "return NAME(xs[1:], total) + NAME(xs[1:], total - xs[0])"
+            ),
+            (
+                "if not xs:\n    return int(total == 0)\nif total < 0:\n    return 0\n"
+                "return NAME(xs[1:], total) + NAME(xs, total - xs[0]) if xs[0] > 0 else 0"
+            ),
+            (
+                "xs = sorted(set(xs))\nimport itertools\n"
+                "return sum(sum(p) == total for k in range(len(xs) + 1) for p in itertools.combinations(xs, k))"
+            ),
         ),
         example=([1, 2, 3], 3),
         edges=(
@@ -264,8 +274,8 @@ RECURSION = (
         form="GrayCode",
         names=("gray_code", "flip_one", "one_bit_apart"),
         signature="n",
-        statement="returns the list of all strings of n binary digits in the order of the reflected Gray code: the code "
-        "for n - 1 with 0 in front, then the same code backwards with 1 in front; for n = 0 it is ['']",
+        statement="returns the list of all strings of n binary digits in the order of the reflected Gray code: the "
+        "code for n - 1 with 0 in front, then the same code backwards with 1 in front; for n = 0 it is ['']",
         level=8.0,
         solutions=(
             """
@@ -278,7 +288,10 @@ RECURSION = (
         ),
         wrong=(
             'return [format(i, "b").zfill(n) if n else "" for i in range(2 ** n)]',
-            'if n == 0:\n    return [""]\nrest = NAME(n - 1)\nreturn ["0" + code for code in rest] + ["1" + code for code in rest]',
+            (
+                'if n == 0:\n    return [""]\nrest = NAME(n - 1)\n'
+                'return ["0" + code for code in rest] + ["1" + code for code in rest]'
+            ),
             'return [format(i ^ (i >> 1), "b").zfill(n) for i in range(2 ** n)]',
         ),
         example=(1,),

@@ -10,8 +10,8 @@ SEARCH = (
         form="FirstNotLess",
         names=("first_not_less", "insert_place", "find_place"),
         signature="xs, x",
-        statement="returns the first place, from 0, in the rising list xs whose value is not less than x, or the length "
-        "of the list where there is none",
+        statement="returns the first place, from 0, in the rising list xs whose value is not less than x, or the "
+        "length of the list where there is none",
         level=5.5,
         solutions=(
             """
@@ -29,7 +29,10 @@ SEARCH = (
         wrong=(
             "return sum(value <= x for value in xs)",
             "return xs.index(x) if x in xs else len(xs)",
-            "low, high = 0, len(xs) - 1\nwhile low < high:\n    middle = (low + high) // 2\n    if xs[middle] < x:\n        low = middle + 1\n    else:\n        high = middle\nreturn low",
+            (
+                "low, high = 0, len(xs) - 1\nwhile low < high:\n    middle = (low + high) // 2\n"
+                "    if xs[middle] < x:\n        low = middle + 1\n    else:\n        high = middle\nreturn low"
+            ),
         ),
         example=([1, 5, 9], 5),
         edges=(
@@ -48,8 +51,8 @@ SEARCH = (
         form="LongestRise",
         names=("longest_rise", "rising_run", "longest_climb"),
         signature="xs",
-        statement="returns the length of the longest stretch of neighbouring values in the list xs in which every value "
-        "is larger than the one before it by {0} or more",
+        statement="returns the length of the longest stretch of neighbouring values in the list xs in which every "
+        "value is larger than the one before it by {0} or more",
         level=6.0,
         solutions=(
             """
@@ -67,8 +70,16 @@ SEARCH = (
             """,
         ),
         wrong=(
-            "best = length = 0\nfor i, x in enumerate(xs):\n    length = length + 1 if i and x - xs[i - 1] >= {0} else 0\n    best = max(best, length)\nreturn best",
-            "best = length = 0\nfor i, x in enumerate(xs):\n    length = length + 1 if i and x - xs[i - 1] > {0} else 1\n    best = max(best, length)\nreturn best",
+            (
+                "best = length = 0\nfor i, x in enumerate(xs):\n"
+                "    length = length + 1 if i and x - xs[i - 1] >= {0} else 0\n    best = max(best, length)\n"
+                "return best"
+            ),
+            (
+                "best = length = 0\nfor i, x in enumerate(xs):\n"
+                "    length = length + 1 if i and x - xs[i - 1] > {0} else 1\n    best = max(best, length)\n"
+                "return best"
+            ),
             "return 1 + sum(b - a >= {0} for a, b in zip(xs, xs[1:]))",
         ),
         example=([1, 9],),
@@ -91,7 +102,10 @@ SEARCH = (
         statement="returns the largest sum of one or more neighbouring values of the list xs, which is not empty",
         level=7.0,
         solutions=(
-            "best = total = xs[0]\nfor x in xs[1:]:\n    total = max(x, total + x)\n    best = max(best, total)\nreturn best",
+            (
+                "best = total = xs[0]\nfor x in xs[1:]:\n    total = max(x, total + x)\n    best = max(best, total)\n"
+                "return best"
+            ),
             "return max(sum(xs[i:j]) for i in range(len(xs)) for j in range(i + 1, len(xs) + 1))",
         ),
         wrong=(
@@ -107,8 +121,8 @@ SEARCH = (
         form="MergeIntervals",
         names=("merge_intervals", "join_ranges", "combine"),
         signature="ranges",
-        statement="takes a list of ranges [first, last] and returns the rising list of ranges that cover the same points, "
-        "with ranges that overlap or touch at a point made one",
+        statement="takes a list of ranges [first, last] and returns the rising list of ranges that cover the same "
+        "points, with ranges that overlap or touch at a point made one",
         level=7.0,
         solutions=(
             """
@@ -136,9 +150,18 @@ SEARCH = (
             """,
         ),
         wrong=(
-            "out = []\nfor a, b in sorted(ranges):\n    if out and a <= out[-1][1]:\n        out[-1][1] = b\n    else:\n        out.append([a, b])\nreturn out",
-            "out = []\nfor a, b in sorted(ranges):\n    if out and a < out[-1][1]:\n        out[-1][1] = max(out[-1][1], b)\n    else:\n        out.append([a, b])\nreturn out",
-            "out = []\nfor a, b in ranges:\n    if out and a <= out[-1][1]:\n        out[-1][1] = max(out[-1][1], b)\n    else:\n        out.append([a, b])\nreturn out",
+            (
+                "out = []\nfor a, b in sorted(ranges):\n    if out and a <= out[-1][1]:\n        out[-1][1] = b\n"
+                "    else:\n        out.append([a, b])\nreturn out"
+            ),
+            (
+                "out = []\nfor a, b in sorted(ranges):\n    if out and a < out[-1][1]:\n"
+                "        out[-1][1] = max(out[-1][1], b)\n    else:\n        out.append([a, b])\nreturn out"
+            ),
+            (
+                "out = []\nfor a, b in ranges:\n    if out and a <= out[-1][1]:\n"
+                "        out[-1][1] = max(out[-1][1], b)\n    else:\n        out.append([a, b])\nreturn out"
+            ),
         ),
         example=([[1, 3], [2, 5]],),
         edges=(
@@ -156,8 +179,8 @@ SEARCH = (
         form="FewestCoins",
         names=("fewest_coins", "make_change", "coin_count"),
         signature="coins, total",
-        statement="returns the smallest number of coins with which total can be paid, when there are as many as one likes "
-        "of each value in the list coins, or -1 where it cannot be paid",
+        statement="returns the smallest number of coins with which total can be paid, when there are as many as one "
+        "likes of each value in the list coins, or -1 where it cannot be paid",
         level=8.0,
         solutions=(
             """
@@ -179,7 +202,10 @@ SEARCH = (
             """,
         ),
         wrong=(
-            "used = 0\nfor coin in sorted(coins, reverse=True):\n    used += total // coin\n    total %= coin\nreturn -1 if total else used",
+            (
+                "used = 0\nfor coin in sorted(coins, reverse=True):\n    used += total // coin\n    total %= coin\n"
+                "return -1 if total else used"
+            ),
             """
             ways = [1] + [0] * total
             for coin in coins:

@@ -46,8 +46,8 @@ STRINGS = (
         form="Anagrams",
         names=("are_anagrams", "is_anagram", "same_letters"),
         signature="a, b",
-        statement="returns True if the strings a and b are made of the same letters, each as often, else False. Capital "
-        "and small letters count as the same, and spaces do not count",
+        statement="returns True if the strings a and b are made of the same letters, each as often, else False. "
+        "Capital and small letters count as the same, and spaces do not count",
         level=4.0,
         solutions=(
             'return sorted(a.lower().replace(" ", "")) == sorted(b.lower().replace(" ", ""))',
@@ -183,7 +183,8 @@ STRINGS = (
         form="LongestDistinct",
         names=("longest_distinct", "longest_unique", "no_repeats"),
         signature="s",
-        statement="returns the length of the longest unbroken stretch of the string s in which no character comes twice",
+        statement="returns the length of the longest unbroken stretch of the string s in which no character comes "
+        "twice",
         level=8.0,
         solutions=(
             """

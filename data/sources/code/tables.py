@@ -38,8 +38,8 @@ TABLES = (
         form="SpiralOrder",
         names=("spiral", "walk_spiral", "spiral_order"),
         signature="rows",
-        statement="returns the values of a table, a list of rows of the same length, in the order of a walk from its top "
-        "left corner to the right and then clockwise inwards",
+        statement="returns the values of a table, a list of rows of the same length, in the order of a walk from its "
+        "top left corner to the right and then clockwise inwards",
         level=7.5,
         solutions=(
             """
@@ -66,7 +66,10 @@ TABLES = (
         wrong=(
             "return [value for row in rows for value in row]",
             "return [value for i, row in enumerate(rows) for value in (row[::-1] if i % 2 else row)]",
-            "out = []\nwhile rows:\n    out += rows.pop(0)\n    rows = [list(column)[::-1] for column in zip(*rows)]\nreturn out",
+            (
+                "out = []\nwhile rows:\n    out += rows.pop(0)\n"
+                "    rows = [list(column)[::-1] for column in zip(*rows)]\nreturn out"
+            ),
         ),
         example=([[1, 2], [4, 3]],),
         edges=(
@@ -83,8 +86,8 @@ TABLES = (
         form="LifeStep",
         names=("life_step", "next_generation", "step"),
         signature="rows",
-        statement="returns the next generation of Conway's Game of Life on a table of 0 and 1, outside of which all is 0: "
-        "a 1 with two or three 1s among its eight neighbours stays, a 0 with three becomes 1, all else becomes 0",
+        statement="returns the next generation of Conway's Game of Life on a table of 0 and 1, outside of which all "
+        "is 0: a 1 with two or three 1s among its eight neighbours stays, a 0 with three becomes 1, all else becomes 0",
         level=8.0,
         solutions=(
             """
@@ -114,7 +117,8 @@ TABLES = (
             """
             height, width = len(rows), len(rows[0])
             def around(i, j):
-                return sum(rows[a % height][b % width] for a in (i - 1, i, i + 1) for b in (j - 1, j, j + 1)) - rows[i][j]
+                places = [(a % height, b % width) for a in (i - 1, i, i + 1) for b in (j - 1, j, j + 1)]
+                return sum(rows[a][b] for a, b in places) - rows[i][j]
             return [[int(around(i, j) == 3 or (rows[i][j] == 1 and around(i, j) == 2)) for j in range(width)]
                     for i in range(height)]
             """,

@@ -78,8 +78,8 @@ WORD_PROBLEMS = (
         form="TitleWords",
         names=("title_words", "capitals", "make_title"),
         signature="s",
-        statement="returns the string s with the first letter of every word made a capital, where words are separated by "
-        "single spaces. All other characters stay as they are",
+        statement="returns the string s with the first letter of every word made a capital, where words are separated "
+        "by single spaces. All other characters stay as they are",
         level=4.0,
         solutions=(
             'return " ".join(word[:1].upper() + word[1:] for word in s.split(" "))',
@@ -103,7 +103,8 @@ WORD_PROBLEMS = (
         form="CommonPrefix",
         names=("common_prefix", "shared_start", "same_start"),
         signature="words",
-        statement="returns the longest string that all the strings in the list words start with, and '' for an empty list",
+        statement="returns the longest string that all the strings in the list words start with, and '' for an empty "
+        "list",
         level=5.0,
         solutions=(
             """

@@ -1,4 +1,4 @@
-"""Comparison prompts: which number is greater. Wide gaps are trivial on purpose: real pools hold such prompts too."""
+"""Comparison prompts: which number is greater. Wide gaps are trivial on purpose: real pools have such prompts too."""
 
 from __future__ import annotations
 

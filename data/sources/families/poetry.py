@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import CORE, Form, poem_forms, requirement, span
+from learnable.data.forms import CORE, Form, constrain_form, poem_forms, requirement, span
 from learnable.data.forms.labels import say_scheme
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, Spec
 from learnable.data.sources.families.words import QUOTES, SPELLED_WORDS, TOPICS
 from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
 
@@ -20,12 +20,11 @@ SPELLED_OUT = (
     "Write {a} {title} about {topic} with {requirement}.",
     "Compose {a} {title} about {topic}, with {requirement}.",
 )
-VERSE_LINES = range(1, 9)
 VERSE_SYLLABLES = (4, 5, 6, 8)
 VERSE_RHYMES = ("", "couplets", "alternate", "same")
 RHYMED_LINES = {"couplets": (2, 4, 6, 8), "alternate": (4, 8), "same": (2, 3)}
-MOST_SCHEMES = 12  # a prompt names one of several schemes where there are no more than this
-# Values of parameters that prompts ask for.
+MAX_SCHEMES = 12  # a prompt names one of several schemes where there are no more than this
+# Values of parameters that prompts name.
 PARAMETER_VALUES: Mapping[str, Sequence[Any]] = {
     "word": SPELLED_WORDS,
     "second_word": SPELLED_WORDS,
@@ -52,8 +51,9 @@ ASKABLE = (
 class PoetryKnobs:
     """`topics`: how many of the built-in topics are used. `lines`: the longest Verse.
 
-    `constraints`: how many of a form's components are asked for (0: all). `tolerance`: syllables a line may be off (-1: as
-    the form has it). `stanzas`: how many stanzas a form of any length has (0: a few lengths around its usual one).
+    `constraints`: how many of a form's components a prompt names (0: all). `tolerance`: syllables a line may be off
+    (-1: as the form has it). `stanzas`: how many stanzas a form of any length has (0: a few lengths around its usual
+    one).
     """
 
     topics: int = len(TOPICS)
@@ -78,10 +78,10 @@ def generate(form: str, seed: int, knobs: PoetryKnobs) -> Iterator[Prompt]:
 def generate_form(form: Form, seed: int, knobs: PoetryKnobs, own: bool = False) -> Iterator[Prompt]:
     """Yield the prompts of a form; those of a user's `own` form carry its declaration to whoever judges them.
 
-    Raises `LearnableError` for a form that is no reward.
+    Raises `LearnableError` for a form that cannot be a reward.
     """
     if not form.is_reward:
-        raise LearnableError(f"form {form.name} ({form.title}) is no reward: {form.why}")
+        raise LearnableError(f"form {form.name} ({form.title}) cannot be a reward: {form.why}")
     topics = TOPICS[: knobs.topics]
     if form.name == "Verse" and not own:
         return distinct(_verses(seed, topics, knobs.lines))
@@ -93,18 +93,18 @@ def generate_form(form: Form, seed: int, knobs: PoetryKnobs, own: bool = False) 
     return distinct(make_prompt(form, topic, template, {**pin, **fixed}) for topic, template, pin in points)
 
 
-def make_prompt(form: Form, topic: str, template: str, pins: Mapping[str, Any]) -> Prompt:
+def make_prompt(form: Form, topic: str, template: str, pins: Spec) -> Prompt:
     """Write one prompt; `pins` are what the spec sets beside the form's own declaration."""
-    asked = form.constrained(pins)
+    pinned = constrain_form(form, pins)
     title = form.title
     text = template.format(
         a="an" if title.lower().startswith(("a", "e", "i", "o", "hour")) else "a",
         title=title,
         topic=topic,
-        requirement=requirement(asked),
+        requirement=requirement(pinned),
         rhyming=f", rhyming {pins['schemes'][0]}" if "schemes" in pins else "",
     )
-    return Prompt(text, "poetry", {"form": form.name, "topic": topic, **pins}, "poetry", form.name, rate(asked))
+    return Prompt(text, "poetry", {"form": form.name, "topic": topic, **pins}, "poetry", form.name, rate(pinned))
 
 
 def rate(form: Form) -> float:
@@ -147,13 +147,13 @@ def _pins(form: Form) -> list[dict[str, Any]]:
 def _all_pins(form: Form, knobs: PoetryKnobs) -> list[dict[str, Any]]:
     """Return what prompts of any form may pin: a scheme, a length, parameters."""
     schemes: list[dict[str, Any]] = [{}]
-    if 1 < len(form.schemes) <= MOST_SCHEMES and len({len(scheme) for scheme in form.schemes}) == 1:
+    if 1 < len(form.schemes) <= MAX_SCHEMES and len({len(scheme) for scheme in form.schemes}) == 1:
         schemes = [{"schemes": [say_scheme(scheme, form.stanzas)]} for scheme in form.schemes]
     return [scheme | length | given for scheme, length, given in product(schemes, _lengths(form, knobs), _given(form))]
 
 
 def _lengths(form: Form, knobs: PoetryKnobs) -> list[dict[str, Any]]:
-    """Return the lengths that prompts ask for, where the form leaves it open."""
+    """Return the lengths that prompts name, where the form leaves it open."""
     if form.repeat is not None:
         allowed = form.repeat_range()
         wanted = (

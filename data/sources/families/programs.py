@@ -22,7 +22,7 @@ TEMPLATES = (
 
 @dataclass(frozen=True, slots=True)
 class ProgramKnobs:
-    """`cpu_seconds`: what one program may use for all its cases. `difficulty`: the levels to draw from, `3` or `2-5`."""
+    """`cpu_seconds`: what one program may use for all its cases. `difficulty`: the levels to use, `3` or `2-5`."""
 
     cpu_seconds: int = 2
     difficulty: str = "1-10"
@@ -44,7 +44,7 @@ def generate(form: str, seed: int, knobs: ProgramKnobs) -> Iterator[Prompt]:
 
 
 def make_prompt(problem: Problem, name: str, parameters: Sequence[Any], template: str, knobs: ProgramKnobs) -> Prompt:
-    """Write one prompt; it shows one case at most, and the spec holds them all."""
+    """Write one prompt; it shows one case at most, and the spec has all of them."""
     cases = problem.cases(parameters)
     arguments, expected = cases[len(cases) // 2]
     text = template.format(

@@ -1,11 +1,11 @@
-"""Simulated prompts: nothing to ask, a known pass rate each, for planning, teaching and testing decisions."""
+"""Simulated prompts: no question, a known pass rate each, for planning, teaching and testing decisions."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeGuard
 
@@ -14,25 +14,26 @@ from learnable.data.sources.family import Family, on_scale, require
 
 NOTICE = "simulated rollouts: no model answered; use them for planning and teaching only."
 FORM = "Simulated"
-MOST_CONCENTRATED = 1e12  # alpha + beta of the narrowest population: above it, its draws differ by rounding alone
+MAX_CONCENTRATION = 1e12  # alpha + beta of the narrowest population: above it, its draws differ by rounding alone
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedKnobs:
-    """`alpha` and `beta`: pass rates are drawn from this Beta distribution. `spread`: 0 for rewards of 0 and 1.
+    """`alpha` and `beta`: pass rates are drawn from this Beta distribution. `std`: 0 for rewards of 0 and 1.
 
-    A `spread` over 0 asks for graded rewards: it is the standard deviation inside the group of a prompt whose
-    rate is 0.5. Others get `2 * spread * sqrt(rate * (1 - rate))`, so that every rate can have its own.
+    A `std` over 0 is for graded rewards: it is the standard deviation inside the group of a prompt whose rate is 0.5.
+    Others get `2 * std * sqrt(rate * (1 - rate))`, so that every rate can have its own. Users and specs call it
+    `spread`.
     """
 
     alpha: float = 0.3
     beta: float = 0.3
-    spread: float = 0.0
+    std: float = field(default=0.0, metadata={"knob": "spread"})
 
     def __post_init__(self) -> None:
         require("simulated", "alpha", self.alpha, 0.01, 10_000)
         require("simulated", "beta", self.beta, 0.01, 10_000)
-        require("simulated", "spread", self.spread, 0, 0.49)
+        require("simulated", "spread", self.std, 0, 0.49)
 
 
 def generate(form: str, seed: int, knobs: SimulatedKnobs) -> Iterator[Prompt]:
@@ -43,7 +44,7 @@ def generate(form: str, seed: int, knobs: SimulatedKnobs) -> Iterator[Prompt]:
         yield Prompt(
             prompt=f"simulated prompt {number}",
             verifier="simulated",
-            spec=_spec(rate, knobs.spread),
+            spec=_spec(rate, knobs.std),
             family="simulated",
             form=form,
             difficulty=on_scale(10 - 9 * rate),
@@ -56,39 +57,39 @@ def draw_beta(rng: random.Random, alpha: float, beta: float) -> float:
     return 1 / (1 + math.exp(min(gap, 700.0)))
 
 
-def beta_shapes(rate: float, spread: float) -> tuple[float, float]:
-    """Return the shapes of the Beta distribution with mean `rate` and standard deviation `spread`.
+def beta_shapes(rate: float, std: float) -> tuple[float, float]:
+    """Return the shapes of the Beta distribution with mean `rate` and standard deviation `std`.
 
-    By the method of moments: `alpha + beta = rate * (1 - rate) / spread**2 - 1`. Without a Beta distribution like
-    that, as where the spread is that of a coin or more, the shapes are not positive.
+    By the method of moments: `alpha + beta = rate * (1 - rate) / std**2 - 1`. Where there is no such distribution,
+    since `std` is that of a 0/1 reward or more, the shapes are not positive.
 
     >>> beta_shapes(0.5, 0.25)
     (1.5, 1.5)
     """
-    variance = max(spread * spread, 1e-300)  # a square may underflow
-    concentration = min(rate * (1 - rate) / variance - 1, MOST_CONCENTRATED)
+    variance = max(std * std, 1e-300)  # a square may underflow
+    concentration = min(rate * (1 - rate) / variance - 1, MAX_CONCENTRATION)
     return rate * concentration, (1 - rate) * concentration
 
 
 def find_fault(spec: Spec) -> tuple[str, str] | None:
     """Return the key of `spec` from which no completion can be drawn, and its fix; or None where all is well."""
-    rate, spread = spec.get("rate"), spec.get("spread")
+    rate, std = spec.get("rate"), spec.get("spread")
     if not _is_number(rate) or not 0 <= rate <= 1:
         return "rate", "give the chance of a pass, a number from 0 to 1"
     if "spread" not in spec:
         return None
-    if not _is_number(spread) or not 0 < spread < math.inf:
+    if not _is_number(std) or not 0 < std < math.inf:
         return "spread", "give a standard deviation over 0, or leave it out for rewards of 0 and 1"
     if rate in (0, 1):
         return "spread", f"leave it out: a mean of {rate:g} allows no spread"
-    if min(beta_shapes(rate, spread)) <= 0:
-        most = math.sqrt(rate * (1 - rate))
-        return "spread", f"give less than {most:.4g}, the most that a mean of {rate:g} allows"
+    if min(beta_shapes(rate, std)) <= 0:
+        limit = math.sqrt(rate * (1 - rate))
+        return "spread", f"give less than {limit:.4g}, the most that a mean of {rate:g} allows"
     return None
 
 
-def _spec(rate: float, spread: float) -> dict[str, float]:
-    own = 2 * spread * math.sqrt(rate * (1 - rate))
+def _spec(rate: float, std: float) -> dict[str, float]:
+    own = 2 * std * math.sqrt(rate * (1 - rate))
     return {"rate": rate, "spread": own} if own else {"rate": rate}
 
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from learnable.data.progress import progress
+from learnable.data.records import Row, Spec
 from learnable.data.sources.files.bad_rows import BadRowError
-from learnable.data.sources.files.columns import Columns, NoColumnError, Row, column_value, json_ready, roots
+from learnable.data.sources.files.columns import Columns, NoColumnError, column_value, json_ready, roots
 
 NUMERIC = ("arithmetic", "counting", "number")  # their answer is a number
 CHOICE = "choice"
 MAX_CHOICES = 26
-MAX_CHOICE_LENGTH = 40  # characters; longer answers are no closed set
+MAX_CHOICE_LENGTH = 40  # characters; longer answers are not a closed set
 
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", re.ASCII)
 
@@ -51,8 +52,8 @@ class ChoiceSpecs:
     """Makes the specs of rows for `choice`, and says once what it took for granted.
 
     Args:
-        rows: the rows of the whole source again, of which the answers, verifiers, specs and choices are looked at: where
-            rows give no choices, those are the answers that occur, if they are few.
+        rows: the rows of the whole source again, of which answers, verifiers, specs and choices are looked at. Where
+            rows give no choices, the choices are the answers that occur, if they are few.
         columns: which columns are read.
     """
 
@@ -62,10 +63,10 @@ class ChoiceSpecs:
         self._closed: list[str] | None = None
         self._said: set[str] = set()
 
-    def make(self, answer: Any, given: Any, place: str) -> dict[str, Any]:
+    def make(self, answer: Any, given: Any, place: str) -> Spec:
         """Return the spec for an answer, where `given` is what the row has as `choices`, None for nothing.
 
-        Raises `BadRowError` for choices that cannot be read. Whether the answer is one of them is for the verifier to say.
+        Raises `BadRowError` for choices that cannot be read. Whether the answer is one of them, the verifier says.
         """
         if given is None or given in ("", [], {}):
             text, choices = choice_text(answer), self._closed_set()
@@ -98,7 +99,7 @@ class ChoiceSpecs:
             known[text.casefold()] = min(text, known.get(text.casefold(), text))
             if len(known) > MAX_CHOICES or len(text) > MAX_CHOICE_LENGTH:
                 progress().warn(
-                    f"the answers are no closed set (more than {MAX_CHOICES} of them, or over {MAX_CHOICE_LENGTH} "
+                    f"the answers are not a closed set (more than {MAX_CHOICES} of them, or over {MAX_CHOICE_LENGTH} "
                     "characters), so a completion need only name the right one: add a column 'choices'"
                 )
                 return []
@@ -133,8 +134,8 @@ def choice_columns(columns: Columns) -> set[str]:
 def read_choices(given: Any, place: str) -> tuple[list[str], list[str]]:
     """Return the labels of the choices, none where they have none, and their texts.
 
-    Read are a list of texts, a list of `{"label", "text"}`, and `{"label": [...], "text": [...]}`, each also as the JSON
-    or the Python literal that a cell of a CSV file holds. Raises `BadRowError`.
+    It reads a list of texts, a list of `{"label", "text"}`, and `{"label": [...], "text": [...]}`, each also as JSON or
+    as a Python literal, as cells of CSV files have it. Raises `BadRowError` for anything else.
     """
     value = _parse(given) if isinstance(given, str) else given
     if isinstance(value, Mapping) and {"label", "text"} <= value.keys():
@@ -169,6 +170,6 @@ def _are_texts(values: Any) -> bool:
 
 
 def _index(answer: Any) -> int | None:
-    """Return the place that a whole number names. CSV holds it as text."""
+    """Return the place that a whole number names. CSV has it as text."""
     number = None if isinstance(answer, bool) else fit_number(answer)
     return number if isinstance(number, int) and number >= 0 else None

@@ -1,4 +1,4 @@
-"""Rows that are no prompt: all of them are told at once, or skipped and counted."""
+"""Rows that are not prompts: all of them are reported at once, or skipped and counted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MAX_IN_VAIN = 1000  # rows without a prompt among them: more would say the same,
 
 
 class BadRowError(LearnableError):
-    """A row that is no prompt; the message starts with the place it was read from."""
+    """A row that is not a prompt; the message starts with the place it was read from."""
 
 
 OnBad = Callable[[LearnableError], None]
 
 
 def refuse(error: LearnableError) -> None:
-    """Raise the error: what is done with a bad row where nobody collects them."""
+    """Refuse a bad row where nobody collects them. Raises the `LearnableError` that it is given."""
     raise error
 
 
@@ -35,7 +35,10 @@ class BadRows:
         self.first: list[str] = []
 
     def add(self, error: LearnableError) -> None:
-        """Remember a bad row. Raises as `check` does where all of very many rows were bad, unless they are to be skipped."""
+        """Remember a bad row.
+
+        Raises `BadRowError` as `check` does where all of very many rows were bad, unless they are to be skipped.
+        """
         self.count += 1
         if len(self.first) < MAX_LISTED:
             self.first.append(str(error))
@@ -43,7 +46,7 @@ class BadRows:
             self.check()
 
     def sift(self, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
-        """Count and yield the prompts. Raises as `check` does once there are no more."""
+        """Count and yield the prompts. Raises `BadRowError` as `check` does, at the end of the rows."""
         for prompt in prompts:
             self.good += 1
             yield prompt
@@ -57,7 +60,7 @@ class BadRows:
     def settle(self) -> int:
         """Return how many rows were skipped, and warn of them.
 
-        Raises as `check` does: a limit may have ended the reading before its end.
+        Raises `BadRowError` as `check` does: a limit may have stopped the reading before the end of the rows.
         """
         self.check()
         if self.count:
@@ -74,7 +77,7 @@ class BadRows:
             return f"{self.first[0]}\n(or leave this row out with --skip-bad-rows)"
         if self.count == 1:
             return self.first[0]
-        fix = "mend them, or leave them out with --skip-bad-rows" if self.good else "no row is a prompt"
+        fix = "correct them, or leave them out with --skip-bad-rows" if self.good else "no row is a prompt"
         more = [f"... and {self.count - len(self.first):,} more"] if self.count > len(self.first) else []
         opening = f"{self.count:,} of {self.count + self.good:,} rows are bad: {fix}"
         return "\n  ".join([opening, *self.first, *more])

@@ -1,4 +1,4 @@
-"""Columns of a user's rows: which is what, how nested ones are reached, and their values as JSON holds them."""
+"""Columns of a user's rows: which is what, how nested ones are reached, and their values as JSON has them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from learnable.data.errors import nearest_names
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.records import Row
 from learnable.data.sources.files.bad_rows import BadRowError
-
-Row = Mapping[str, Any]
 
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
 PROMPT_LIKE = ("messages", "conversations", "conversation", "question", "problem", "instruction", "query", "text")
@@ -33,12 +32,12 @@ class Columns:
     verifier: str | None = None
 
 
-class NoColumnError(Exception):
-    """No such column in this row; the message says which there are."""
+class NoColumnError(LearnableError):
+    """The row has no such column; the message says which it has."""
 
 
 def column_value(row: Row, column: str) -> Any:
-    """Return what a row has under the name, which may be dotted. Raises `NoColumnError`.
+    """Return what a row has under the name, which may be dotted. Raises `NoColumnError` where it has nothing.
 
     >>> column_value({"extra": {"a.b": '{"c": 3}'}}, "extra.a.b.c")
     3
@@ -59,7 +58,11 @@ def column_value(row: Row, column: str) -> Any:
 
 
 def read_column(row: Row, column: str, place: str, flag: str) -> Any:
-    """Return a column's value. Raises `BadRowError` naming the `flag` that names another column, and the likeliest one."""
+    """Return a column's value.
+
+    Raises `BadRowError` where there is none. The message has the `flag` that names another column, and the likeliest
+    name.
+    """
     try:
         return column_value(row, column)
     except NoColumnError as error:
@@ -84,11 +87,11 @@ def carried(row: Row, read: Collection[str]) -> dict[str, Any]:
 
 
 def json_ready(value: Any) -> Any:
-    """Return a value as JSON holds it.
+    """Return a value as JSON has it.
 
     Dates become ISO text, durations seconds, bytes base64, decimals numbers (text where a float would change them),
-    numpy's scalars and arrays Python's, NaN and infinities None, and what else there is, text. Raises `UnicodeEncodeError`
-    for half of a surrogate pair, which JSON can say and no file can hold.
+    numpy's scalars and arrays become Python's, NaN and infinities become None, and anything else becomes text. Raises
+    `UnicodeEncodeError` for half of a surrogate pair, which JSON can say and no file can store.
 
     >>> json_ready({"day": date(2024, 2, 29), "price": Decimal("2.50"), "rate": float("nan"), "tags": ("a", b"b")})
     {'day': '2024-02-29', 'price': 2.5, 'rate': None, 'tags': ['a', 'Yg==']}
@@ -97,7 +100,7 @@ def json_ready(value: Any) -> Any:
         case None | bool() | int():
             return value
         case str():
-            value.encode()  # half of a surrogate pair is no text
+            value.encode()  # half of a surrogate pair is not text
             return value
         case float():
             return float(value) if math.isfinite(value) else None

@@ -79,7 +79,7 @@ def _load_saved(location: str, folder: Path, what: str) -> Any:
 
 
 def _split_files(location: str, folder: Path, split: str, what: str) -> list[Path]:
-    """Return the files that `datasets` takes for a split of a folder; none where it cannot say, or knows another way."""
+    """Return the files that `datasets` takes for a split of a folder; none where it cannot say."""
     from datasets import load_dataset_builder
 
     place = str(folder.resolve())
@@ -88,7 +88,8 @@ def _split_files(location: str, folder: Path, split: str, what: str) -> list[Pat
     except Exception as error:  # an empty folder, or one that datasets does not know: opening it says why
         if any(sign in place for sign in "*?["):
             raise LearnableError(
-                f"{what} {location!r}: datasets takes a folder's name for a pattern: rename {place!r} without '*', '?' and '['"
+                f"{what} {location!r}: datasets takes a folder's name for a pattern: rename {place!r} without '*', '?' "
+                "and '['"
             ) from error
         return []
     if found and split not in found:

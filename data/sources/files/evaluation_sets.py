@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.sources.files.columns import Row
+from learnable.data.records import Row
 from learnable.data.sources.files.data_sets import split_names
 from learnable.data.sources.files.locations import find_local, local_path, path_exists, plain_name
 from learnable.data.sources.files.prompts import location_rows

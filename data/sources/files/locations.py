@@ -21,8 +21,8 @@ MAX_NAME = 200  # bytes, of the 255 that a file system gives a name
 def find_local(location: str, what: str = "prompts") -> Path | None:
     """Return the file or folder at `location`, or None where it can only be an id on the hub.
 
-    A path that exists is never looked for on the hub. Raises `LearnableError` for a file of a kind that is not read, and
-    for what looks like a path and does not exist; `what` is the message's word for it.
+    A path that exists is never looked for on the hub. Raises `LearnableError` for a file of a kind that is not read,
+    and for what looks like a path and does not exist; `what` is the message's word for it.
     """
     path = local_path(location)
     if path_exists(path):
@@ -58,7 +58,7 @@ def path_exists(path: Path) -> bool:
 
 
 def looks_local(location: str) -> bool:
-    """Whether this is no id on the hub: it begins or ends as a path does, or holds what no id may.
+    """Whether this cannot be an id on the hub: it begins or ends as a path does, or has characters that no id may have.
 
     >>> [looks_local(text) for text in ("org/name-v1.5", "name", "./name", "a/b/c", "q.jsonl", "my set")]
     [False, False, True, True, True, True]

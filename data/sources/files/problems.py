@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import Prompt, canonical_json
-from learnable.data.sources.files.columns import Columns, Row
+from learnable.data.records import Prompt, Row, canonical_json
+from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.rows import prompts_from_rows
 
 ID_KEYS = ("task_id", "prompt_id", "id")
@@ -29,7 +29,7 @@ def problems_by_id(rows: Iterable[tuple[str, Row]], verifier: str, source: str) 
         verifier: the judge of rows that name none.
         source: the table's name.
 
-    Raises `LearnableError` for a row that is no prompt or has no id, and for an id that two different problems have.
+    Raises `LearnableError` for a row that is not a prompt or has no id, and for an id that two different problems have.
     """
     return dict(_named(rows, verifier, source))
 
@@ -47,7 +47,7 @@ def find_problem(problems: Mapping[str, Prompt], row: Row, source: str) -> Promp
     key, name = next(iter(ids.items()))
     near = nearest_names(name, problems)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise LearnableError(f"{key} {name!r} is no problem of {source}: give one of its ids{hint}")
+    raise LearnableError(f"{key} {name!r} is not a problem of {source}: give one of its ids{hint}")
 
 
 def _named(rows: Iterable[tuple[str, Row]], verifier: str, source: str) -> Iterator[tuple[str, Prompt]]:

@@ -19,7 +19,7 @@ from learnable.data.sources.files.rows import prompts_from_rows
 def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: OnBad = refuse) -> Iterator[Prompt]:
     """Read prompts from a file by its suffix, which `.gz` may follow, from a folder, or from a data set on the hub.
 
-    `on_bad` is given each row that is no prompt, as a `BadRowError` naming file and line; by default it is raised.
+    `on_bad` is given each row that is not a prompt, as a `BadRowError` naming file and line; by default it is raised.
     Raises `LearnableError` for what is missing, empty or cannot be read.
     """
     found = 0
@@ -39,7 +39,10 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
 
 
 def read_problems(location: str, verifier: str, split: str = "test") -> dict[str, Prompt]:
-    """Read a table of problems as `file_prompts` does, and return them under the ids of their rows (`problems_by_id`)."""
+    """Read a table of problems as `file_prompts` does; return them under the ids of their rows (`problems_by_id`).
+
+    Raises `LearnableError` for what is missing, empty or cannot be read.
+    """
     problems = problems_by_id(location_rows(location, split, what="problems"), verifier, location)
     if not problems:
         raise LearnableError(f"problems {location!r} is empty: it needs at least one row with an id and a prompt")
@@ -56,7 +59,7 @@ def location_rows(
     """Yield the rows of a file, a folder or a hub id, each with the place it came from.
 
     `split` names what is read where there are several; `columns` what is looked at, where that is not every column;
-    `what` is the word of messages for it. Raises `LearnableError`.
+    `what` is the word of messages for it. Raises `LearnableError` for what cannot be read.
     """
     path = find_local(location, what)
     if path is not None and not path.is_dir():

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from pyarrow.lib import ArrowInvalid
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import Row
 from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
-from learnable.data.sources.files.columns import Row
 from learnable.data.sources.files.locations import file_suffix
 
 Rows = Iterator[tuple[str, Row]]
@@ -53,7 +53,7 @@ def _unzip(path: Path, folder: Path) -> Path:
         with gzip.open(path) as packed, plain.open("wb") as file:
             shutil.copyfileobj(packed, file)
     except (OSError, EOFError) as error:
-        raise LearnableError(f"file {str(path)!r} is no whole gzip file ({error}): fetch it again") from error
+        raise LearnableError(f"file {str(path)!r} is not a whole gzip file ({error}): fetch it again") from error
     return plain
 
 
@@ -88,7 +88,7 @@ def _parse_line(line: bytes) -> Row:
     except UnicodeDecodeError as error:
         raise BadRowError(f"not UTF-8 text ({error.reason} at byte {error.start + 1}): save it as UTF-8") from error
     except (ValueError, RecursionError) as error:
-        raise BadRowError(f"not valid JSON ({error}): mend or remove the line") from error
+        raise BadRowError(f"not valid JSON ({error}): correct or remove the line") from error
     if not isinstance(row, dict):
         raise BadRowError(f"a JSON {type(row).__name__}: each line must be an object with a prompt")
     return row
@@ -100,7 +100,7 @@ def _read_json(path: Path, on_bad: OnBad, split: str | None) -> Rows:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         if not _is_json_lines(text):
-            raise LearnableError(f"file {str(path)!r} is not valid JSON ({error}): mend it") from error
+            raise LearnableError(f"file {str(path)!r} is not valid JSON ({error}): correct it") from error
         yield from _read_jsonl(path, on_bad)
         return
     for number, row in enumerate(_find_list(document, path, split), start=1):
@@ -120,7 +120,7 @@ def _is_json_lines(text: str) -> bool:
 
 
 def _find_list(document: Any, path: Path, split: str | None) -> list[Any]:
-    """Return the rows of a JSON file: a list, the one list of objects in an object, or an object that is a row itself."""
+    """Return the rows of a JSON file: a list, the one list of objects in an object, or an object that is a row."""
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
@@ -129,13 +129,13 @@ def _find_list(document: Any, path: Path, split: str | None) -> list[Any]:
             return list(lists[split])
         if len(lists) > 1:
             raise LearnableError(
-                f"file {str(path)!r} holds several lists of rows ({', '.join(lists)}): name one with --dataset-split"
+                f"file {str(path)!r} has several lists of rows ({', '.join(lists)}): name one with --dataset-split"
             )
         if lists:
             return list(next(iter(lists.values())))
         return [document]
     raise LearnableError(
-        f"file {str(path)!r} holds no list of rows: write [{{...}}, {{...}}], or one object a line as .jsonl"
+        f"file {str(path)!r} has no list of rows: write [{{...}}, {{...}}], or one object a line as .jsonl"
     )
 
 

@@ -8,13 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from learnable.data.records import Message, Prompt, PromptText, is_own_verifier
+from learnable.data.records import Message, Prompt, PromptText, Row, Spec, is_own_verifier
 from learnable.data.sources.files.answers import CHOICE, NUMERIC, ChoiceSpecs, fit_number
 from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.columns import (
     Columns,
     NoColumnError,
-    Row,
     carried,
     column_value,
     json_ready,
@@ -34,12 +33,12 @@ def prompts_from_rows(
 ) -> Iterator[Prompt]:
     """Turn rows, each with the place it came from (`file.jsonl, line 3`), into prompts.
 
-    A row may also carry `spec` (an object, or its JSON), `verifier`, `family`, `form` and `difficulty`, and for `choice`
-    `choices`. Rows of programming problems may carry tests instead of a spec (`program_rows`). What else a row has goes
-    along in `Prompt.columns`, and is the spec of verifiers of a user's own where there is no other. `all_rows` are the
-    rows of the whole source again (see `ChoiceSpecs`).
+    A row may also have `spec` (an object, or its JSON), `verifier`, `family`, `form` and `difficulty`, and for `choice`
+    `choices`. Rows of programming problems may have tests instead of a spec (`program_rows`). What else a row has goes
+    along in `Prompt.columns`, and is the spec of a user's own verifier where there is no other spec. `all_rows` are
+    the rows of the whole source again (see `ChoiceSpecs`).
 
-    `on_bad` is given a `BadRowError` for each row that does not fit.
+    `on_bad` is given the error of each row that does not fit. Raises `BadRowError` where it is left out.
     """
     choices = ChoiceSpecs(all_rows, columns)
     for place, row in rows:
@@ -72,7 +71,7 @@ def _read_row(given: Row, columns: Columns, place: str, source: str, choices: Ch
         )
     except UnicodeEncodeError as error:  # JSON can say "\\ud83d", half of a sign
         half = error.object[error.start : error.end]
-        raise BadRowError(f"{place}: {half!a} is half of a sign, which no file can hold: mend the text") from error
+        raise BadRowError(f"{place}: {half!a} is half of a sign, which no file can store: correct the text") from error
 
 
 def _reach(row: Row, columns: Columns) -> Row:
@@ -99,8 +98,8 @@ def _prompt_text(row: Row, column: str, place: str) -> PromptText:
     if isinstance(value, list) and value and all(_is_message(turn) for turn in value):
         if value[-1]["role"] == "assistant":
             raise BadRowError(
-                f"{place}: column {column!r} ends with a turn of the assistant's, {_short(value[-1]['content'])}: drop that "
-                "turn, for the policy is to write it"
+                f"{place}: column {column!r} ends with a turn of the assistant's, {_short(value[-1]['content'])}: drop "
+                "that turn, for the policy is to write it"
             )
         return tuple(Message(role=turn["role"], content=turn["content"]) for turn in value)
     raise BadRowError(
@@ -109,7 +108,7 @@ def _prompt_text(row: Row, column: str, place: str) -> PromptText:
     )
 
 
-def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> dict[str, Any]:
+def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     """Return the spec for a verifier of ours."""
     verifier = _verifier(row, columns, place)
     if columns.answer is not None:

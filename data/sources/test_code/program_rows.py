@@ -1,8 +1,8 @@
 """Rows of programming data sets to prompts: HumanEval, MBPP, and any table with a prompt and tests.
 
-A row's tests become `cases` where `tests_to_cases` can read them and JSON holds them, and `test_code` otherwise: a
-script that raises unless the function `entry`, bound by its name, is right. Where the prompt gives a stub of that function,
-in a fence or not, the spec has it as `stub`: completions may continue it, and tests may use its helpers.
+A row's tests become `cases` where `tests_to_cases` can read them and JSON can store them, and `test_code` otherwise: a
+script that raises unless the function `entry`, bound by its name, is right. Where the prompt gives a stub of that
+function, in a fence or not, the spec has it as `stub`: completions may continue it, and tests may use its helpers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import Row
 from learnable.data.sources.test_code.stubs import BODY, find_stub
 from learnable.data.sources.test_code.tests_to_cases import CHECK, bound_names, find_entry, json_cases, parse
 
@@ -24,8 +25,6 @@ PROMPT_COLUMNS = ("text", "question", "problem", "description")  # where there i
 SETUP_COLUMNS = ("test_setup_code", "test_imports")
 MORE_TESTS = "challenge_test_list"
 PUBLIC = ({"entry_point", "test"}, {"test_list", "code"})  # HumanEval, MBPP: known by their columns
-
-Row = Mapping[str, Any]
 
 
 class BadTestsError(LearnableError):
@@ -73,7 +72,7 @@ def _stdin_cases(tests: Row, column: str) -> list[list[str]]:
     inputs, outputs = (tests.get(name, tests.get(f"{name}s")) for name in ("input", "output"))
     if tests.get("fn_name") or not _are_texts(inputs) or not _are_texts(outputs) or len(inputs) != len(outputs):
         raise BadTestsError(
-            f"column {column!r} must hold as many texts in 'inputs' as in 'outputs', what a program reads and what it "
+            f"column {column!r} must have as many texts in 'inputs' as in 'outputs', what a program reads and what it "
             "writes; for calls of a function, give 'spec' with 'entry' and 'cases'"
         )
     return [list(pair) for pair in zip(inputs, outputs, strict=True)]
@@ -90,7 +89,7 @@ def _join_tests(row: Row, column: str, tests: Any) -> str:
     lines: list[str] = []
     for part in parts:
         if not isinstance(part, str) and not _are_texts(part):
-            raise BadTestsError(f"column {column!r} must hold Python tests: code, or a list of asserts")
+            raise BadTestsError(f"column {column!r} must have Python tests: code, or a list of asserts")
         lines += [part] if isinstance(part, str) else part
     return "\n".join(lines)
 
@@ -100,7 +99,7 @@ def _find_entry(row: Row, column: str, test_code: str) -> str:
     if isinstance(named, str) and named.isidentifier():
         return named
     if not parse(test_code):
-        raise BadTestsError(f"column {column!r} is no Python code: mend or remove the row")
+        raise BadTestsError(f"column {column!r} is not Python code: correct or remove the row")
     if (found := find_entry(test_code, row.get("code"))) is None:
         raise BadTestsError(
             f"column {column!r} has no one function that every assert calls: name it in a column 'entry_point'"
@@ -139,7 +138,7 @@ def _helpers(stub: str, entry: str) -> str:
 def _name_function(prompt: Any, entry: str, test_code: str) -> Any:
     """Add the function's name and one test, where there are more, to a prompt that does not say what it is called.
 
-    The bare word is no sign that it does: "write a function to add ..." may want `sum_all`, or `add`.
+    The bare word does not mean that it does: "write a function to add ..." may want `sum_all`, or `add`.
     """
     if not isinstance(prompt, str) or not prompt.strip() or re.search(rf"\b{entry}\s*\(|`{entry}`", prompt):
         return prompt

@@ -25,7 +25,7 @@ Kept = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.C
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """A stub as code: `prelude` is what stands beside the function, `head` its signature, `indent` the body's spaces."""
+    """A stub as code: `prelude` stands beside the function, `head` is its signature, `indent` the body's spaces."""
 
     prelude: str
     head: str
@@ -36,7 +36,7 @@ def find_stub(prompt: str, entry: str) -> str | None:
     r"""Return the stub of the function `entry` in a prompt, or None where it has none.
 
     Looked through are fenced blocks, the whole prompt, and code that stands in prose without a fence. A function that
-    has more than imports, a docstring and a placeholder is no stub: a prompt may show one to be mended.
+    has more than imports, a docstring and a placeholder is not a stub: a prompt may show one to be corrected.
 
     >>> find_stub("Complete it.\n```python\nimport math\ndef area(r):\n    '''Of a circle.'''\n```", "area")
     "import math\ndef area(r):\n    '''Of a circle.'''\n"
@@ -50,7 +50,7 @@ def find_stub(prompt: str, entry: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def read_stub(code: str, entry: str) -> Stub | None:
-    r"""Return the parts of a stub, or None where the code is no stub of `entry`.
+    r"""Return the parts of a stub, or None where the code is not a stub of `entry`.
 
     >>> read_stub("import math\ndef area(r: float) -> float:\n  '''Of a circle.'''\n", "area")
     Stub(prelude='import math\n', head='def area(r: float) -> float:\n', indent=2)

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from learnable.data.errors import LearnableError
 from learnable.data.sources.test_code.literals import literal_value
 
 CHECK = "check"  # the function of HumanEval's tests: it takes the candidate and asserts
@@ -26,18 +27,17 @@ class Case(NamedTuple):
     expected: Any
 
 
-class _NoCaseError(Exception):
-    """A statement that says more than a case can hold."""
+class _NoCaseError(LearnableError):
+    """A statement that says more than a case can."""
 
 
 def read_cases(test_code: str, entry: str) -> list[Case] | None:
     """Return the cases that `test_code` is made of, or None where it is made of anything more.
 
-    Read are top-level asserts on `entry` and those of a `check(candidate)` function, in the forms
-    `call == literal`, `literal == call` and `call is None`, with positional literal arguments. Arithmetic
-    on literals counts as one. Imports, constants and
-    docstrings around them are passed over, since no such assert can depend on them. Tolerances, bare truth values,
-    loops, and calls inside calls are None: as cases they would ask for more, or for less.
+    It reads top-level asserts on `entry` and those of a `check(candidate)` function, in the forms `call == literal`,
+    `literal == call` and `call is None`, with positional literal arguments. Arithmetic on literals counts as a literal.
+    Imports, constants and docstrings around them are passed over, since no such assert can depend on them. Tolerances,
+    bare truth values, loops, and calls inside calls give None: as cases they would require more, or less.
 
     >>> read_cases("assert add(1, 2) == 3", "add")
     [Case(arguments=(1, 2), expected=3)]
@@ -52,10 +52,10 @@ def read_cases(test_code: str, entry: str) -> list[Case] | None:
 
 
 def json_cases(test_code: str, entry: str) -> list[list[Any]] | None:
-    """Return the cases as `[[arguments, expected], ...]` where JSON holds every value as it is, else None.
+    """Return the cases as `[[arguments, expected], ...]` where JSON stores every value as it is, else None.
 
-    Tuples, sets, bytes, complex numbers, NaN and infinities, and dictionaries with keys other than text, or out of order,
-    come out of canonical JSON as something else or not at all.
+    Tuples, sets, bytes, complex numbers, NaN and infinities, and dictionaries with keys other than text, or out of
+    order, come out of canonical JSON as something else or not at all.
 
     >>> json_cases("assert pair([1]) == [1, 1]", "pair")
     [[[[1]], [1, 1]]]

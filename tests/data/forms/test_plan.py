@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.forms import find_form, poem_forms
+from learnable.data.forms import constrain_form, find_form, poem_forms
 from learnable.data.forms.plan import NO_RHYME, Plan, plans
 
 OPEN = [name for name, form in poem_forms().items() if form.is_reward and form.repeat is not None]
 
 
 def layout(name: str, lines: int) -> Plan:
-    return plans(find_form(name).constrained({}), lines)[0]
+    return plans(constrain_form(find_form(name), {}), lines)[0]
 
 
 def letters(plan: Plan) -> str:
@@ -61,7 +61,7 @@ def test_refrains_return_in_every_stanza() -> None:
 @pytest.mark.parametrize("name", OPEN)
 @given(lines=st.integers(1, 120))
 def test_the_nearest_number_of_stanzas_is_taken(name: str, lines: int) -> None:
-    form = poem_forms()[name].constrained({})
+    form = constrain_form(poem_forms()[name], {})
     found = plans(form, lines)
     assert len({abs(plan.size - lines) for plan in found}) == 1
     unit = form.part_lines() or 1
@@ -75,10 +75,10 @@ def test_the_nearest_number_of_stanzas_is_taken(name: str, lines: int) -> None:
 
 def test_a_spec_pins_the_number_of_stanzas() -> None:
     form = find_form("Ghazal")
-    assert {plan.size for plan in plans(form.constrained({"stanzas": 7}), 3)} == {14}
-    assert {plan.size for plan in plans(find_form("Ballad").constrained({"stanzas": 3}), 40)} == {12}
+    assert {plan.size for plan in plans(constrain_form(form, {"stanzas": 7}), 3)} == {14}
+    assert {plan.size for plan in plans(constrain_form(find_form("Ballad"), {"stanzas": 3}), 40)} == {12}
 
 
 def test_parameters_fill_letters() -> None:
-    assert find_form("Acrostic").constrained({"word": "OCEAN"}).line_count == 5
+    assert constrain_form(find_form("Acrostic"), {"word": "OCEAN"}).line_count == 5
     assert find_form("Acrostic").line_count == 4

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.ledger.partition import Partition
+from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
 from learnable.data.records import Rollout, Score
+from learnable.data.schemas import ROLLOUTS
 from learnable.data.store import Store
+from learnable.data.tables import rollouts_table
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
 
 VERSIONS = {"poetry": "1"}
@@ -19,13 +25,13 @@ def test_rollouts_come_back_as_they_went(store: Store) -> None:
     written = [rollout(index) for index in range(3)]
     store.ledger.append_rollouts(DRAW, written)
     store.ledger.append_rollouts(DRAW, [rollout(text="other")])
-    held, redrawn = store.ledger.find_rollouts(DRAW, [prompt()])
+    stored, redrawn = store.ledger.find_rollouts(DRAW, [prompt()])
     assert redrawn.is_empty()
-    [texts] = store.ledger.read_completions(DRAW, held)
+    [texts] = store.ledger.read_completions(DRAW, stored)
     assert texts.rows() == [(one.rollout_id, one.completion) for one in written]
     for column in ("rollout_id", "completion_id", "question_id", "rollout_index", "max_tokens", "seed", "num_tokens"):
-        assert held[column].to_list() == [getattr(one, column) for one in written]
-    assert set(held["prompt_id"]) == {prompt().prompt_id}
+        assert stored[column].to_list() == [getattr(one, column) for one in written]
+    assert set(stored["prompt_id"]) == {prompt().prompt_id}
 
 
 def test_a_policy_is_known_by_its_weights_and_not_by_its_name(store: Store) -> None:
@@ -55,8 +61,8 @@ def test_another_policy_or_temperature_has_rollouts_of_its_own(store: Store) -> 
 )
 def test_a_rollout_stands_where_it_would_be_the_same(store: Store, written: Rollout, cap: int, stands: bool) -> None:
     store.ledger.append_rollouts(DRAW, [written])
-    held, redrawn = store.ledger.find_rollouts(under(cap), [prompt()])
-    assert (held.height, redrawn.height) == ((1, 0) if stands else (0, 1))
+    stored, redrawn = store.ledger.find_rollouts(under(cap), [prompt()])
+    assert (stored.height, redrawn.height) == ((1, 0) if stands else (0, 1))
     if not stands:
         assert redrawn["seed"].to_list() == [100]
 
@@ -65,8 +71,8 @@ def test_a_longer_draw_takes_the_place_of_the_cut_one_only_under_its_cap(store: 
     store.ledger.append_rollouts(DRAW, [rollout(end="length", tokens=64)])
     store.ledger.append_rollouts(under(128), [rollout(tokens=100, cap=128)])
     for cap in (64, 128):
-        held, redrawn = store.ledger.find_rollouts(under(cap), [prompt()])
-        assert held["max_tokens"].to_list() == [cap]
+        stored, redrawn = store.ledger.find_rollouts(under(cap), [prompt()])
+        assert stored["max_tokens"].to_list() == [cap]
         assert redrawn.is_empty()
 
 
@@ -74,8 +80,8 @@ def test_the_first_that_was_written_counts(store: Store) -> None:
     first = rollout(tokens=2)
     store.ledger.append_rollouts(DRAW, [first])
     store.ledger.append_rollouts(under(128), [rollout(tokens=3, cap=128)])
-    held, _ = store.ledger.find_rollouts(under(128), [prompt()])
-    assert held["rollout_id"].to_list() == [first.rollout_id]
+    stored, _ = store.ledger.find_rollouts(under(128), [prompt()])
+    assert stored["rollout_id"].to_list() == [first.rollout_id]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([16, 32, 64]), st.integers(1, 64)), max_size=12))
@@ -95,8 +101,8 @@ def test_what_stands_and_what_is_drawn_again_equal_a_plain_loop(
     for one in written:
         fits = one.num_tokens <= 32 if one.finish_reason == "stop" else one.max_tokens == 32
         (first if fits else cut).setdefault(one.rollout_index, one)
-    held, redrawn = store.ledger.find_rollouts(under(32), [prompt()])
-    assert dict(zip(held["rollout_index"], held["rollout_id"], strict=True)) == {
+    stored, redrawn = store.ledger.find_rollouts(under(32), [prompt()])
+    assert dict(zip(stored["rollout_index"], stored["rollout_id"], strict=True)) == {
         index: one.rollout_id for index, one in first.items()
     }
     assert set(redrawn["rollout_index"]) == set(cut) - set(first)
@@ -111,9 +117,9 @@ def test_scores_of_another_version_and_errors_are_asked_again(store: Store) -> N
         *scored([one], Score(0.9, True)),
     ]
     store.ledger.append_scores(DRAW, VERSIONS, scores)
-    held, _ = store.ledger.find_rollouts(DRAW, [prompt()])
-    assert store.ledger.find_scores(DRAW, held, {"poetry": "2"}).is_empty()
-    [row] = store.ledger.find_scores(DRAW, held, VERSIONS).to_dicts()
+    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
+    assert store.ledger.find_scores(DRAW, stored, {"poetry": "2"}).is_empty()
+    [row] = store.ledger.find_scores(DRAW, stored, VERSIONS).to_dicts()
     assert (row["rollout_id"], row["reward"]) == (one.rollout_id, 0.5)
     assert row["components"] == {"rhyme": 0.5}
 
@@ -122,35 +128,71 @@ def test_names_with_slashes_and_colons_are_folders(store: Store) -> None:
     mine = prompt(verifier="my.module:Judge")
     store.ledger.append_rollouts(DRAW, [rollout()])
     store.ledger.append_scores(DRAW, {"my.module:Judge": "a/b"}, scored([rollout()], Score(1.0, True), mine))
-    held, _ = store.ledger.find_rollouts(DRAW, [mine])
-    assert store.ledger.find_scores(DRAW, held, {"my.module:Judge": "a/b"})["reward"].to_list() == [1.0]
+    stored, _ = store.ledger.find_rollouts(DRAW, [mine])
+    assert store.ledger.find_scores(DRAW, stored, {"my.module:Judge": "a/b"})["reward"].to_list() == [1.0]
 
 
 def test_prompts_with_one_question_share_its_rollouts_and_each_has_its_own_scores(store: Store) -> None:
     mended = prompt(answer=2)
     store.ledger.append_rollouts(DRAW, [rollout()])
     store.ledger.append_scores(DRAW, VERSIONS, scored([rollout()], Score(0.0, False)))
-    held, _ = store.ledger.find_rollouts(DRAW, [prompt(), mended])
-    assert held.select("prompt_id", "rollout_id").rows() == [
+    stored, _ = store.ledger.find_rollouts(DRAW, [prompt(), mended])
+    assert stored.select("prompt_id", "rollout_id").rows() == [
         (prompt().prompt_id, rollout().rollout_id),
         (mended.prompt_id, rollout().rollout_id),
     ]
-    assert store.ledger.find_scores(DRAW, held, VERSIONS)["prompt_id"].to_list() == [prompt().prompt_id]
+    assert store.ledger.find_scores(DRAW, stored, VERSIONS)["prompt_id"].to_list() == [prompt().prompt_id]
     store.ledger.append_scores(DRAW, VERSIONS, scored([rollout()], Score(1.0, True), mended))
-    found = store.ledger.find_scores(DRAW, held, VERSIONS)
+    found = store.ledger.find_scores(DRAW, stored, VERSIONS)
     assert dict(zip(found["prompt_id"], found["reward"], strict=True)) == {prompt().prompt_id: 0, mended.prompt_id: 1}
-    assert len(list(store.ledger.read_completions(DRAW, held))) == 1
+    assert len(list(store.ledger.read_completions(DRAW, stored))) == 1
 
 
 def test_an_empty_ledger_answers(store: Store) -> None:
-    held, redrawn = store.ledger.find_rollouts(DRAW, [prompt()])
-    assert held.is_empty()
+    stored, redrawn = store.ledger.find_rollouts(DRAW, [prompt()])
+    assert stored.is_empty()
     assert redrawn.is_empty()
-    assert store.ledger.find_scores(DRAW, held, VERSIONS).is_empty()
-    assert list(store.ledger.read_completions(DRAW, held)) == []
+    assert store.ledger.find_scores(DRAW, stored, VERSIONS).is_empty()
+    assert list(store.ledger.read_completions(DRAW, stored)) == []
 
 
 def test_only_the_holder_of_the_store_appends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(RuntimeError, match="hold"):
         Store(tmp_path / "s").ledger.append_rollouts(DRAW, [rollout()])
+
+
+def columns_of_an_earlier_version(rollouts: list[Rollout]) -> pa.Table:
+    """Rollouts as versions wrote them that had two columns more: one of zeros, and one of nulls."""
+    table = rollouts_table(rollouts)
+    table = table.append_column("cumulative_logprob", pa.nulls(table.num_rows, pa.float64()))
+    return table.append_column("round", pa.array([0] * table.num_rows, pa.int32()))
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_files_with_columns_that_are_no_longer_written_are_read_among_new_ones(store: Store, merged: bool) -> None:
+    written = [rollout(index) for index in range(6)]
+    folder = store.root / "rollouts" / DRAW.folder
+    for start in (0, 4):
+        Partition(folder).append(columns_of_an_earlier_version(written[start : start + 2]))
+        if not start:
+            store.ledger.append_rollouts(DRAW, written[2:4])
+            store.ledger.close()
+            store.ledger.open(lambda: None)
+    if merged:
+        assert compact(store.ledger) == (3, 1)
+    stored, missing = store.ledger.find_rollouts(DRAW, [prompt()])
+    assert missing.is_empty()
+    assert stored["rollout_id"].to_list() == [one.rollout_id for one in written]
+    assert stored["seed"].to_list() == [one.seed for one in written]
+    texts = pl.concat(store.ledger.read_completions(DRAW, stored))
+    assert texts["completion"].to_list() == [one.completion for one in written]
+    assert summarise_ledger(store.ledger).rollouts == 6
+    assert list(find_damage(store.ledger)) == []
+
+
+def test_new_files_have_no_columns_that_say_nothing(store: Store) -> None:
+    store.ledger.append_rollouts(DRAW, [rollout()])
+    [chunk] = Partition(store.root / "rollouts" / DRAW.folder).chunks()
+    assert chunk.read().schema_arrow.names == ROLLOUTS.names
+    assert not {"round", "cumulative_logprob"} & set(ROLLOUTS.names)

@@ -97,7 +97,7 @@ def test_knobs_reach_the_families_that_have_them():
     [
         ({"largst": 3}, "did you mean 'largest'"),
         ({"arithmetic.most_words": 3}, "no knob 'arithmetic.most_words'"),
-        ({"largest": "many"}, "largest='many' is no int"),
+        ({"largest": "many"}, "largest='many' is not int"),
         ({"largest": 0}, "out of range"),
     ],
 )
@@ -113,7 +113,7 @@ def test_all_is_every_poem_form_that_can_be_a_reward():
 
 
 def test_a_theme_is_refused():
-    with pytest.raises(LearnableError, match="no reward"):
+    with pytest.raises(LearnableError, match="cannot be a reward"):
         find_forms(["ode"])
 
 

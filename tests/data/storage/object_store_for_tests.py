@@ -29,7 +29,7 @@ class ObjectStore:
         self._faults: list[tuple[str, bool]] = []
 
     def fail_puts(self, count: int, matching: str = "", *, stored: bool = False) -> None:
-        """Answer the next `count` puts of keys that contain `matching` with 500; `stored`: after doing what they ask."""
+        """Answer the next `count` puts of keys that contain `matching` with 500; `stored`: after storing them."""
         with self._lock:
             self._faults = [(matching, stored)] * count
 

@@ -97,10 +97,10 @@ def test_a_lease_is_taken_over_once_its_beats_have_stopped_for_six(memory: UPath
             write(memory, OTHERS_LEASE.replace(b": 3", f": {clock.now // 50}".encode()))
 
     beat()
-    with hold_lease(memory, Patience(clock, beat), 10) as held:
+    with hold_lease(memory, Patience(clock, beat), 10) as lock:
         assert 3000 - 50 + 60 <= clock.now <= 3000 + 60 + 10 + 2 * lease.POLL_SECONDS
         assert read(memory)["token"] != "theirs"
-        held.check()
+        lock.check()
     assert not memory.fs.exists((memory / LEASE_FILE).path)
 
 
@@ -143,70 +143,70 @@ def test_a_holder_learns_that_its_lease_was_taken(
 ) -> None:
     monkeypatch.setattr(lease, "EXPIRY", 600)
     path = (remote / LEASE_FILE).path
-    with hold_lease(remote, waiting(), beat_seconds=0.2) as held:
-        held.check()
+    with hold_lease(remote, waiting(), beat_seconds=0.2) as lock:
+        lock.check()
         remote.fs.rm_file(path) if left is None else write(remote, left)
-        until(lambda: is_lost(held))
+        until(lambda: is_lost(lock))
         with pytest.raises(LearnableError, match=rf"lease on store 's3://.* was lost to {whom}.*: stop, the same"):
-            held.check()
+            lock.check()
     assert remote.fs.exists(path) == (left is not None)
 
 
-def is_lost(held: lease.Held) -> bool:
+def is_lost(lock: lease.StoreLock) -> bool:
     try:
-        held.check()
+        lock.check()
     except LearnableError:
         return True
     return False
 
 
 def test_a_lease_lasts_as_long_as_it_is_renewed(memory: UPath, clock: Clock) -> None:
-    with hold_lease(memory, waiting(), beat_seconds=0.02) as held:
+    with hold_lease(memory, waiting(), beat_seconds=0.02) as lock:
         for _ in range(5):
             clock.now += 0.1  # of 0.12 until it is overdue
             beat = int(read(memory)["beat"])
             until(lambda beat=beat: read(memory)["beat"] > beat + 1)
-            held.check()
+            lock.check()
 
 
 def test_an_overdue_lease_is_not_revived(memory: UPath, clock: Clock) -> None:
-    with hold_lease(memory, waiting(), beat_seconds=0.02) as held:
+    with hold_lease(memory, waiting(), beat_seconds=0.02) as lock:
         clock.now += 1
         time.sleep(0.3)
         with pytest.raises(LearnableError, match="was lost: it could not be renewed"):
-            held.check()
+            lock.check()
     assert memory.fs.exists((memory / LEASE_FILE).path)  # somebody may be taking it over just now
 
 
 def test_failed_beats_are_borne(server: ObjectStore, remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "EXPIRY", 600)
-    with hold_lease(remote, waiting(), beat_seconds=0.1) as held:
+    with hold_lease(remote, waiting(), beat_seconds=0.1) as lock:
         failed = server.failed
         server.fail_puts(3, LEASE_FILE)
         until(lambda: server.failed == failed + 3)
         beat = read(remote)["beat"]
         until(lambda: read(remote)["beat"] > beat)
-        held.check()
+        lock.check()
 
 
 def test_beats_that_fail_for_too_long_lose_the_lease(
     server: ObjectStore, remote: UPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "EXPIRY", 20)
-    with hold_lease(remote, waiting(), beat_seconds=0.1) as held:
+    with hold_lease(remote, waiting(), beat_seconds=0.1) as lock:
         server.fail_puts(1000, LEASE_FILE)
-        until(lambda: is_lost(held))
+        until(lambda: is_lost(lock))
         server.fail_puts(0)
         beat = read(remote)["beat"]
         with pytest.raises(LearnableError, match=r"was lost: it could not be renewed for 2 s \(OSError: .*internal"):
-            held.check()
+            lock.check()
     assert read(remote)["beat"] == beat
 
 
 def test_a_lease_whose_creation_was_done_but_not_answered_is_ours(server: ObjectStore, remote: UPath) -> None:
     server.fail_puts(1, LEASE_FILE, stored=True)
-    with hold_lease(remote, waiting()) as held:
-        held.check()
+    with hold_lease(remote, waiting()) as lock:
+        lock.check()
 
 
 def test_a_bucket_that_is_not_there_is_not_waited_for(server: ObjectStore) -> None:

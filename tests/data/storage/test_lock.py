@@ -76,8 +76,8 @@ def test_the_second_waits_for_the_first(root: UPath) -> None:
             told.append(sentence)
             first.stdin.close()
 
-        with hold_store(root, wait=60, on_wait=let_go) as held:
-            held.check()
+        with hold_store(root, wait=60, on_wait=let_go) as lock:
+            lock.check()
     [sentence] = told
     assert sentence.startswith(f"store {str(root)!r} is in use by process {first.pid} on ")
     assert sentence.endswith("): waiting for it")
@@ -130,12 +130,12 @@ def test_a_clock_that_is_set_changes_the_text_alone(
             return datetime.now(UTC) + timedelta(days=days)
 
     told: list[str] = []
-    with hold_store(root) as held:
+    with hold_store(root) as lock:
         monkeypatch.setattr(owner, "datetime", Skewed)
         with pytest.raises(LearnableError, match=age), hold_store(root, wait=0.5, on_wait=told.append):
             pass
         assert len(told) == 1
-        held.check()
+        lock.check()
     with hold_store(root, wait=0):
         pass
 

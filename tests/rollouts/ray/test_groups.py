@@ -19,7 +19,7 @@ from tests.rollouts.ray.scripted_ray_for_tests import CONTEXT, STOP, Ray, Row, s
 
 def request(index: int, size: int, first_index: int = 0) -> GroupRequest:
     prompt = Prompt(f"prompt {index}", "choice", {"answer": "x"}, family="f", form="F")
-    return GroupRequest(prompt, size, first_index, seed=7, round=index)
+    return GroupRequest(prompt, size, first_index, seed=7)
 
 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(0, 100), st.integers(1, 4), st.integers(0, 2**32))
@@ -29,9 +29,10 @@ def test_each_group_comes_back_once_whole_and_in_order(
     requests = [request(index, size, first) for index, size in enumerate(sizes)]
     with scripted(Ray(random=random.Random(chance)), replicas) as engine:
         groups = [group for group in engine.generate(requests, Sampling()) if not isinstance(group, Refusal)]
-    assert sorted(group[0].round for group in groups) == list(range(len(sizes)))
+    by_question = {each.prompt.question_id: each for each in requests}
+    assert sorted(group[0].question_id for group in groups) == sorted(by_question)
     for group in groups:
-        requested = requests[group[0].round]
+        requested = by_question[group[0].question_id]
         assert [each.rollout_index for each in group] == [first + child for child in range(requested.group_size)]
         assert [each.seed for each in group] == [requested.base_seed + child for child in range(requested.group_size)]
         assert [each.completion for each in group] == [str(each.seed) for each in group]

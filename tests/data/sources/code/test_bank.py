@@ -1,4 +1,4 @@
-"""The table of problems: solutions right and wrong, prompts, knobs. Answers by hand are in `tests/golden/code.jsonl`."""
+"""The bank of problems: solutions right and wrong, prompts, knobs. `tests/golden/code.jsonl` has answers by hand."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_difficulty_picks_the_level(family: str, bounds: list[int]) -> None:
 @pytest.mark.parametrize("text", ["0-3", "11", "5-2", "easy", "", "nan", "3-"])
 @pytest.mark.parametrize("family", ["code", "programs"])
 def test_a_bad_difficulty_is_named(family: str, text: str) -> None:
-    with pytest.raises(LearnableError, match=f"{family} knob difficulty='{text}' is no level"):
+    with pytest.raises(LearnableError, match=f"{family} knob difficulty='{text}' is not a level"):
         list(builtin_prompts(families=[family], knobs={"difficulty": text}))
 
 

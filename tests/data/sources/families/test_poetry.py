@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from learnable.data.forms import find_form, poem_forms, requirement
+from learnable.data.forms import constrain_form, find_form, poem_forms, requirement
 from learnable.data.sources.builtin import FAMILIES
 from learnable.data.sources.families.poetry import verse_scheme
 
@@ -21,7 +21,7 @@ def test_what_a_spec_pins_the_prompt_says(form):
         for scheme in prompt.spec.get("schemes", ()):
             assert f"rhyming {scheme}" in prompt.text
         if "lines" in prompt.spec:
-            assert requirement(find_form(form).constrained(prompt.spec)) in prompt.text
+            assert requirement(constrain_form(find_form(form), prompt.spec)) in prompt.text
         assert prompt.spec["topic"] in prompt.text.split() or f"{prompt.spec['topic']}." in prompt.text.replace(
             ",", "."
         )
@@ -29,7 +29,7 @@ def test_what_a_spec_pins_the_prompt_says(form):
 
 def test_requirements_follow_the_declaration():
     assert requirement(find_form("limerick")) == "5 lines of about 8, 8, 5, 5 and 8 syllables rhyming aabba"
-    verse = find_form("verse").constrained({"lines": 1, "syllables": 6, "tolerance": 1})
+    verse = constrain_form(find_form("verse"), {"lines": 1, "syllables": 6, "tolerance": 1})
     assert requirement(verse) == "1 line of about 6 syllables"
 
 

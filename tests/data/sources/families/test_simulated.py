@@ -16,7 +16,14 @@ from scipy.stats import kstest
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_family, find_forms
-from learnable.data.sources.families.simulated import NOTICE, beta_shapes, draw_beta, find_fault
+from learnable.data.sources.families.simulated import (
+    NOTICE,
+    SIMULATED,
+    SimulatedKnobs,
+    beta_shapes,
+    draw_beta,
+    find_fault,
+)
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.prompts import file_prompts
 from learnable.verifiers.protocol import verifier_notice
@@ -61,6 +68,13 @@ def test_a_spread_is_that_of_rate_one_half_and_all_prompts_are_equally_concentra
     assert not any("spread" in prompt.spec for prompt in population(300))
 
 
+def test_users_and_specs_call_the_standard_deviation_spread() -> None:
+    assert SIMULATED.knob_names() == ("alpha", "beta", "spread")
+    assert SIMULATED.set_knobs({"spread": "0.2"}) == SimulatedKnobs(std=0.2)
+    with pytest.raises(LearnableError, match="no knob 'std'"):
+        SIMULATED.set_knobs({"std": 0.2})
+
+
 def test_simulated_prompts_join_only_where_they_are_named() -> None:
     assert "simulated" not in FAMILIES
     assert "simulated" not in {prompt.family for prompt in builtin_prompts(limit=500)}
@@ -79,7 +93,7 @@ def test_simulated_prompts_join_only_where_they_are_named() -> None:
         ({"alpha": 0}, "simulated knob alpha=0.0 is out of range"),
         ({"beta": "nan"}, "beta=nan is out of range"),
         ({"spread": 0.5}, "spread=0.5 is out of range: give 0 to 0.49"),
-        ({"alpha": "low"}, "alpha='low' is no float"),
+        ({"alpha": "low"}, "alpha='low' is not float"),
         ({"alhpa": 1}, "did you mean 'simulated.alpha'"),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_saved_data_set_is_read_by_its_test_split(tmp_path: Path) -> None:
         ("e.jsonl", lines([{"prompt": [1]}]), "", r"column 'prompt' is '\[1\]'"),
         ("e.jsonl", "", "", r"e\.jsonl' is empty"),
         ("e.jsonl", "{", "", r"e\.jsonl, line 1: not valid JSON"),
-        ("e.jsonl.gz", "no gzip", "", r"e\.jsonl\.gz' is no whole gzip file"),
+        ("e.jsonl.gz", "no gzip", "", r"e\.jsonl\.gz' is not a whole gzip file"),
         ("e.txt", "words", "", r"'\.txt' is not one of those that are \(\.jsonl, .*\.parquet"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_cut_gzip_file_and_bad_rows_in_a_whole_one(tmp_path: Path) -> None:
     with pytest.raises(LearnableError, match=r"bad\.jsonl, line 1: not valid JSON"):
         read_evaluation_set(str(tmp_path / "bad.jsonl.gz"))
     (tmp_path / "cut.jsonl.gz").write_bytes(whole[:-4])
-    with pytest.raises(LearnableError, match=r"cut\.jsonl\.gz' is no whole gzip file"):
+    with pytest.raises(LearnableError, match=r"cut\.jsonl\.gz' is not a whole gzip file"):
         read_evaluation_set(str(tmp_path / "cut.jsonl.gz"))
 
 

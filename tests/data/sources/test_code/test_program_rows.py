@@ -123,7 +123,7 @@ def test_rows_for_other_verifiers_and_rows_with_a_spec_are_left_alone(tmp_path: 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"test_list": ["assert double(1) =="]}, r"line 1: column 'test_list' is no Python code"),
+        ({"test_list": ["assert double(1) =="]}, r"line 1: column 'test_list' is not Python code"),
         ({"test_list": ["assert one(1) == two(1)"], "code": ""}, r"column 'entry_point'"),
         ({"test_list": [3]}, r"code, or a list of asserts"),
         ({"test_list": {"inputs": ["1"], "outputs": []}}, r"as many texts in 'inputs' as in 'outputs'"),
@@ -138,7 +138,7 @@ def test_bad_tests_name_place_and_fix(tmp_path: Path, change: dict[str, Any], me
 
 def test_a_cut_gzip_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl.gz").write_bytes(gzip.compress(b"{}")[:-4])
-    with pytest.raises(LearnableError, match=r"q\.jsonl\.gz' is no whole gzip file"):
+    with pytest.raises(LearnableError, match=r"q\.jsonl\.gz' is not a whole gzip file"):
         list(file_prompts(str(tmp_path / "q.jsonl.gz"), Columns()))
 
 
