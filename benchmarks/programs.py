@@ -59,7 +59,8 @@ def expected(n: int) -> list[str]:
     return [("Fizz" * (i % 3 == 0) + "Buzz" * (i % 5 == 0)) or str(i) for i in range(1, n + 1)]
 
 
-CASES = [[[n], expected(n)] for n in TESTS]
+ANSWERS = [(n, expected(n)) for n in TESTS]
+CASES = [[[n], answer] for n, answer in ANSWERS]
 SPEC: Spec = {"entry": "fizzbuzz", "cases": CASES}
 Figures = dict[str, float | str]
 TIMES_REFERENCE = 10.0  # what a program may take, beside the reference solution
@@ -100,7 +101,7 @@ def measure_ways(sandbox: Sandbox, runs: int) -> Figures:
             for run in range(times // 10):
                 seconds[name].append(timed(way, f"{SOURCE}# {turn} {run}"))
     ms = {name: 1000 * median(taken) for name, taken in seconds.items()}
-    figures = {"median_ms": ms["sandbox"], "fresh_ms": ms["fresh"], "harness_ms": ms["harness"]}
+    figures: Figures = {"median_ms": ms["sandbox"], "fresh_ms": ms["fresh"], "harness_ms": ms["harness"]}
     return figures | {"times_fresh": ms["fresh"] / ms["sandbox"], "times_harness": ms["harness"] / ms["sandbox"]}
 
 
@@ -135,7 +136,7 @@ def run_harness(source: str) -> bool:
 
 
 def _in_harness(source: str, result: ListProxy[str]) -> None:
-    asserts = "\n".join(f"assert fizzbuzz({n}) == {answer!r}" for (n,), answer in CASES)
+    asserts = "\n".join(f"assert fizzbuzz({n}) == {answer!r}" for n, answer in ANSWERS)
     signal.setitimer(signal.ITIMER_REAL, 3)
     exec(f"{source}\n{asserts}", {})
     signal.setitimer(signal.ITIMER_REAL, 0)

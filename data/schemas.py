@@ -7,7 +7,12 @@ import pyarrow as pa
 TEXT_PROMPT = pa.string()
 CHAT_PROMPT = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 
-ROLLOUTS = pa.schema(
+
+def _schema(columns: list[tuple[str, pa.DataType]]) -> pa.Schema:
+    return pa.schema(columns)
+
+
+ROLLOUTS = _schema(
     [
         ("rollout_id", pa.string()),
         ("question_id", pa.string()),
@@ -23,7 +28,7 @@ ROLLOUTS = pa.schema(
     ]
 )
 
-SCORES = pa.schema(
+SCORES = _schema(
     [
         ("rollout_id", pa.string()),
         ("completion_id", pa.string()),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from learnable.data.errors import LearnableError
@@ -117,8 +118,8 @@ def read_table(data: bytes, columns: Sequence[str] | None = None, families: Coll
     current = _current_names(pq.read_schema(pa.BufferReader(data)).names)
     in_file = {today: name for name, today in current.items()}
     wanted = None if columns is None else [in_file.get(name, name) for name in columns]
-    filters = [("family", "in", set(families))] if families else None
-    table = pq.read_table(pa.BufferReader(data), columns=wanted, filters=filters)
+    of_families = pc.field("family").isin(list(families)) if families else None
+    table = pq.read_table(pa.BufferReader(data), columns=wanted, filters=of_families)
     return table.rename_columns([current[name] for name in table.column_names])
 
 
@@ -145,9 +146,10 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _column(values: Sequence[Any]) -> pa.Array:
+def _column(values: Sequence[Any]) -> pa.Array[Any]:
     try:
-        return pa.array(values)
+        column: pa.Array[Any] = pa.array(values)
+        return column
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return pa.array([None if value is None else canonical_json(value) for value in values], pa.string())
 

@@ -233,10 +233,9 @@ def _prompts(path: UPath) -> list[Mapping[str, Any]]:
     """Return the prompts of a run; none of a file that cannot be read, since only what was paid for is at stake."""
     try:
         with path.open("rb") as file:
-            rows: list[Mapping[str, Any]] = pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist()
+            return list(pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist())
     except (OSError, pa.ArrowInvalid):
         return []
-    return rows
 
 
 def _refuse_unlocked() -> None:

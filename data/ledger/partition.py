@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +28,7 @@ from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
-Wanted = Mapping[str, pa.Array]  # by column, the values that are looked for
+Wanted = Mapping[str, "pa.Array[Any]"]  # by column, the values that are looked for
 
 READERS = 2
 GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
@@ -194,12 +194,13 @@ def _select(chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
     return _plain(file.read(columns=present).select(present).filter(matching))
 
 
-def _mask(key: pa.ChunkedArray, wanted: pa.Array) -> pa.ChunkedArray:
+def _mask(key: Any, wanted: pa.Array[Any]) -> Any:  # chunked arrays, of which the stubs know little
     """Look each distinct question or prompt up once: a group's rows share theirs."""
     if not pa.types.is_dictionary(key.type):
         return pc.is_in(key, value_set=wanted)
-    parts = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
-    return pc.fill_null(pa.chunked_array(parts, pa.bool_()), False)  # a merged file may lack a key here and there
+    parts: list[Any] = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
+    found: Any = pa.chunked_array(parts, pa.bool_())
+    return pc.fill_null(found, False)  # a merged file may lack a key here and there
 
 
 def _plain(table: pa.Table) -> pa.Table:

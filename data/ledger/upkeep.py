@@ -147,7 +147,7 @@ def _summarise_part(partition: Partition) -> tuple[PartSummary, set[str]]:
             prompts.update(value for value in pc.unique(table[name]).to_pylist() if value is not None)
         rollouts += table.num_rows
         tokens += pc.sum(table["num_tokens"]).as_py() or 0
-        policies.update(pc.unique(table["policy_id"]).to_pylist())
+        policies.update(map(str, pc.unique(table["policy_id"]).to_pylist()))
     summary = PartSummary(
         policy=" = ".join(sorted(policies)),
         sampling=partition.folder.name,

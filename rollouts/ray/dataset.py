@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -48,7 +48,7 @@ class RequestRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One completion. `last_token` is None for an empty one; `failure` says why there is none, and is empty otherwise."""
+    """One completion. `last_token` is None for an empty one; `failure` says why there is none, or is empty."""
 
     group: int
     child: int
@@ -114,7 +114,8 @@ def open_blocks(replicas: Replicas, inbox: Any) -> Iterator[pa.Table]:
             _configure(replicas), postprocess=_keep_answer, preprocess_map_kwargs=reading, postprocess_map_kwargs=free
         )
         source = ray.data.read_datasource(_source(inbox), override_num_blocks=SLOTS, **reading)
-    return iter(processor(source).iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0))
+    tables = processor(source).iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+    return iter(cast("Iterable[pa.Table]", tables))  # as `batch_format` says
 
 
 def _configure(replicas: Replicas) -> Any:

@@ -38,7 +38,7 @@ def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
         known = pc.unique(curated.read(settings.part, columns=["family"])["family"]).to_pylist()
         for family in settings.families:
             if family not in known:
-                raise UnknownNameError(f"family of {str(curated.path)!r}", family, known)
+                raise UnknownNameError(f"family of {str(curated.path)!r}", family, map(str, known))
 
 
 def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -> int:
@@ -48,7 +48,7 @@ def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -
     total = 0
     for shard in curated.shards(part):
         try:
-            total += pq.read_metadata(shard).num_rows
+            total += pq.read_metadata(str(shard)).num_rows
         except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
             raise LearnableError(
                 f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again"
@@ -97,7 +97,7 @@ def check_verifiers(curated: CuratedSet, part: str) -> None:
     for shard in [*curated.shards(part), *curated.shards("test")]:
         for name in pc.unique(pq.read_table(str(shard), columns=["verifier"]).column("verifier")).to_pylist():
             try:
-                find_verifier(name)
+                find_verifier(str(name))
             except LearnableError as error:
                 raise LearnableError(f"shard {str(shard)!r}: {error}") from error
 
