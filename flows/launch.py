@@ -14,10 +14,9 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
 from learnable.flows.curation.steps import is_anything_owed, read_prompts
 from learnable.flows.engines import engine_for, policy_for, stop_engines
-from learnable.flows.run import Run, new_run_id
+from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.scheduling.server import TEMPORARY, OwnServer, start_own_server
 from learnable.flows.settings import CurateSettings
-from learnable.flows.stores import held_store
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
@@ -37,7 +36,7 @@ def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
-    with held_store(settings) as store:
+    with locked_store(settings) as store:
         owed = _is_anything_owed(settings, store)
         if not use_prefect or not (owed or has_server()):  # nothing to generate: a server would take longer to start
             return _curate_plainly(settings, train)

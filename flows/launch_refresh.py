@@ -8,13 +8,13 @@ from learnable.flows.engines import engine_for
 from learnable.flows.launch import prefect_server
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
 from learnable.flows.refreshing.pool import RefreshSettings, open_pool
-from learnable.flows.stores import held_store
+from learnable.flows.run import locked_store
 
 
 def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = True) -> Report:
     """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
     pool = open_pool(settings)
-    with held_store(pool.settings):
+    with locked_store(pool.settings):
         with watched_by(Silence()):  # the run itself will say it
             needed = is_engine_needed(settings)
         if not (use_prefect and needed):  # nothing to generate: a server would take longer to start

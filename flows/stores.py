@@ -15,7 +15,7 @@ _held: ContextVar[dict[str, Store] | None] = ContextVar("held", default=None)
 
 
 @contextmanager
-def held_store(settings: CurateSettings) -> Iterator[Store]:
+def locked_store(settings: CurateSettings) -> Iterator[Store]:
     """Hold the run's store inside the block; inside another such block of this run, it is the same store."""
     outer = _held.get() or {}
     if settings.store in outer:

@@ -11,9 +11,8 @@ from learnable.filters.stopping.plan import Estimate, Plan
 from learnable.filters.stopping.schedule import LEAST_YIELD
 from learnable.flows.curation.steps import open_sampling, read_prompts
 from learnable.flows.engines import policy_for
-from learnable.flows.run import Run, new_run_id
+from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings
-from learnable.flows.stores import held_store
 
 DIGITS = {"seconds": 1, "cost": 2}  # all else is counted
 SURE = 0.95  # a chance that needs no mention
@@ -32,7 +31,7 @@ def plan_curation(settings: CurateSettings, gpu_hour_price: float | None = None)
     """
     if gpu_hour_price is not None and gpu_hour_price <= 0:
         raise LearnableError(f"--gpu-hour-price {gpu_hour_price:g} is no price: give more than 0, in any currency")
-    with held_store(settings) as store:
+    with locked_store(settings) as store:
         run = Run(new_run_id(), settings, policy_for(settings), store)
         prompts = read_prompts(settings)
         with open_sampling(run, prompts) as sampling:

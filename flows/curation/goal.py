@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from learnable.filters.stopping.schedule import LEAST_YIELD
-from learnable.flows.sampling.collected import Collected
+from learnable.flows.sampling.sampler import Collected
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 
 READ_PER_KEPT = 8  # prompts to read at first for each one wanted

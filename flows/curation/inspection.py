@@ -12,7 +12,7 @@ from learnable.filters.decisions.findings import Finding, find_warnings
 from learnable.filters.decisions.triage import triage
 from learnable.filters.statistics.components import component_stats
 from learnable.flows.run import Run
-from learnable.flows.sampling.collected import Collected
+from learnable.flows.sampling.sampler import Collected
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 

@@ -13,9 +13,8 @@ from learnable.flows.curation.publishing import publish
 from learnable.flows.curation.report import Report, build_report, find_warnings
 from learnable.flows.curation.steps import decide_groups, read_prompts, roll_out_and_score
 from learnable.flows.engines import policy_for
-from learnable.flows.run import Run, new_run_id
+from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings
-from learnable.flows.stores import held_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,7 +35,7 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
 def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
     """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
     started = time.monotonic()
-    with held_store(settings) as store:
+    with locked_store(settings) as store:
         run = Run(new_run_id(), settings, policy_for(settings), store)
         prompts = step(read_prompts)(settings)
         collected = step(roll_out_and_score)(run, prompts)

@@ -17,7 +17,7 @@ from learnable.filters.decisions.forecast import forecast
 from learnable.filters.statistics.summary import summarise
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
-from learnable.flows.sampling.collected import Collected
+from learnable.flows.sampling.sampler import Collected
 from learnable.verifiers.protocol import verifier_conditions
 from learnable.verifiers.registry import find_verifier
 

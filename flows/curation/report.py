@@ -14,7 +14,7 @@ from learnable.filters.statistics.summary import count_decisions, summarise
 from learnable.flows.curation.goal import judge_goal
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
-from learnable.flows.sampling.collected import Collected
+from learnable.flows.sampling.sampler import Collected
 
 Report = dict[str, Any]
 

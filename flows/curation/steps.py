@@ -24,12 +24,11 @@ from learnable.filters.posterior.certificate import certify
 from learnable.filters.statistics.groups import group_stats
 from learnable.filters.stopping.schedule import Schedule, lots
 from learnable.flows.curation.goal import first_limit
-from learnable.flows.curation.screening import screen
+from learnable.flows.curation.steps import screen
 from learnable.flows.run import Run
-from learnable.flows.sampling.collected import Collected
 from learnable.flows.sampling.collector import Collection
 from learnable.flows.sampling.error_watch import ErrorWatch
-from learnable.flows.sampling.sampler import AdaptiveSampling
+from learnable.flows.sampling.sampler import AdaptiveSampling, Collected
 from learnable.flows.sampling.top_up import sample_afterwards
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 from learnable.verifiers.pool.scoring import ScoringPool

@@ -27,8 +27,7 @@ from learnable.flows.engines import policy_for
 from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, RefreshSettings, open_pool
 from learnable.flows.refreshing.publishing import Changes, describe, publish_next
 from learnable.flows.refreshing.resample import Asked, ask_again
-from learnable.flows.run import Run, new_run_id
-from learnable.flows.stores import held_store
+from learnable.flows.run import Run, locked_store, new_run_id
 
 MOST_ROUNDS = 3  # of moving and asking again: a second one finds few prompts, a third hardly any
 INSPECTED = ("triage", "evidence")
@@ -41,7 +40,7 @@ def run_refresh(asked: RefreshSettings, step: Step = plain) -> Report:
     """
     started = time.monotonic()
     pool = open_pool(asked)
-    with held_store(pool.settings) as store:
+    with locked_store(pool.settings) as store:
         run = Run(new_run_id(), pool.settings, policy_for(pool.settings), store)
         if is_done(run, pool):
             progress().note(f"nothing to refresh: {pool.curated.path} is for this policy already")
@@ -71,7 +70,7 @@ def is_done(run: Run, pool: CuratedPool) -> bool:
 def is_engine_needed(asked: RefreshSettings) -> bool:
     """Whether anchors are owed: without them everything else is likely to be in the ledger too."""
     pool = open_pool(asked)
-    with held_store(pool.settings) as store:
+    with locked_store(pool.settings) as store:
         run = Run(new_run_id(), pool.settings, policy_for(pool.settings), store)
         return not is_done(run, pool) and is_anything_owed(run, PromptSet(pool.find(find_anchors(pool, asked.anchors))))
 

@@ -17,7 +17,7 @@ from learnable.flows.curation.publishing import DECISION, judged, passed_complet
 from learnable.flows.curation.report import Report
 from learnable.flows.refreshing.pool import CuratedPool
 from learnable.flows.run import Run
-from learnable.flows.sampling.collected import Collected
+from learnable.flows.sampling.sampler import Collected
 
 KEPT = DECISION == "keep"
 WAS_KEPT, IS_KEPT = pl.col("was"), pl.col("is")

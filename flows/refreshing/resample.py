@@ -13,7 +13,7 @@ from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.presets import Preset
 from learnable.flows.curation.steps import decide_groups, open_sampling
 from learnable.flows.run import Run
-from learnable.flows.sampling.collected import Collected
+from learnable.flows.sampling.sampler import Collected
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from learnable.data.progress import progress
 from learnable.data.storage.speeds import Speed, note_speed
 from learnable.flows.engines import drop_engine, engine_for
 from learnable.flows.sampling.collector import Collection
-from learnable.flows.sampling.missing import Owed
+from learnable.flows.sampling.missing import MissingRollouts
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Answer, EngineError, Refusal
 
@@ -26,14 +26,14 @@ class RollOut:
         self.settings = settings
         self.total = self.expected = self.done = self.tokens = self.failures = 0
         self.seconds = 0.0  # of wall clock, while the engine answered
-        self._owed: dict[tuple[str, int], Owed] = {}
+        self._owed: dict[tuple[str, int], MissingRollouts] = {}
         self._refused: set[str] = set()
 
     def expect(self, rollouts: int) -> None:
         """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
         self.expected = rollouts
 
-    def ask(self, owed: Iterable[Owed]) -> set[str]:
+    def ask(self, owed: Iterable[MissingRollouts]) -> set[str]:
         """Ask for everything that is owed in one call; an engine that fails is started anew, after growing pauses.
 
         Returns the ids of the questions that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times

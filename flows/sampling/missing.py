@@ -12,7 +12,7 @@ from learnable.rollouts.protocol import GroupRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class MissingRollouts:
     """Rollouts of one question that are to be generated: `count` from index `first`.
 
     `prompt` is the first in the pool that asks it. `redraw_seed` is the seed of the first where they ran out of tokens under a smaller cap and are drawn again: by
@@ -29,20 +29,20 @@ class Owed:
         return GroupRequest(self.prompt, self.count, first_index=self.first, seed=seed, redraw_seed=self.redraw_seed)
 
 
-def find_runs(prompt: Prompt, missing: Sequence[int], seeds: Mapping[int, int]) -> Iterator[Owed]:
+def find_runs(prompt: Prompt, missing: Sequence[int], seeds: Mapping[int, int]) -> Iterator[MissingRollouts]:
     """Yield the runs of missing indices that one request can ask for: their seeds count up, or are all still free.
 
     `missing` ascends. `seeds` are those of rollouts that are to be drawn again.
     """
-    run: Owed | None = None
+    run: MissingRollouts | None = None
     for index in missing:
         seed = seeds.get(index)
         if run is not None and index == run.first + run.count and _next_seed(run) == seed:
-            run = Owed(prompt, run.first, run.count + 1, run.redraw_seed)
+            run = MissingRollouts(prompt, run.first, run.count + 1, run.redraw_seed)
             continue
         if run is not None:
             yield run
-        run = Owed(prompt, index, 1, seed)
+        run = MissingRollouts(prompt, index, 1, seed)
     if run is not None:
         yield run
 
@@ -56,5 +56,5 @@ def redraw_seeds(redrawn: pl.DataFrame) -> dict[str, dict[int, int]]:
     return seeds
 
 
-def _next_seed(run: Owed) -> int | None:
+def _next_seed(run: MissingRollouts) -> int | None:
     return None if run.redraw_seed is None else run.redraw_seed + run.count

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
-from learnable.flows.sampling.missing import Owed
+from learnable.flows.sampling.missing import MissingRollouts
 from learnable.rollouts.protocol import Engine
 
 NAMED_IN_WARNINGS = 3
@@ -14,8 +14,8 @@ UNCHECKED = "the engine cannot count tokens, so prompt lengths are unchecked: it
 
 
 def drop_long_prompts(
-    owed: Sequence[Owed], engine: Engine, *, is_first: bool = True
-) -> tuple[list[Owed], list[Prompt]]:
+    owed: Sequence[MissingRollouts], engine: Engine, *, is_first: bool = True
+) -> tuple[list[MissingRollouts], list[Prompt]]:
     """Set aside the prompts that leave no room for a completion in the policy's context, and name them.
 
     Where the engine cannot count tokens, every prompt stays, and a note says so if this `is_first` call of the run.

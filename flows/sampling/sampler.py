@@ -16,11 +16,10 @@ from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Schedule, Wave
 from learnable.flows.curation.goal import is_endless
 from learnable.flows.engines import engine_for
-from learnable.flows.sampling.collected import Collected
 from learnable.flows.sampling.collector import Collection
 from learnable.flows.sampling.engine_loop import RollOut
-from learnable.flows.sampling.missing import Owed, find_runs, redraw_seeds
-from learnable.flows.sampling.prompt_length import drop_long_prompts
+from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts, find_runs, redraw_seeds
+from learnable.flows.sampling.sampler import Collected
 from learnable.flows.settings import CurateSettings
 
 
@@ -91,19 +90,19 @@ class AdaptiveSampling:
             pass
         return self._plan_before(wave)
 
-    def owed(self, wave: Wave) -> list[Owed]:
+    def owed(self, wave: Wave) -> list[MissingRollouts]:
         """Return the rollouts of a wave that the ledger lacks, once for the prompts that share a question."""
         missing: dict[str, tuple[Prompt, set[int]]] = {}
         for row, first, end in zip(wave.prompts.tolist(), wave.first.tolist(), wave.end.tolist(), strict=True):
             prompt = self.prompts[row]
             _, indices = missing.setdefault(prompt.question_id, (prompt, set()))
             indices.update((np.flatnonzero(~self._have[row, first:end]) + first).tolist())
-        owed: list[Owed] = []
+        owed: list[MissingRollouts] = []
         for question_id, (prompt, indices) in missing.items():
             owed += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
         return owed
 
-    def generate(self, owed: Sequence[Owed]) -> None:
+    def generate(self, owed: Sequence[MissingRollouts]) -> None:
         """Let the engine make what is owed, and take in its scores."""
         if not owed:
             return

@@ -71,7 +71,7 @@ def refresh(
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
         from learnable.cli.settings import engine_settings, timetable, worker_count
-        from learnable.flows.launch_refresh import launch_refresh
+        from learnable.flows.launch import launch_refresh
         from learnable.flows.refreshing.pool import RefreshSettings
 
         keys = ("curated", "policy", "anchors", "store", "verifier_timeout", "wait")

@@ -22,10 +22,9 @@ from learnable.flows.curation.report import Report
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import POOL_PARTS, RefreshSettings, open_pool
-from learnable.flows.refreshing.resample import ask_again
-from learnable.flows.run import Run, new_run_id
+from learnable.flows.refreshing.resample import resample
+from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings
-from learnable.flows.stores import held_store
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 
 EFFORT = Effort()
@@ -257,9 +256,9 @@ def test_what_else_the_ledger_holds_changes_no_answer(world: World) -> None:
     more = replace(pool.settings, effort=Effort(sampling="fixed"), group_size=40)
     engine = RatedEngine(str(world.asked.policy), world.rates)
     decided = []
-    with use_engine(engine, pool.settings), held_store(pool.settings) as store:
+    with use_engine(engine, pool.settings), locked_store(pool.settings) as store:
         for settings in (pool.settings, more, pool.settings):
             run = Run(new_run_id(), settings, policy_for(settings), store)
-            decided.append(ask_again(run, prompts).decided)
+            decided.append(resample(run, prompts).decided)
     assert decided[1]["n"].min() == 40 > decided[0]["n"].min()
     assert decided[2].equals(decided[0])

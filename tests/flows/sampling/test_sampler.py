@@ -213,11 +213,10 @@ def test_passes_alone_decide_where_that_is_asked(settings: CurateSettings) -> No
 
 def test_the_steps_know_what_is_owed_before_an_engine_starts(settings: CurateSettings) -> None:
     from learnable.flows.engines import policy_for
-    from learnable.flows.run import Run
-    from learnable.flows.stores import held_store
+    from learnable.flows.run import Run, locked_store
 
     def owed() -> bool:
-        with held_store(settings) as store:
+        with locked_store(settings) as store:
             return steps.is_anything_owed(Run("r", settings, policy_for(settings), store), steps.read_prompts(settings))
 
     assert owed()

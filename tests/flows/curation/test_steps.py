@@ -10,7 +10,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
-from learnable.flows.curation.screening import COLUMNS, screen
+from learnable.flows.curation.steps import COLUMNS, screen
 
 
 class Listener(Silence):
