@@ -2,22 +2,21 @@
 
 # No postponed annotations here: a deployment loads this file under another name, where Prefect could not resolve them.
 
-from typing import Any
-
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from learnable.data.progress import progress
 from learnable.flows.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
+from learnable.train.results.report import TrainReport
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 
 
 @flow(name="finetune", persist_result=False)
-def finetune(settings: TrainSettings) -> dict[str, Any]:
+def finetune(settings: TrainSettings) -> TrainReport:
     """Train on a curated set. Deploy it as `learnable.flows.finetune.finetune`."""
     with scheduled_run(), logged_unless_watched():
         report = train_curated(settings, progress())
     create_markdown_artifact(report.verdict, key="trained", description=report.trained_policy)
-    return report.as_json()
+    return report

@@ -70,8 +70,8 @@ def measure(prompts: int, workers: int) -> dict[str, float]:
         "running_share": watch.running / wall,
         "computing_share": watch.computing / wall,
         "wall_seconds": wall,
-        "rollouts": report["totals"]["rollouts"],
-        "tokens_per_second": report["totals"]["tokens"] / wall,
+        "rollouts": report.totals.rollouts,
+        "tokens_per_second": report.totals.tokens / wall,
     }
 
 

@@ -43,12 +43,11 @@ class Foresight:
 
 def foresee(curated: CuratedSet, settings: TrainSettings) -> Foresight | None:
     """Forecast the groups of a run from the certificates of its prompts; None for a set that has none."""
-    if settings.method != "grpo" or not set(NEEDED) <= set(curated.manifest.get("schema", {})):
+    if settings.method != "grpo" or not set(NEEDED) <= set(curated.manifest.schema.keys()):
         return None
     rows = pl.DataFrame(curated.read(settings.part, settings.families, columns=list(NEEDED)))
-    beliefs: Mapping[str, Mapping[str, float]] = curated.manifest.get("beliefs", {})
-    passes = settings.signal == "pass" or curated.manifest["band"]["signal"] == "pass"
-    graded = {name: belief["flips_per_rollout"] > 1 and not passes for name, belief in beliefs.items()}
+    passes = settings.signal == "pass" or curated.manifest.band.signal == "pass"
+    graded = {name: prior.is_graded and not passes for name, prior in curated.manifest.family_priors.items()}
     found: list[Forecast] = forecast(rows, graded, [settings.num_generations])
     if not found:
         return None

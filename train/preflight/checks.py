@@ -61,7 +61,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
 
 def check_engine(curated: CuratedSet) -> None:
     """Raise `LearnableError` for a set that no model was asked for."""
-    if curated.manifest.get("engine") == "simulated":
+    if curated.manifest.engine == "simulated":
         raise LearnableError(
             f"curated set {str(curated.path)!r} was simulated: it is for planning, and no policy can be trained on it"
         )
@@ -228,7 +228,7 @@ def weak_settings(settings: TrainSettings, curated: CuratedSet, policy: Policy, 
         )
     if settings.no_kl:
         warnings.append("training without a KL term: watch entropy, since nothing stops the policy from collapsing")
-    curated_for = curated.manifest.get("policy", {}).get("policy_id")
+    curated_for = curated.manifest.policy.policy_id
     if curated_for and weights_of(curated_for) != weights_of(policy.policy_id):
         warnings.append(
             f"the set was curated for {curated_for}, but {policy.policy_id} is trained: what is learnable for one "

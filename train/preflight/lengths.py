@@ -31,8 +31,8 @@ def check_lengths(settings: TrainSettings, curated: CuratedSet, policy: Policy) 
             f"--max-completion-length {most} and the longest prompt ({longest} tokens) pass the context of "
             f"{context} tokens of {policy.path!r}: {fix}"
         )
-    curated_at = curated.manifest.get("sampling", {}).get("max_tokens")
-    if curated_at and most < curated_at:
+    curated_at = curated.manifest.sampling.max_tokens
+    if most < curated_at and not curated.manifest.find_absent(("sampling",)):
         return [
             f"--max-completion-length {most} is below the {curated_at} tokens of the curation: completions that "
             "passed there may be cut short here"

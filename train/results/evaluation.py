@@ -180,13 +180,9 @@ def _scored(
         if isinstance(group, Refusal):
             raise LearnableError(f"the engine refuses held-out prompt {group.request.prompt.prompt_id}: {group.reason}")
         for prompt in prompts[group[0].question_id]:
-            waiting[prompt.prompt_id] = pool.submit([_job(prompt, rollout) for rollout in group])
+            waiting[prompt.prompt_id] = pool.submit([ScoreJob.of(prompt, rollout) for rollout in group])
         meter.add(group)
     return {prompt_id: scores.result() for prompt_id, scores in waiting.items()}
-
-
-def _job(prompt: Prompt, rollout: Rollout) -> ScoreJob:
-    return ScoreJob(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
 
 
 if __name__ == "__main__":

@@ -8,24 +8,25 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, find_versions, open_curated
+from learnable.data.curated.manifest import Origin
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import POOL_PARTS, RefreshSettings, open_pool
-from learnable.flows.refreshing.resample import ask_again
-from learnable.flows.run import Run, new_run_id
+from learnable.flows.refreshing.publishing import RefreshReport
+from learnable.flows.refreshing.resample import resample
+from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings
-from learnable.flows.stores import held_store
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 
 EFFORT = Effort()
@@ -43,7 +44,7 @@ class World:
 
     def refresh(
         self, asked: RefreshSettings | None = None, dies_after: int | None = None
-    ) -> tuple[Report, RatedEngine]:
+    ) -> tuple[RefreshReport, RatedEngine]:
         asked = asked or self.asked
         engine = RatedEngine(str(asked.policy), self.rates, dies_after)
         with use_engine(engine, open_pool(asked).settings):
@@ -73,7 +74,7 @@ def make_world(folder: Path, shift: float, noise: float, effort: Effort = EFFORT
     rates = np.clip(np.random.default_rng(5).beta(0.3, 0.3, len(TEXTS)), 1e-6, 1 - 1e-6)
     settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), effort=effort)
     with use_engine(RatedEngine(str(settings.policy), dict(zip(TEXTS, rates, strict=True))), settings):
-        curated = run_pipeline(settings)["curated"]
+        curated = run_pipeline(settings).curated
     asked = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
     moved = drifted(rates, shift, noise, seed=6)
     return World(settings, curated, asked, dict(zip(TEXTS, moved.tolist(), strict=True)))
@@ -86,16 +87,16 @@ def rows_of(curated: CuratedSet) -> pl.DataFrame:
 
 def test_a_refresh_asks_few_and_agrees_with_the_truth(world: World) -> None:
     report, engine = world.refresh()
-    changed, rows = report["changed"], rows_of(open_curated(report["curated"]))
+    changed, rows = report.refresh.changed, rows_of(open_curated(report.curated))
     asked = {request.prompt.prompt_id for request in engine.asked}
-    assert changed["prompts"] == rows.height == len(TEXTS)
-    assert changed["asked_share"] == round(len(asked) / len(TEXTS), 4) < 0.5
+    assert changed.prompts == rows.height == len(TEXTS)
+    assert changed.resampled_share == round(len(asked) / len(TEXTS), 4) < 0.5
     assert set(rows.filter(pl.col("certified_by") == "rollouts")["prompt_id"]) == asked
     moved = rows.filter(pl.col("certified_by") == "moved")
     truth = moved["prompt"].replace_strict(world.rates, return_dtype=pl.Float64).is_between(0.2, 0.8)
     assert ((moved["decision"] == "keep") == truth).mean() > 0.88
     assert abs(moved["p_in_band"].mean() - truth.mean()) < 0.06
-    assert 0.3 < np.mean([drift["shift"] for drift in report["drift"]]) < 1.3
+    assert 0.3 < np.mean([drift.shift for drift in report.refresh.drift]) < 1.3
 
 
 def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> None:
@@ -106,16 +107,18 @@ def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> 
     both = before.join(after, on="prompt_id", suffix="_after").with_columns(
         pl.col("decision", "decision_after") == "keep"
     )
-    assert (manifest["kind"], manifest["parent"]) == ("refresh", "v0001")
-    assert manifest["refreshed_from"] == {
-        "version": "v0001",
-        "policy": open_curated(world.curated).manifest["policy"]["policy_id"],
-    }
-    assert manifest["changed"]["keep_to_drop"] == both.filter(pl.col("decision") & ~pl.col("decision_after")).height
-    assert manifest["changed"]["drop_to_keep"] == both.filter(~pl.col("decision") & pl.col("decision_after")).height
-    assert manifest["changed"] == report["changed"]
+    assert manifest.parent == "v0001"
+    assert manifest.refresh is not None
+    assert manifest.refresh.refreshed_from == Origin(
+        version="v0001", policy=open_curated(world.curated).manifest.policy.policy_id
+    )
+    assert manifest.refresh.changed.keep_to_drop == both.filter(pl.col("decision") & ~pl.col("decision_after")).height
+    assert manifest.refresh.changed.drop_to_keep == both.filter(~pl.col("decision") & pl.col("decision_after")).height
+    assert manifest.refresh == report.refresh
     still = both.filter("decision")["prompt"].replace_strict(world.rates, return_dtype=pl.Float64).is_between(0.2, 0.8)
-    assert manifest["shelf_life"]["low"] - 0.1 < still.mean() < manifest["shelf_life"]["high"] + 0.1
+    in_band = manifest.refresh.still_in_band
+    assert in_band is not None
+    assert in_band.low - 0.1 < still.mean() < in_band.high + 0.1
     shown = curated.read("demonstrations")
     assert set(shown["completion"].to_pylist()) == {"yes"}
     kept_before = set(before.filter(pl.col("decision") == "keep")["prompt_id"])
@@ -127,10 +130,10 @@ def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> 
 def test_a_second_refresh_generates_nothing_and_publishes_nothing(world: World) -> None:
     first, _ = world.refresh()
     again, idle = world.refresh()
-    assert again["curated"] == first["curated"]
-    assert again["totals"]["generated"] == len(idle.asked) == 0
+    assert again.curated == first.curated
+    assert again.totals.generated == len(idle.asked) == 0
     from_the_first, idle = world.refresh(replace(world.asked, curated=world.curated))
-    assert from_the_first["curated"] == first["curated"]
+    assert from_the_first.curated == first.curated
     assert len(idle.asked) == 0
     assert len(find_versions(world.asked.curated)) == 2
 
@@ -143,9 +146,9 @@ def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world:
         assert len(find_versions(world.asked.curated)) == 1
     rest, _ = world.refresh()
     columns = ["prompt_id", "decision", "certified_by", "p_keep"]
-    ours, theirs = (rows_of(open_curated(r["curated"])).select(columns).sort("prompt_id") for r in (rest, whole))
+    ours, theirs = (rows_of(open_curated(r.curated)).select(columns).sort("prompt_id") for r in (rest, whole))
     assert ours.equals(theirs)
-    assert rest["totals"]["generated"] < whole["totals"]["generated"]
+    assert rest.totals.generated < whole.totals.generated
 
 
 def test_a_set_for_this_very_policy_has_nothing_to_refresh(world: World) -> None:
@@ -157,9 +160,9 @@ def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: Wor
     world.refresh()
     third = replace(world.asked, policy=make_policy(tmp_path, "third"))
     report, _ = world.refresh(third)
-    assert Path(report["curated"]).name == "v0003"
-    assert report["refreshed_from"]["version"] == "v0002"
-    assert report["changed"]["prompts"] == len(TEXTS)
+    assert Path(report.curated).name == "v0003"
+    assert report.refresh.refreshed_from.version == "v0002"
+    assert report.refresh.changed.prompts == len(TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +195,8 @@ def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -
     whole = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(whole | {"preset": whole["preset"] | {"top": 30, "top_of": "kept"}}))
     report, _ = world.refresh()
-    rows = rows_of(open_curated(report["curated"]))
-    assert report["totals"]["kept"] == 30
+    rows = rows_of(open_curated(report.curated))
+    assert report.totals.kept == 30
     kept, spare = (rows.filter(pl.col("decision") == name) for name in ("keep", "over_quota"))
     assert spare.height > 10
     assert kept["learnability_expected"].min() >= spare["learnability_expected"].max()
@@ -241,12 +244,12 @@ def shake(folder: Path) -> Path:
     return folder
 
 
-def run_learnable(*arguments: str) -> Report:
+def run_learnable(*arguments: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "learnable", *arguments, "--json"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    report: Report = json.loads(done.stdout)
+    report: dict[str, Any] = json.loads(done.stdout)
     return report
 
 
@@ -257,9 +260,9 @@ def test_what_else_the_ledger_holds_changes_no_answer(world: World) -> None:
     more = replace(pool.settings, effort=Effort(sampling="fixed"), group_size=40)
     engine = RatedEngine(str(world.asked.policy), world.rates)
     decided = []
-    with use_engine(engine, pool.settings), held_store(pool.settings) as store:
+    with use_engine(engine, pool.settings), locked_store(pool.settings) as store:
         for settings in (pool.settings, more, pool.settings):
             run = Run(new_run_id(), settings, policy_for(settings), store)
-            decided.append(ask_again(run, prompts).decided)
+            decided.append(resample(run, prompts).decided)
     assert decided[1]["n"].min() == 40 > decided[0]["n"].min()
     assert decided[2].equals(decided[0])

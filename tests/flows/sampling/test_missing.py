@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import Prompt
-from learnable.flows.sampling.missing import Owed, find_runs, redraw_seeds
+from learnable.flows.sampling.missing import MissingRollouts, find_runs, redraw_seeds
 
 PROMPT = Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="arithmetic", form="Addition")
 ROWS = {"question_id": pl.String, "rollout_index": pl.Int64, "seed": pl.Int64}
@@ -44,9 +44,12 @@ def test_cut_rollouts_are_drawn_again_by_their_own_seeds() -> None:
 
 
 def test_a_redraw_asks_for_the_same_seeds() -> None:
-    request = Owed(PROMPT, 3, 2, redraw_seed=71).request(seed=5)
+    request = MissingRollouts(PROMPT, 3, 2, redraw_seed=71).request(seed=5)
     assert (request.first_index, request.group_size, request.base_seed) == (3, 2, 71)
-    assert Owed(PROMPT, 3, 2).request(seed=5).base_seed != Owed(PROMPT, 3, 2).request(seed=6).base_seed
+    assert (
+        MissingRollouts(PROMPT, 3, 2).request(seed=5).base_seed
+        != MissingRollouts(PROMPT, 3, 2).request(seed=6).base_seed
+    )
 
 
 @given(st.sets(st.integers(0, 15)), st.dictionaries(st.integers(0, 15), st.integers(0, 40)), st.integers(1, 16))
