@@ -94,18 +94,18 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     theirs = [name for name in rows.columns if name not in OUR_COLUMNS]
     carried, rows = rows.select("prompt_id", *theirs), rows.drop(theirs)
     prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
-    effort = _read_settings(Effort, curated.manifest.budget)
-    return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, effort), effort.retest)
+    budget = _read_settings(Effort, curated.manifest.budget)
+    return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
 
 
-def _settings(settings: RefreshSettings, curated: CuratedSet, effort: Effort) -> CurateSettings:
+def _settings(settings: RefreshSettings, curated: CuratedSet, budget: Effort) -> CurateSettings:
     manifest = curated.manifest
     return CurateSettings(
         prompts=PromptSettings(families=("simulated",) if settings.engine.name == "simulated" else ()),
         policy=settings.policy,
         engine=settings.engine,
         group_size=manifest.group_size,
-        effort=replace(effort, want=None, retest=0.0),
+        effort=replace(budget, want=None, retest=0.0),
         preset=_preset(manifest),
         sampling=manifest.sampling,
         truncated=manifest.truncated,

@@ -61,7 +61,7 @@ def test_a_second_run_finds_everything(settings: CurateSettings) -> None:
 
 
 def test_a_curated_set_is_trained_on_from_a_copy(settings: CurateSettings) -> None:
-    curated = open_curated(run(settings)["curated"])
+    curated = open_curated(run(settings).curated)
     copy = download_curated(curated)
     assert copy.path.protocol == ""
     assert copy.read("train") == curated.read("train")
@@ -98,7 +98,7 @@ def test_a_half_published_set_is_no_version(settings: CurateSettings, bucket: Ob
         run(settings)
     with pytest.raises(LearnableError, match=r"no manifest\.json"):
         open_curated(f"{settings.store}/curated/q")
-    assert open_curated(run(settings)["curated"]).path.name == "v0002"
+    assert open_curated(run(settings).curated).path.name == "v0002"
 
 
 def test_damage_is_set_aside_and_made_again(settings: CurateSettings) -> None:

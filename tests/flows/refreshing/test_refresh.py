@@ -15,15 +15,16 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, find_versions, open_curated
-from learnable.data.curated.manifest import Origin
+from learnable.data.curated.manifest import Manifest, Origin
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
+from learnable.data.storage.places import find_place
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import POOL_PARTS, RefreshSettings, open_pool
-from learnable.flows.refreshing.publishing import RefreshReport
+from learnable.flows.refreshing.publishing import RefreshReport, describe
 from learnable.flows.refreshing.resample import resample
 from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings
@@ -125,6 +126,16 @@ def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> 
     measured = after.filter(pl.col("prompt_id").is_in(list(kept_before)) | (pl.col("certified_by") == "rollouts"))
     has_one = measured.filter((pl.col("decision") == "keep") & (pl.col("split") == "train"))
     assert set(shown["prompt_id"].to_pylist()) == set(has_one["prompt_id"])
+
+
+def test_a_refresh_says_what_it_said() -> None:
+    """The keys and figures of `--json`, in their order, as an earlier version printed them."""
+    tests = Path(__file__).parents[2]
+    plain = json.loads((tests / "data/curated/compatibility/refreshed_manifest.json").read_text())
+    said = json.loads((tests / "flows/refreshing/compatibility/refresh_report.json").read_text())
+    curated = CuratedSet(find_place(said["curated"]), Manifest.from_json(plain))
+    report = describe(curated, generated=said["totals"]["generated"], seconds=said["seconds"]).to_json()
+    assert json.dumps(report | {"curated": said["curated"]}) == json.dumps(said)
 
 
 def test_a_second_refresh_generates_nothing_and_publishes_nothing(world: World) -> None:

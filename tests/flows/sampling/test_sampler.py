@@ -19,6 +19,7 @@ from learnable.flows.curation.goal import Goal
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
+from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.simulated import SimulatedEngine
@@ -207,28 +208,28 @@ def test_passes_alone_decide_where_that_is_asked(settings: CurateSettings) -> No
     rows = groups_of(settings, by_pass)
     assert (rows["n_eff"] == rows["n"]).all()
     assert (groups_of(settings, by_reward)["n_eff"] > rows["n"].min()).all()
-    assert by_pass["totals"]["rollouts"] > by_reward["totals"]["rollouts"]
+    assert by_pass.totals.rollouts > by_reward.totals.rollouts
 
 
-def test_the_steps_know_what_is_owed_before_an_engine_starts(settings: CurateSettings) -> None:
+def test_a_run_knows_what_is_missing_before_an_engine_starts(settings: CurateSettings) -> None:
     from learnable.flows.engines import policy_for
     from learnable.flows.run import Run, locked_store
 
-    def owed() -> bool:
+    def missing() -> bool:
         with locked_store(settings) as store:
-            return steps.is_anything_owed(Run("r", settings, policy_for(settings), store), steps.read_prompts(settings))
+            return is_anything_missing(Run("r", settings, policy_for(settings), store), steps.read_prompts(settings))
 
-    assert owed()
+    assert missing()
     run(settings)
-    assert not owed()
+    assert not missing()
 
 
 def test_graded_rewards_need_fewer_rollouts(settings: CurateSettings) -> None:
-    coins, _ = run(settings)
+    ungraded, _ = run(settings)
     graded, _ = run(replace(settings, prompts=replace(settings.prompts, knobs={"simulated.spread": "0.15"})))
-    assert graded["beliefs"]["simulated"]["flips_per_rollout"] == pytest.approx(1 / (4 * 0.15**2), rel=0.15)
-    assert graded["totals"]["rollouts"] < 0.8 * coins["totals"]["rollouts"]
-    assert np.isfinite(graded["certified_precision"])
+    assert graded.family_priors["simulated"].ess_per_rollout == pytest.approx(1 / (4 * 0.15**2), rel=0.15)
+    assert graded.totals.rollouts < 0.8 * ungraded.totals.rollouts
+    assert np.isfinite(graded.certified_precision or np.nan)
 
 
 def test_the_pipeline_is_what_the_flow_runs() -> None:
