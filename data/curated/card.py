@@ -26,8 +26,8 @@ COLUMN_NOTES = {
     "pass_rate": "share of the group that passed",
     "n": "rollouts that count",
     "n_eff": "how many passes and fails these rollouts tell as much as",
-    "alpha": "with `beta`, `p_zero` and `p_one`: what is known of the prompt's true mean reward, a Beta distribution and "
-    "masses",
+    "alpha": "with `beta`, `p_zero` and `p_one`: what is known of the prompt's true mean reward, a Beta distribution "
+    "and masses",
     "p_zero": "chance that it always fails",
     "p_one": "chance that it always succeeds",
     "p_in_band": "chance that its true mean reward lies in the band",
@@ -42,46 +42,41 @@ COLUMN_NOTES = {
     "triage": "what the evidence says of a prompt that was never solved",
     "decision": "`keep`, or why not",
 }
+USE = (
+    "## Use",
+    "",
+    "```python",
+    "from datasets import load_dataset",
+    "from learnable.train.rewards import verifier_reward",
+    "",
+    'prompts = load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})',
+    "# GRPOTrainer(model, reward_funcs=[verifier_reward], train_dataset=prompts['train'], ...)",
+    "```",
+    "",
+)
 
 
 def render_card(name: str, manifest: Manifest) -> str:
     """Return the card as Markdown with the YAML header that the hub and `load_dataset` read."""
+    parts = ((part, info.rows, PART_NOTES[part]) for part, info in manifest.parts.items())
+    columns = ((column, kind, _note(column)) for column, kind in manifest.schema.items())
+    lines = [_header(manifest.parts), f"# {name}", "", _describe_band(manifest), ""]
+    lines += [_table(("part", "rows", "what"), parts), "", *USE]
+    lines += [
+        f"Or: `learnable train --curated` with this folder. Sampling: {_pairs(to_plain(manifest.sampling))}.",
+        f"Verifiers: {_pairs(manifest.verifiers)}. Seed {manifest.seed}, made {manifest.created}.",
+        "",
+    ]
+    lines += ["## By form", "", _forms_table(manifest.forms), ""]
+    lines += ["## Columns", "", _table(("column", "type", "what"), columns), ""]
+    return "\n".join(lines)
+
+
+def _describe_band(manifest: Manifest) -> str:
     band = manifest.band
-    return "\n".join(
-        [
-            _header(manifest.parts),
-            f"# {name}",
-            "",
-            f"Prompts on which `{manifest.policy.policy_id}` is neither hopeless nor done: of its completions of a "
-            f"prompt the mean {band.signal} lies in {band.low:g} to {band.high:g} "
-            f"and spreads by at least {band.min_std:g}.",
-            "",
-            _table(
-                ("part", "rows", "what"), ((name, part.rows, PART_NOTES[name]) for name, part in manifest.parts.items())
-            ),
-            "",
-            "## Use",
-            "",
-            "```python",
-            "from datasets import load_dataset",
-            "from learnable.train.rewards import verifier_reward",
-            "",
-            'prompts = load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})',
-            "# GRPOTrainer(model, reward_funcs=[verifier_reward], train_dataset=prompts['train'], ...)",
-            "```",
-            "",
-            f"Or: `learnable train --curated` with this folder. Sampling: {_pairs(to_plain(manifest.sampling))}.",
-            f"Verifiers: {_pairs(manifest.verifiers)}. Seed {manifest.seed}, made {manifest.created}.",
-            "",
-            "## By form",
-            "",
-            _forms_table(manifest.forms),
-            "",
-            "## Columns",
-            "",
-            _table(("column", "type", "what"), ((c, t, _note(c)) for c, t in manifest.schema.items())),
-            "",
-        ]
+    return (
+        f"Prompts on which `{manifest.policy.policy_id}` is neither hopeless nor done: of its completions of a prompt "
+        f"the mean {band.signal} lies in {band.low:g} to {band.high:g} and spreads by at least {band.min_std:g}."
     )
 
 

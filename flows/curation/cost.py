@@ -27,8 +27,8 @@ class CostReport:
     """What a run would come to.
 
     `figures` are those of `prompts` (looked at), `kept`, `rollouts`, `tokens` (of completions), `seconds` and, where a
-    price was given, `cost`; None where a figure is unknown. `chance` is that of reaching `want`. `spent_rollouts` are in
-    the ledger already. `remarks` are sentences.
+    price was given, `cost`; None where a figure is unknown. `chance` is that of reaching `want`. `spent_rollouts` are
+    in the ledger already. `remarks` are sentences.
     """
 
     policy: str

@@ -79,7 +79,10 @@ def build_demonstrations(train: pl.DataFrame, completions: pl.DataFrame) -> pl.D
 
 
 def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Manifest) -> CuratedSet:
-    """Publish the parts as the set's next version. Raises `LearnableError` where this run's lock on the store is lost."""
+    """Publish the parts as the set's next version.
+
+    Raises `LearnableError` where this run has lost its lock on the store, or the set cannot be written.
+    """
     tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
     run.store.ledger.check_held()
     return publish_curated(run.store.curated / run.settings.set_name, tables, manifest)

@@ -120,8 +120,8 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
 def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.DataFrame:
     """Reduce scores to groups, and certify and decide each.
 
-    Returns a row a prompt: its columns, its statistics, its certificate, its decision, and the users' own columns. Prompts
-    that were not looked at, since the goal was reached before, are left out.
+    Returns a row a prompt: its columns, its statistics, its certificate, its decision, and the users' own columns.
+    Prompts that were not looked at, since the goal was reached before, are left out.
     """
     settings = run.settings
     stats = group_stats(collected.scores.lazy(), truncated=settings.truncated)

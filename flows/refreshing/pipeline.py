@@ -81,8 +81,8 @@ def is_engine_needed(settings: RefreshSettings) -> bool:
 def decide_all(run: Run, pool: CuratedPool, resampled: Resampled, drifts: Drifts) -> pl.DataFrame:
     """Decide the whole pool: by their rollouts the prompts that were sampled again, by moved certificates the others.
 
-    Returns a row a prompt. A moved row keeps the statistics of the rollouts that it was measured by; `certified_by` says
-    so.
+    Returns a row a prompt. A moved row keeps the statistics of the rollouts that it was measured by; `certified_by`
+    says so.
     """
     others = find_others(pool, resampled)
     moved = move_rows(pool, others, drifts).with_columns(stopped=pl.lit(True), threshold=pl.lit(0.5))

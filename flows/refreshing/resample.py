@@ -54,8 +54,8 @@ def resample(run: Run, prompts: Sequence[Prompt]) -> Resampled:
 def resample_unsure(run: Run, pool: CuratedPool, resampled: Resampled) -> tuple[Resampled, Drifts]:
     """Move the certificates, and sample again where that left a decision unsure, until it leaves none.
 
-    With them goes a share of the clearly rejected prompts, so that a set never only shrinks. `resampled` are the anchors.
-    Returns everything that was sampled again, and the drifts that are fitted to all of it.
+    With them goes a share of the clearly rejected prompts, so that a set never only shrinks. `resampled` are the
+    anchors. Returns everything that was sampled again, and the drifts that are fitted to all of it.
     """
     more, drifts = _find_retested(run, pool), _fit(run, pool, resampled)
     for _ in range(MAX_ROUNDS):

@@ -80,9 +80,9 @@ class ErrorWatch:
             return
         raise LearnableError(
             f"{errors} of {self._scores} scores in a row are errors "
-            f"({errors / self._scores:.1%}, over {MAX_ERRORS:.0%}): {_most_common(self._reasons)}. The run stops, since "
-            "errors are no zeros. The rollouts are in the store: mend the verifier or the engine, then the same command "
-            "goes on from there"
+            f"({errors / self._scores:.1%}, over {MAX_ERRORS:.0%}): {_most_common(self._reasons)}. The run stops, "
+            "since errors are no zeros. The rollouts are in the store: mend the verifier or the engine, then the same "
+            "command goes on from there"
         )
 
 

@@ -19,8 +19,8 @@ class MissingRollouts:
     """Rollouts of one question that are to be generated: `count` from index `first`.
 
     `prompt` is the first in the pool that asks it. `redraw_seed` is the seed of the first where they ran out of tokens
-    under a smaller cap and are drawn again: by their own seeds, so that long completions are not replaced by chance draws
-    that happen to be short.
+    under a smaller cap and are drawn again: by their own seeds, so that long completions are not replaced by chance
+    draws that happen to be short.
     """
 
     prompt: Prompt

@@ -33,8 +33,9 @@ HONEST = ("scored", "truncated")
 class Collected:
     """What sampling a pool brought: every rollout of a run with its score, one row each, and where each group stands.
 
-    `groups` has a row a prompt: `requested` (rollouts), `stopped`, and the `threshold` of its decision. `certified` is how
-    many prompts are kept, `gave_up` whether a goal was given up for a poor yield, `generated` how many rollouts are new.
+    `groups` has a row a prompt: `requested` (rollouts), `stopped`, and the `threshold` of its decision. `certified` is
+    how many prompts are kept, `gave_up` whether a goal was given up for a poor yield, `generated` how many rollouts are
+    new.
     """
 
     scores: pl.DataFrame
@@ -113,7 +114,7 @@ class AdaptiveSampling:
         self._seeds = redraw_seeds(redrawn)
 
     def run(self, *, until_missing: bool = False) -> bool:
-        """Follow the schedule to its end, or to the first rollout that the ledger lacks; return whether it stopped there.
+        """Follow the schedule to its end, or to the first rollout that the ledger lacks; say whether it stopped there.
 
         A run with a goal says what lies ahead before it pays for more than the pilot. Raises `LearnableError` when the
         engine or a verifier is given up.

@@ -86,7 +86,7 @@ def test_findings_are_in_the_report_the_manifest_and_the_warnings(tmp_path: Path
 
 
 def test_what_repeats_another_prompt_or_a_test_item_is_never_sampled(tmp_path: Path) -> None:
-    story = "A painter mixes one bucket of paint with another and asks which of the colours is left on the long wooden fence"
+    story = "A painter mixes one bucket of paint with another and asks which of the colours is left on the wooden fence"
     script = {
         story: ["red", "green"],
         story.upper() + "!": ["red"],

@@ -26,18 +26,18 @@ SCRIPT = {"always": ["yes"], "never": ["no"], **{f"sometimes {i}": ["yes", "no"]
 
 
 class CountingEngine(ScriptedEngine):
-    """Counts what it is asked for."""
+    """Keeps the requests that it gets."""
 
     policy_id = ""
 
     def __init__(self, script: dict[str, list[str]], policy_id: str) -> None:
         super().__init__(script)
         self.policy_id = policy_id
-        self.asked: list[GroupRequest] = []
+        self.requests: list[GroupRequest] = []
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         listed = list(requests)
-        self.asked.extend(listed)
+        self.requests.extend(listed)
         return super().generate(listed, sampling)
 
 
@@ -107,7 +107,7 @@ def test_a_second_run_pays_nothing_and_decides_the_same(
         grown = run_pipeline(replace(settings, group_size=20))
     assert second.curated == first.curated
     assert second.forms == first.forms
-    assert {(request.first_index, request.group_size) for request in idle.asked} == {(16, 4)}
+    assert {(request.first_index, request.group_size) for request in idle.requests} == {(16, 4)}
     assert grown.totals.rollouts == 200
 
 
@@ -121,8 +121,8 @@ def test_an_interrupt_loses_no_finished_group(
     again = engine_of()
     with use_engine(again, settings):
         report = run_pipeline(settings)
-    assert len(again.asked) == len(SCRIPT) - 3
-    assert report.totals.generated == 16 * len(again.asked)
+    assert len(again.requests) == len(SCRIPT) - 3
+    assert report.totals.generated == 16 * len(again.requests)
     assert report.totals.decisions == {"keep": 8, "too_easy": 1, "too_hard": 1}
 
 

@@ -1,4 +1,4 @@
-"""A refresh on a policy with known rates: what is asked again, what is published, what a second one costs."""
+"""A refresh on a policy with known rates: what is sampled again, what is published, what a second one costs."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class World:
 
     settings: CurateSettings
     curated: str
-    asked: RefreshSettings
+    refreshing: RefreshSettings
     rates: dict[str, float]
 
     def refresh(
-        self, asked: RefreshSettings | None = None, dies_after: int | None = None
+        self, settings: RefreshSettings | None = None, dies_after: int | None = None
     ) -> tuple[RefreshReport, RatedEngine]:
-        asked = asked or self.asked
-        engine = RatedEngine(str(asked.policy), self.rates, dies_after)
-        with use_engine(engine, open_pool(asked).settings):
-            return run_refresh(asked), engine
+        settings = settings or self.refreshing
+        engine = RatedEngine(str(settings.policy), self.rates, dies_after)
+        with use_engine(engine, open_pool(settings).settings):
+            return run_refresh(settings), engine
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +65,12 @@ def world(made: World, tmp_path: Path) -> World:
 def copy_world(world: World, folder: Path) -> World:
     old = Path(world.settings.store).parent
     shutil.copytree(old, folder)
-    there = {key: str(folder / Path(str(getattr(world.asked, key))).relative_to(old)) for key in ("curated", "policy")}
+    there = {
+        key: str(folder / Path(str(getattr(world.refreshing, key))).relative_to(old)) for key in ("curated", "policy")
+    }
     curated = str(folder / Path(world.curated).relative_to(old))
     settings = replace(world.settings, policy=str(folder / "old"), store=str(folder / "store"))
-    return World(settings, curated, replace(world.asked, **there), world.rates)
+    return World(settings, curated, replace(world.refreshing, **there), world.rates)
 
 
 def make_world(folder: Path, shift: float, noise: float, effort: Effort = EFFORT) -> World:
@@ -76,9 +78,9 @@ def make_world(folder: Path, shift: float, noise: float, effort: Effort = EFFORT
     settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), effort=effort)
     with use_engine(RatedEngine(str(settings.policy), dict(zip(TEXTS, rates, strict=True))), settings):
         curated = run_pipeline(settings).curated
-    asked = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
+    refresh = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
     moved = drifted(rates, shift, noise, seed=6)
-    return World(settings, curated, asked, dict(zip(TEXTS, moved.tolist(), strict=True)))
+    return World(settings, curated, refresh, dict(zip(TEXTS, moved.tolist(), strict=True)))
 
 
 def rows_of(curated: CuratedSet) -> pl.DataFrame:
@@ -89,10 +91,10 @@ def rows_of(curated: CuratedSet) -> pl.DataFrame:
 def test_a_refresh_asks_few_and_agrees_with_the_truth(world: World) -> None:
     report, engine = world.refresh()
     changed, rows = report.refresh.changed, rows_of(open_curated(report.curated))
-    asked = {request.prompt.prompt_id for request in engine.asked}
+    resampled = {request.prompt.prompt_id for request in engine.requests}
     assert changed.prompts == rows.height == len(TEXTS)
-    assert changed.resampled_share == round(len(asked) / len(TEXTS), 4) < 0.5
-    assert set(rows.filter(pl.col("certified_by") == "rollouts")["prompt_id"]) == asked
+    assert changed.resampled_share == round(len(resampled) / len(TEXTS), 4) < 0.5
+    assert set(rows.filter(pl.col("certified_by") == "rollouts")["prompt_id"]) == resampled
     moved = rows.filter(pl.col("certified_by") == "moved")
     truth = moved["prompt"].replace_strict(world.rates, return_dtype=pl.Float64).is_between(0.2, 0.8)
     assert ((moved["decision"] == "keep") == truth).mean() > 0.88
@@ -103,7 +105,7 @@ def test_a_refresh_asks_few_and_agrees_with_the_truth(world: World) -> None:
 def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> None:
     before = rows_of(open_curated(world.curated))
     report, _ = world.refresh()
-    curated = open_curated(world.asked.curated)
+    curated = open_curated(world.refreshing.curated)
     manifest, after = curated.manifest, rows_of(curated)
     both = before.join(after, on="prompt_id", suffix="_after").with_columns(
         pl.col("decision", "decision_after") == "keep"
@@ -142,11 +144,11 @@ def test_a_second_refresh_generates_nothing_and_publishes_nothing(world: World) 
     first, _ = world.refresh()
     again, idle = world.refresh()
     assert again.curated == first.curated
-    assert again.totals.generated == len(idle.asked) == 0
-    from_the_first, idle = world.refresh(replace(world.asked, curated=world.curated))
+    assert again.totals.generated == len(idle.requests) == 0
+    from_the_first, idle = world.refresh(replace(world.refreshing, curated=world.curated))
     assert from_the_first.curated == first.curated
-    assert len(idle.asked) == 0
-    assert len(find_versions(world.asked.curated)) == 2
+    assert len(idle.requests) == 0
+    assert len(find_versions(world.refreshing.curated)) == 2
 
 
 def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world: World) -> None:
@@ -154,7 +156,7 @@ def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world:
     for stop in (20, 40):  # among the anchors, and after them
         with pytest.raises(InterruptedRunError, match="the same command goes on"):
             world.refresh(dies_after=stop)
-        assert len(find_versions(world.asked.curated)) == 1
+        assert len(find_versions(world.refreshing.curated)) == 1
     rest, _ = world.refresh()
     columns = ["prompt_id", "decision", "certified_by", "p_keep"]
     ours, theirs = (rows_of(open_curated(r.curated)).select(columns).sort("prompt_id") for r in (rest, whole))
@@ -164,12 +166,12 @@ def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world:
 
 def test_a_set_for_this_very_policy_has_nothing_to_refresh(world: World) -> None:
     with pytest.raises(LearnableError, match=r"nothing to refresh: .*the policy of --policy"):
-        world.refresh(replace(world.asked, policy=world.settings.policy))
+        world.refresh(replace(world.refreshing, policy=world.settings.policy))
 
 
 def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: World) -> None:
     world.refresh()
-    third = replace(world.asked, policy=make_policy(tmp_path, "third"))
+    third = replace(world.refreshing, policy=make_policy(tmp_path, "third"))
     report, _ = world.refresh(third)
     assert Path(report.curated).name == "v0003"
     assert report.refresh.refreshed_from.version == "v0002"
@@ -185,7 +187,7 @@ def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: Wor
 )
 def test_settings_that_cannot_work_say_so(world: World, change: dict[str, object], message: str) -> None:
     with pytest.raises(LearnableError, match=message):
-        replace(world.asked, **change)  # type: ignore[arg-type]
+        replace(world.refreshing, **change)  # type: ignore[arg-type]
 
 
 def test_a_set_without_certificates_says_so(world: World) -> None:
@@ -197,7 +199,7 @@ def test_a_set_without_certificates_says_so(world: World) -> None:
 
 def test_a_policy_that_is_nowhere_is_named(world: World) -> None:
     with pytest.raises(LearnableError, match="policy '/nowhere' does not exist"):
-        run_refresh(replace(world.asked, policy="/nowhere"))
+        run_refresh(replace(world.refreshing, policy="/nowhere"))
 
 
 def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -> None:
@@ -219,8 +221,8 @@ def test_fixed_groups_stay_fixed(tmp_path: Path) -> None:
     folder.mkdir()
     world = make_world(folder, shift=0.5, noise=0.3, effort=Effort(sampling="fixed"))
     _, engine = world.refresh()
-    assert {(request.first_index, request.group_size) for request in engine.asked} == {(0, 16)}
-    rows = rows_of(open_curated(world.asked.curated))
+    assert {(request.first_index, request.group_size) for request in engine.requests} == {(0, 16)}
+    rows = rows_of(open_curated(world.refreshing.curated))
     measured = rows.filter(pl.col("certified_by") == "rollouts")
     kept = measured["mean"].is_between(0.2, 0.8) & (measured["std"] >= 0.1)
     assert ((measured["decision"] == "keep") == kept).all()
@@ -266,10 +268,10 @@ def run_learnable(*arguments: str) -> dict[str, Any]:
 
 def test_what_else_the_ledger_holds_changes_no_answer(world: World) -> None:
     """Or a refresh that goes on would learn another drift from its anchors than it did at first."""
-    pool = open_pool(world.asked)
+    pool = open_pool(world.refreshing)
     prompts = list(pool.prompts.values())[:30]
     more = replace(pool.settings, effort=Effort(sampling="fixed"), group_size=40)
-    engine = RatedEngine(str(world.asked.policy), world.rates)
+    engine = RatedEngine(str(world.refreshing.policy), world.rates)
     decided = []
     with use_engine(engine, pool.settings), locked_store(pool.settings) as store:
         for settings in (pool.settings, more, pool.settings):

@@ -1,4 +1,4 @@
-"""Sampling that stops, through the whole pipeline: paid for once, interrupted and resumed, refused, topped up, retested."""
+"""Sampling that stops, through the whole pipeline: paid for once, interrupted, resumed, topped up, retested."""
 
 from __future__ import annotations
 
@@ -132,19 +132,19 @@ def test_refused_prompts_are_named_not_scored_and_the_others_go_on(settings: Cur
     groups = groups_of(settings, report)
     assert set(groups.filter(pl.col("decision") == "not_scored")["prompt"]) == refused
     again, engine = run(settings)
-    assert {request.prompt.text for call in engine.calls for request in call} >= refused  # still owed
+    assert {request.prompt.text for call in engine.calls for request in call} >= refused  # still missing
     assert again.totals.decisions.get("not_scored") is None
 
 
 def test_a_goal_stops_the_run_and_says_so(settings: CurateSettings) -> None:
-    asked = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=40, precision=0.9))
-    report, engine = run(asked)
+    wanted = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=40, precision=0.9))
+    report, engine = run(wanted)
     assert report.goal
     assert report.goal.reached
     assert 40 <= report.totals.kept < 50
     assert report.certified_precision >= 0.9
     assert report.totals.prompts < 300
-    again, idle = run(asked)
+    again, idle = run(wanted)
     assert idle.calls == []
     assert again.curated == report.curated
     assert engine.drawn == again.totals.rollouts
@@ -159,8 +159,8 @@ def test_a_source_that_runs_dry_says_how_many_it_gave(settings: CurateSettings) 
 def test_a_goal_reads_on_in_a_source_without_end(settings: CurateSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learnable.flows.curation.goal.BUILTIN_LIMIT", 64)
     monkeypatch.setattr("learnable.flows.curation.goal.READ_PER_KEPT", 1)
-    asked = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=60))
-    report, engine = run(asked)
+    wanted = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=60))
+    report, engine = run(wanted)
     assert report.goal
     assert report.goal.reached
     assert report.totals.prompts > 64

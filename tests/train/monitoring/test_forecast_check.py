@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
+from learnable.data.curated.manifest import Manifest
 from learnable.train.monitoring.forecast_check import compare_with_logs, foresee
 from learnable.train.settings import TrainSettings
 
@@ -25,7 +26,7 @@ MANIFEST = {
 
 def publish(folder: Path, row: dict[str, Any]) -> CuratedSet:
     rows = pl.DataFrame([row] * 3).to_arrow()
-    return publish_curated(folder / "set", {"train": rows, "test": rows}, MANIFEST)
+    return publish_curated(folder / "set", {"train": rows, "test": rows}, Manifest.from_json(MANIFEST))
 
 
 @pytest.mark.parametrize(("group_size", "dead"), [(4, 0.212), (16, 0.0079)])
