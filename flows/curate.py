@@ -11,7 +11,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report, render_markdown
+from learnable.flows.curation.report import CurationReport, render_markdown
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
 from learnable.flows.run_log import logged_unless_watched
@@ -19,12 +19,14 @@ from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings
 
+TASK_NAMES = {"resample": "ask_again", "resample_unsure": "ask_unsure"}  # as Prefect's users know them
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @flow(name="curate", persist_result=False)
-def curate(settings: CurateSettings, train: TrainSettings | None = None) -> Report:
+def curate(settings: CurateSettings, train: TrainSettings | None = None) -> CurationReport:
     """Find the prompts that a policy can learn from, and train on them if `train` says how.
 
     `train.curated` is filled in with the set that was made. Deploy it as `learnable.flows.curate.curate`.
@@ -32,13 +34,14 @@ def curate(settings: CurateSettings, train: TrainSettings | None = None) -> Repo
     with scheduled_run():
         with logged_unless_watched():
             report = run_pipeline(settings, step=as_task)
-        create_markdown_artifact(render_markdown(report), key="curated", description=report["curated"])
+        create_markdown_artifact(render_markdown(report), key="curated", description=report.curated)
         if train is not None:
             stop_engines()  # an engine and a trainer never share a machine's memory
-            report["training"] = finetune(replace(train, curated=report["curated"])).to_json()
+            report = replace(report, training=finetune(replace(train, curated=report.curated)))
         return report
 
 
 def as_task(function: Callable[P, R]) -> Callable[P, R]:
     """Make a step a task. Its result is not cached: the store is what remembers."""
-    return task(name=function.__name__, cache_policy=NO_CACHE, persist_result=False)(function)
+    name = TASK_NAMES.get(function.__name__, function.__name__)
+    return task(name=name, cache_policy=NO_CACHE, persist_result=False)(function)

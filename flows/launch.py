@@ -1,48 +1,48 @@
-"""Runs the curation from a command line or a notebook, as a Prefect flow or without Prefect."""
+"""Starts what was asked for on the command line or in a notebook: at once or on a schedule, with or without Prefect."""
 
 from __future__ import annotations
 
-import atexit
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from learnable.data.curated.curated_set import open_curated
+from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report
-from learnable.flows.curation.steps import is_anything_owed, read_prompts
+from learnable.flows.curation.report import CurationReport
+from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for, policy_for, stop_engines
+from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
+from learnable.flows.refreshing.pool import RefreshSettings, open_pool
+from learnable.flows.refreshing.publishing import RefreshReport
 from learnable.flows.run import Run, locked_store, new_run_id
-from learnable.flows.scheduling.server import TEMPORARY, OwnServer, start_own_server
+from learnable.flows.sampling.sampler import is_anything_missing
+from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings
-from learnable.train.preflight.checks import prepare_run
+from learnable.train.preflight.checks import check_numbers, prepare_run
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 
-PREFECT_DEFAULTS = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the console says what went wrong, once
-}
-
-_temporary: list[OwnServer] = []  # at most one, which all runs of this process share
+if TYPE_CHECKING:
+    from learnable.flows.scheduling.serving import Timetable
 
 
-def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = True) -> Report:
-    """Curate, train on the result if asked to, and return the report.
+def run_curation(
+    settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = True
+) -> CurationReport:
+    """Curate, train on the result where `train` says how, and return the report.
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
     with locked_store(settings) as store:
-        owed = _is_anything_owed(settings, store)
-        if not use_prefect or not (owed or has_server()):  # nothing to generate: a server would take longer to start
+        missing = _is_engine_needed(settings, store)
+        if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
             return _curate_plainly(settings, train)
-        progress().stage("Starting the Prefect server and the engine" if owed else "Starting the Prefect server")
+        progress().stage("Starting the Prefect server and the engine" if missing else "Starting the Prefect server")
         with prefect_server():  # another process: its start and the engine's go side by side
-            if owed:
+            if missing:
                 engine_for(settings)
         from learnable.flows.curate import curate
 
@@ -50,10 +50,7 @@ def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *
 
 
 def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> TrainingReport:
-    """Train on a curated set, and return the report.
-
-    Raises `LearnableError` for bad input before anything heavy starts, and for a stage that failed.
-    """
+    """Train on a curated set, and return the report. Raises `LearnableError` before anything heavy starts."""
     if not use_prefect:
         return train_curated(settings, progress())
     settings = prepare_run(settings).settings
@@ -64,54 +61,67 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Train
     return finetune(settings)
 
 
-@contextmanager
-def prefect_server() -> Iterator[None]:
-    """Start a temporary Prefect server, unless one is configured, while the block runs; wait for it at the end.
+def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = True) -> RefreshReport:
+    """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
+    pool = open_pool(settings)
+    with locked_store(pool.settings):
+        with watched_by(Silence()):  # the run itself will say it
+            needed = is_engine_needed(settings)
+        if not (use_prefect and needed):  # a server would take longer to start than this run
+            return run_refresh(settings)
+        progress().stage("Starting the Prefect server and the engine")
+        with prefect_server():
+            engine_for(pool.settings)
+        from learnable.flows.refresh import refresh
 
-    It ends when this process does.
+        return refresh(settings)
+
+
+def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
+    """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
+    with watched_by(Silence()):  # each run will say it
+        read_prompts(settings)
+    policy_for(settings)
+    from learnable.flows.curate import curate
+    from learnable.flows.scheduling.serving import serve_flow
+
+    serve_flow(curate, settings.set_name, {"settings": settings, "train": train}, when)
+
+
+def serve_refresh(settings: RefreshSettings, when: Timetable) -> None:
+    """Refresh on a schedule, as `serve_curation` curates."""
+    pool = open_pool(settings)
+    from learnable.flows.refresh import refresh
+    from learnable.flows.scheduling.serving import serve_flow
+
+    serve_flow(refresh, pool.settings.set_name, {"settings": settings}, when)
+
+
+def serve_training(settings: TrainSettings, when: Timetable) -> None:
+    """Train on a schedule, as `serve_curation` curates: each run in a folder of its own.
+
+    Raises `LearnableError` for settings that name one folder, or that no run could work with.
     """
-    for name, value in PREFECT_DEFAULTS.items():
-        os.environ.setdefault(name, value)
-    if has_server() or _temporary:
-        yield
-        return
-    server = start_own_server(TEMPORARY)
-    try:
-        yield
-        server.wait_until_ready()
-    except BaseException:
-        server.stop()
-        raise
-    _let_clients_use(server)
+    if settings.output or settings.resume:
+        raise LearnableError("each scheduled run trains in a folder of its own: leave out --output and --resume")
+    check_numbers(settings)
+    curated = open_curated(settings.curated)
+    from learnable.flows.finetune import finetune
+    from learnable.flows.scheduling.serving import serve_flow
+
+    serve_flow(finetune, curated.path.parent.name, {"settings": settings}, when)
 
 
-def _is_anything_owed(settings: CurateSettings, store: Store) -> bool:
-    """Whether the engine is needed; the same look finds bad input early."""
+def _is_engine_needed(settings: CurateSettings, store: Store) -> bool:
+    """Whether the ledger lacks rollouts; the same look finds bad input early."""
     with watched_by(Silence()):  # the run itself will say it
         prompts = read_prompts(settings)
-    return is_anything_owed(Run(new_run_id(), settings, policy_for(settings), store), prompts)
+    return is_anything_missing(Run(new_run_id(), settings, policy_for(settings), store), prompts)
 
 
-def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> Report:
+def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> CurationReport:
     report = run_pipeline(settings)
-    if train is not None:
-        stop_engines()
-        report["training"] = train_curated(replace(train, curated=report["curated"]), progress()).to_json()
-    return report
-
-
-def has_server() -> bool:
-    """Whether a Prefect server is configured, rather than to be started for this run."""
-    from prefect.settings import PREFECT_API_URL
-
-    return bool(PREFECT_API_URL.value())
-
-
-def _let_clients_use(server: OwnServer) -> None:
-    """Give the server to Prefect as the one that its clients start where none is configured: they find it running."""
-    from prefect.server.api.server import SubprocessASGIServer
-
-    shared = SubprocessASGIServer()
-    shared.port, shared.server_process, shared.running = server.port, server.process, True
-    _temporary.append(server)
-    atexit.register(server.stop)
+    if train is None:
+        return report
+    stop_engines()
+    return replace(report, training=train_curated(replace(train, curated=report.curated), progress()))

@@ -1,20 +1,24 @@
-"""One run: what was asked, of which policy, into which store."""
+"""One run: its settings, the policy that answers, and the store that it alone writes."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from learnable.data.ledger.ledger import Draw
 from learnable.data.policies import Policy
+from learnable.data.progress import progress
 from learnable.data.store import Store
 from learnable.flows.settings import CurateSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its id, what was asked, the policy that answers, and the store it writes."""
+    """One run: its id, its settings, the policy that answers, and the store that it writes."""
 
     run_id: str
     settings: CurateSettings
@@ -30,3 +34,26 @@ class Run:
 def new_run_id() -> str:
     """Return an id that sorts by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
+
+
+# A flow's parameters must be plain data, so the stores that the command line has locked travel beside them.
+_locked: ContextVar[dict[str, Store] | None] = ContextVar("locked", default=None)
+
+
+@contextmanager
+def locked_store(settings: CurateSettings) -> Iterator[Store]:
+    """Lock the run's store for writing inside the block; inside another such block of this run, it is the same store.
+
+    Raises `LearnableError` where it cannot be locked or written, or is in use and the settings say not to wait.
+    """
+    outer = _locked.get() or {}
+    if settings.store in outer:
+        yield outer[settings.store]
+        return
+    store = Store(settings.store)
+    with store.hold(wait=None if settings.wait else 0, on_wait=progress().note):
+        token = _locked.set({**outer, settings.store: store})
+        try:
+            yield store
+        finally:
+            _locked.reset(token)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,9 +11,10 @@ import polars as pl
 from upath import UPath
 
 from learnable.data.curated.curated_set import MANIFEST, CuratedSet, find_versions, open_curated
+from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.ledger.ledger import Draw, Ledger
-from learnable.data.records import Prompt, Sampling
+from learnable.data.records import Prompt
 from learnable.data.storage.places import find_place, local_path
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
@@ -37,9 +38,9 @@ SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
 class ShownPrompt:
     """One prompt of a version: its row (with `part`), and its completions, best first.
 
-    Each of `completions` has `rollout_index`, `rollout_id`, the rollout's and the score's columns; those of a score are null
-    where the store has no honest one by the verifier's version. `completions` is None where the store is not at hand, and
-    `note` says why; it also says where there are more or fewer of them than the certificate counts.
+    Each of `completions` has `rollout_index`, `rollout_id`, the rollout's and the score's columns; those of a score are
+    null where the store has no honest one by the verifier's version. `completions` is None where the store is not at
+    hand, and `note` says why; it also says where there are more or fewer of them than the certificate counts.
     """
 
     curated: CuratedSet
@@ -69,7 +70,7 @@ def find_set(place: str, store: str) -> CuratedSet:
 
 
 def _checked(curated: CuratedSet) -> CuratedSet:
-    if missing := [key for key in NEEDED_KEYS if key not in curated.manifest]:
+    if missing := curated.manifest.find_absent(NEEDED_KEYS):
         raise LearnableError(
             f"manifest of {str(curated.path)!r} has no {', '.join(missing)}: curate the set again with find-learnable"
         )
@@ -91,7 +92,7 @@ def read_rows(curated: CuratedSet, parts: Sequence[str]) -> pl.DataFrame:
 
     Parts of `POOL_PARTS` that the version does not have are left out. Raises `LearnableError` for any other.
     """
-    there = [part for part in curated.manifest["parts"] if part != "demonstrations"]
+    there = [part for part in curated.manifest.parts if part != "demonstrations"]
     if unknown := [part for part in parts if part not in (*POOL_PARTS, *there)]:
         raise UnknownNameError("part", unknown[0], there)
     tables = [
@@ -106,7 +107,10 @@ def read_rows(curated: CuratedSet, parts: Sequence[str]) -> pl.DataFrame:
 
 
 def with_reason(rows: pl.DataFrame, reason: str) -> pl.DataFrame:
-    """Return the rows that have `reason` as their decision or triage. Raises `UnknownNameError` for one that is neither."""
+    """Return the rows that have `reason` as their decision or triage.
+
+    Raises `UnknownNameError` for a reason that is neither.
+    """
     if reason not in (*REASONS, *TRIAGES):
         raise UnknownNameError("reason", reason, (*REASONS, *TRIAGES))
     return rows.filter((pl.col("decision") == reason) | (pl.col("triage") == reason))
@@ -157,21 +161,20 @@ def show_prompt(curated: CuratedSet, row: Mapping[str, Any], store: str | None =
     return ShownPrompt(curated, row, listed or None, _note(curated, row, len(listed), home))
 
 
-def read_group(ledger: Ledger, manifest: Mapping[str, Any], prompt: Prompt) -> pl.DataFrame:
+def read_group(ledger: Ledger, manifest: Manifest, prompt: Prompt) -> pl.DataFrame:
     """Return the completions of a prompt by the manifest's policy and sampling, best first.
 
     Scores are those of the manifest's version of the prompt's verifier. This is the one place that joins the two tables
     for a reader; `docs/store.md` says how to do it by hand.
     """
-    sampling = {field.name: manifest["sampling"][field.name] for field in fields(Sampling)}
-    draw = Draw(manifest["policy"]["policy_id"], Sampling(**sampling))
-    held, _ = ledger.find_rollouts(draw, [prompt])
-    versions = {name: version for name, version in manifest["verifiers"].items() if name == prompt.verifier}
-    scores = ledger.find_scores(draw, held, versions).select("rollout_id", *SCORE_COLUMNS)
+    draw = Draw(manifest.policy.policy_id, manifest.sampling)
+    stored, _ = ledger.find_rollouts(draw, [prompt])
+    versions = {name: version for name, version in manifest.verifiers.items() if name == prompt.verifier}
+    scores = ledger.find_scores(draw, stored, versions).select("rollout_id", *SCORE_COLUMNS)
     empty = pl.DataFrame(schema={"rollout_id": pl.String, "completion": pl.String})
-    texts = pl.concat([empty, *ledger.read_completions(draw, held)])
+    texts = pl.concat([empty, *ledger.read_completions(draw, stored)])
     return (
-        held.select(ROLLOUT_COLUMNS)
+        stored.select(ROLLOUT_COLUMNS)
         .join(texts, on="rollout_id")
         .join(scores, on="rollout_id", how="left")
         .sort("reward", "rollout_index", descending=[True, False], nulls_last=True)
@@ -198,7 +201,7 @@ def _note(curated: CuratedSet, row: Mapping[str, Any], found: int, store: Store)
             f", and repeats {row['collides_with']}" if row.get("collides_with") else ""
         )
     if row.get("certified_by") == "moved":
-        came = curated.manifest.get("refreshed_from", {}).get("version", "an earlier version")
+        came = (curated.manifest.refresh and curated.manifest.refresh.refreshed_from.version) or "an earlier version"
         return f"its certificate was moved from the rollouts of an earlier policy: see {came} of this set"
     made = row["rollouts"] or 0
     if found == made:

@@ -11,7 +11,7 @@ import pytest
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.ledger.ledger import Draw
-from learnable.data.records import Rollout, Sampling, Score
+from learnable.data.records import Rollout, Score
 from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
@@ -46,7 +46,7 @@ def store(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest
 
 def add_scores_of_another_version(store: Store) -> None:
     curated = open_curated(VERSION)
-    draw = Draw(curated.manifest["policy"]["policy_id"], Sampling(**curated.manifest["sampling"]))
+    draw = Draw(curated.manifest.policy.policy_id, curated.manifest.sampling)
     prompt = prompt_from_row(curated.read("train").to_pylist()[0], VERSION)
     held, _ = store.ledger.find_rollouts(draw, [prompt])
     texts = pl.concat(store.ledger.read_completions(draw, held))
@@ -82,7 +82,7 @@ def test_the_polars_join_gives_the_groups_of_the_set(store: Store) -> None:
     answers = run_block("polars as pl")
     assert answers.select(KEYS).equals(answers_by_the_ledger(store))
     means = answers.group_by("prompt_id").agg(pl.len(), mean=pl.col("reward").mean(), certified=pl.col("mean").first())
-    assert means.height == open_curated(VERSION).manifest["parts"]["train"]["rows"] > 1
+    assert means.height == open_curated(VERSION).manifest.parts["train"].rows > 1
     assert set(means["len"]) == {8}
     assert means["mean"].equals(means["certified"].alias("mean"))
 
@@ -107,7 +107,7 @@ def test_every_column_of_every_table_has_its_meaning() -> None:
 def test_the_manifests_keys_are_named(store: Store) -> None:
     named = set(re.findall(r"`([a-z_]+)`", PAGE))
     unexplained = {"engine", "test_share", "conditions"}
-    assert set(open_curated(VERSION).manifest) - unexplained <= named
+    assert set(open_curated(VERSION).manifest.to_json()) - unexplained <= named
 
 
 def test_every_folder_of_a_store_is_named(store: Store) -> None:

@@ -204,7 +204,7 @@ class TrainingForecast:
 
 def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingForecast | None:
     """Forecast the groups of a run from the certificates of its prompts; None for a set that has none, and for SFT."""
-    if settings.method != "grpo" or not set(FORECAST_COLUMNS) <= set(curated.manifest.get("schema", {})):
+    if settings.method != "grpo" or not set(FORECAST_COLUMNS) <= set(curated.manifest.schema.keys()):
         return None
     rows = pl.DataFrame(curated.read(settings.part, settings.families, columns=list(FORECAST_COLUMNS)))
     found: list[Forecast] = forecast(rows, _find_graded(curated, settings), [settings.num_generations])
@@ -224,9 +224,9 @@ def add_measured(expected: TrainingForecast, records: Sequence[Record]) -> Train
 
 def _find_graded(curated: CuratedSet, settings: TrainSettings) -> dict[str, bool]:
     """Return for each family whether its rewards are graded, not just pass and fail."""
-    passes = settings.signal == "pass" or curated.manifest["band"]["signal"] == "pass"
-    priors: Mapping[str, Mapping[str, float]] = curated.manifest.get("beliefs", {})
-    return {family: prior["flips_per_rollout"] > 1 and not passes for family, prior in priors.items()}
+    passes = settings.signal == "pass" or curated.manifest.band.signal == "pass"
+    priors = curated.manifest.family_priors
+    return {family: prior.is_graded and not passes for family, prior in priors.items()}
 
 
 def _average_first(records: Sequence[Record], key: str) -> float | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from math import lcm
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Sampling
 
@@ -131,16 +131,13 @@ class TrainSettings:
             max_tokens=usual.max_tokens if self.max_completion_length is None else self.max_completion_length,
         )
 
-    def filled_from(self, manifest: Mapping[str, Any]) -> Self:
+    def filled_from(self, manifest: Manifest) -> Self:
         """Return these settings with what is unset taken from a curated set's manifest."""
-        sampling, policy = manifest.get("sampling", {}), manifest.get("policy", {})
-        defaults = {
-            "policy": policy.get("path"),
-            "temperature": sampling.get("temperature"),
-            "top_p": sampling.get("top_p"),
-            "top_k": sampling.get("top_k"),
-            "max_completion_length": sampling.get("max_tokens"),
-        }
+        sampling = None if manifest.find_absent(("sampling",)) else manifest.sampling
+        defaults: dict[str, Any] = {"policy": manifest.policy.path or None}
+        if sampling is not None:
+            defaults |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
+            defaults["max_completion_length"] = sampling.max_tokens
         return replace(self, **{key: value for key, value in defaults.items() if getattr(self, key) is None})
 
     def fitted_to(self, prompts: int) -> Self:

@@ -25,7 +25,7 @@ from scipy.stats import beta
 
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report
+from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
 
 FIXED = 32
@@ -52,19 +52,19 @@ def main() -> None:
         decided = read_groups(settings, report)
         kept = decided.filter(pl.col("decision") == "keep")
         print(
-            f"{kept.height} kept of {decided.height}, certified precision {report['certified_precision']:.3f}",
+            f"{kept.height} kept of {decided.height}, certified precision {report.certified_precision:.3f}",
             flush=True,
         )
         known = decided if asked.recall else kept
         known.select("prompt", "verifier", "spec", "family", "form").write_ndjson(f"{folder}/known.jsonl")
         truth = draw_truth(settings, asked.truth)
-        print(describe("to the goal", truth, kept, report["totals"]["rollouts"], decided.height), flush=True)
+        print(describe("to the goal", truth, kept, report.totals.rollouts, decided.height), flush=True)
         if asked.recall:
             for name, effort, size in (("all decided", Effort(), 16), (f"fixed {FIXED}", Effort("fixed"), FIXED)):
                 again = replace(on_known(settings, name), effort=effort, group_size=size)
                 report = run_pipeline(again)
                 kept = read_groups(again, report).filter(pl.col("decision") == "keep")
-                print(describe(name, truth, kept, report["totals"]["rollouts"], decided.height), flush=True)
+                print(describe(name, truth, kept, report.totals.rollouts, decided.height), flush=True)
 
 
 def describe(name: str, truth: pl.DataFrame, kept: pl.DataFrame, rollouts: int, looked_at: int) -> str:
@@ -98,9 +98,9 @@ def draw_truth(settings: CurateSettings, draws: int) -> pl.DataFrame:
     return read_groups(fresh, run_pipeline(fresh)).select("prompt_id", inside=inside)
 
 
-def read_groups(settings: CurateSettings, report: Report) -> pl.DataFrame:
+def read_groups(settings: CurateSettings, report: CurationReport) -> pl.DataFrame:
     """Return the decided groups of a run."""
-    return pl.read_parquet(Path(settings.store) / "groups" / f"{report['run_id']}.parquet")
+    return pl.read_parquet(Path(settings.store) / "groups" / f"{report.run_id}.parquet")
 
 
 if __name__ == "__main__":

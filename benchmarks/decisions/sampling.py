@@ -98,7 +98,7 @@ def curate(rates: Values, folder: Path, seed: int) -> Quality:
         kept=pl.col("decision") == "keep", rate=pl.col("spec").str.json_path_match("$.rate").cast(pl.Float64)
     )
     kept = decided["kept"].to_numpy()
-    return _quality(decided["rate"].to_numpy(), kept, report["totals"]["rollouts"])
+    return _quality(decided["rate"].to_numpy(), kept, report.totals.rollouts)
 
 
 def judge_fixed(rates: Values, group_size: int, rng: np.random.Generator) -> Quality:

@@ -18,7 +18,7 @@ from typing import Any
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import engine_for
-from learnable.flows.sampling.collector import Collection
+from learnable.flows.sampling.collector import Collector
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.vllm_engine import VLLMEngine
 
@@ -70,22 +70,22 @@ def measure(prompts: int, workers: int) -> dict[str, float]:
         "running_share": watch.running / wall,
         "computing_share": watch.computing / wall,
         "wall_seconds": wall,
-        "rollouts": report["totals"]["rollouts"],
-        "tokens_per_second": report["totals"]["tokens"] / wall,
+        "rollouts": report.totals.rollouts,
+        "tokens_per_second": report.totals.tokens / wall,
     }
 
 
 def _note_last_score() -> dict[str, float]:
     """Return where the time of the last score will stand."""
     scored: dict[str, float] = {}
-    finish = Collection.finish
+    finish = Collector.finish
 
-    def finished(self: Collection) -> Any:
+    def finished(self: Collector) -> Any:
         frame = finish(self)
         scored["at"] = time.perf_counter()
         return frame
 
-    Collection.finish = finished  # type: ignore[method-assign]
+    Collector.finish = finished  # type: ignore[method-assign]
     return scored
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from learnable.data.curated.manifest import Manifest, Part, SummaryRow, to_plain
 from learnable.data.schemas import OUR_COLUMNS
 
 PART_NOTES = {
@@ -12,7 +12,8 @@ PART_NOTES = {
     "test": "kept prompts held out from training",
     "rejects": "every other prompt, with the reason in `decision`",
     "reserve": "harder prompts, for a later stage: not kept now, and sometimes solved",
-    "demonstrations": "the best passed completion of each prompt of `train` that has one: `prompt` and `completion` for SFT",
+    "demonstrations": "the best passed completion of each prompt of `train` that has one: `prompt` and `completion` "
+    "for SFT",
     "control": "random prompts of the same pool, as many as `train`: train on them to measure what curation gave",
 }
 COLUMN_NOTES = {
@@ -25,7 +26,8 @@ COLUMN_NOTES = {
     "pass_rate": "share of the group that passed",
     "n": "rollouts that count",
     "n_eff": "how many passes and fails these rollouts tell as much as",
-    "alpha": "with `beta`, `p_zero` and `p_one`: what is known of the prompt's true mean reward, a Beta distribution and masses",
+    "alpha": "with `beta`, `p_zero` and `p_one`: what is known of the prompt's true mean reward, a Beta distribution "
+    "and masses",
     "p_zero": "chance that it always fails",
     "p_one": "chance that it always succeeds",
     "p_in_band": "chance that its true mean reward lies in the band",
@@ -40,46 +42,41 @@ COLUMN_NOTES = {
     "triage": "what the evidence says of a prompt that was never solved",
     "decision": "`keep`, or why not",
 }
+USE = (
+    "## Use",
+    "",
+    "```python",
+    "from datasets import load_dataset",
+    "from learnable.train.rewards import verifier_reward",
+    "",
+    'prompts = load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})',
+    "# GRPOTrainer(model, reward_funcs=[verifier_reward], train_dataset=prompts['train'], ...)",
+    "```",
+    "",
+)
 
 
-def render_card(name: str, manifest: Mapping[str, Any]) -> str:
+def render_card(name: str, manifest: Manifest) -> str:
     """Return the card as Markdown with the YAML header that the hub and `load_dataset` read."""
-    band, policy = manifest["band"], manifest["policy"]
-    return "\n".join(
-        [
-            _header(manifest["parts"]),
-            f"# {name}",
-            "",
-            f"Prompts on which `{policy['policy_id']}` is neither hopeless nor done: of its completions of a prompt "
-            f"the mean {band['signal']} lies in {band['low']:g} to {band['high']:g} "
-            f"and spreads by at least {band['min_std']:g}.",
-            "",
-            _table(
-                ("part", "rows", "what"), ((p, info["rows"], PART_NOTES[p]) for p, info in manifest["parts"].items())
-            ),
-            "",
-            "## Use",
-            "",
-            "```python",
-            "from datasets import load_dataset",
-            "from learnable.train.rewards import verifier_reward",
-            "",
-            'prompts = load_dataset("parquet", data_files={"train": "train-*.parquet", "test": "test-*.parquet"})',
-            "# GRPOTrainer(model, reward_funcs=[verifier_reward], train_dataset=prompts['train'], ...)",
-            "```",
-            "",
-            f"Or: `learnable train --curated` with this folder. Sampling: {_pairs(manifest['sampling'])}.",
-            f"Verifiers: {_pairs(manifest['verifiers'])}. Seed {manifest['seed']}, made {manifest['created']}.",
-            "",
-            "## By form",
-            "",
-            _forms_table(manifest["forms"]),
-            "",
-            "## Columns",
-            "",
-            _table(("column", "type", "what"), ((c, t, _note(c)) for c, t in manifest["schema"].items())),
-            "",
-        ]
+    parts = ((part, info.rows, PART_NOTES[part]) for part, info in manifest.parts.items())
+    columns = ((column, kind, _note(column)) for column, kind in manifest.schema.items())
+    lines = [_header(manifest.parts), f"# {name}", "", _describe_band(manifest), ""]
+    lines += [_table(("part", "rows", "what"), parts), "", *USE]
+    lines += [
+        f"Or: `learnable train --curated` with this folder. Sampling: {_pairs(to_plain(manifest.sampling))}.",
+        f"Verifiers: {_pairs(manifest.verifiers)}. Seed {manifest.seed}, made {manifest.created}.",
+        "",
+    ]
+    lines += ["## By form", "", _forms_table(manifest.forms), ""]
+    lines += ["## Columns", "", _table(("column", "type", "what"), columns), ""]
+    return "\n".join(lines)
+
+
+def _describe_band(manifest: Manifest) -> str:
+    band = manifest.band
+    return (
+        f"Prompts on which `{manifest.policy.policy_id}` is neither hopeless nor done: of its completions of a prompt "
+        f"the mean {band.signal} lies in {band.low:g} to {band.high:g} and spreads by at least {band.min_std:g}."
     )
 
 
@@ -87,7 +84,7 @@ def _note(column: str) -> str:
     return COLUMN_NOTES.get(column, "") if column in OUR_COLUMNS else "carried from the prompts' own table"
 
 
-def _header(parts: Mapping[str, Any]) -> str:
+def _header(parts: Mapping[str, Part]) -> str:
     lines = ["---", "configs:", "- config_name: default", "  data_files:"]
     lines += [f"  - split: {part}\n    path: {part}-*.parquet" for part in ("train", "test")]
     for part in sorted(set(parts) - {"train", "test"}):
@@ -95,11 +92,13 @@ def _header(parts: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "tags:", "- grpo", "- learnable", "---", ""])
 
 
-def _forms_table(forms: Iterable[Mapping[str, Any]]) -> str:
+def _forms_table(forms: Iterable[SummaryRow]) -> str:
     header = ("form", "prompts", "kept", "mean", "within-std", "between-std", "zero-std share")
-    keys = ("mean", "within_std", "between_std", "zero_std_share")
-    rows = ((f["form"], f["prompts"], f["kept"], *(_number(f[key]) for key in keys)) for f in forms)
-    return _table(header, rows)
+    return _table(header, ((row.form, row.prompts, row.kept, *map(_number, _figures(row))) for row in forms))
+
+
+def _figures(row: SummaryRow) -> tuple[float | None, ...]:
+    return row.mean, row.within_std, row.between_std, row.zero_std_share
 
 
 def _table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:

@@ -19,13 +19,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.curated.card import render_card
+from learnable.data.curated.manifest import Manifest, Part, to_plain
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import content_id
 from learnable.data.storage import cache_folder
@@ -43,7 +43,7 @@ class CuratedSet:
     """One published version: its folder and what its manifest says."""
 
     path: UPath
-    manifest: Mapping[str, Any]
+    manifest: Manifest
 
     def shards(self, part: str) -> list[UPath]:
         """Return the Parquet files of a part, one of `PARTS`."""
@@ -67,36 +67,37 @@ class CuratedSet:
                 _check_digest(shard, shard.read_bytes(), digests.get(shard.name))
 
     def _digests(self, part: str) -> dict[str, str]:
-        """Return what the manifest says of each shard; nothing for a set that was made by hand."""
-        digests: dict[str, str] = self.manifest.get("parts", {}).get(part, {}).get("sha256", {})
+        """Return what the manifest says of each shard; nothing for a set that was made by hand.
+
+        Raises `LearnableError` for a shard that is gone.
+        """
+        digests = dict(self.manifest.parts[part].sha256) if part in self.manifest.parts else {}
         for name in digests:
             if not (self.path / name).is_file():
                 raise LearnableError(f"shard {str(self.path / name)!r} is gone: {RESTORE}")
         return digests
 
 
-def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mapping[str, Any]) -> CuratedSet:
+def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Manifest) -> CuratedSet:
     """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
 
-    When the latest version holds the very same rows, judged by the same verifiers, that one is returned and nothing is
-    written. The version that was the latest is its `parent`, unless the manifest names another. Raises `LearnableError`
-    when the folder cannot be written.
+    `manifest` needs no `parts` and no `schema`: they follow from the tables in `parts`. The version that was the latest
+    is its `parent`, unless it names another. When the latest version holds the very same rows, judged by the same
+    verifiers, that one is returned and nothing is written. Raises `LearnableError` when the folder cannot be written.
     """
     folder = find_place(place)
     latest = find_versions(folder)[-1:]
     try:
         with _staging(folder) as staging:
-            shards = {name: _write_shards(staging, name, table) for name, table in parts.items()}
-            whole = {
-                "parent": latest[0].name if latest else None,
-                **manifest,
-                "parts": shards,
-                "schema": _schema(parts["train"]),
-            }
+            whole = manifest.with_changes(
+                parent=manifest.parent or (latest[0].name if latest else None),
+                parts={name: _write_shards(staging, name, table) for name, table in parts.items()},
+                schema={field.name: str(field.type) for field in parts["train"].schema},
+            )
             if latest and _says_the_same(previous := open_curated(latest[0]), whole):
                 return previous
             (staging / "README.md").write_text(render_card(folder.name, whole), encoding="utf-8")
-            (staging / MANIFEST).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+            (staging / MANIFEST).write_text(json.dumps(whole.to_json(), indent=2) + "\n", encoding="utf-8")
             return open_curated(_claim_version(folder, staging))
     except OSError as error:
         raise LearnableError(f"cannot write curated set {str(folder)!r}: {error.strerror or error}") from error
@@ -105,7 +106,7 @@ def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Mappi
 def open_curated(path: Place) -> CuratedSet:
     """Open a version's folder, or the latest version of the set's folder.
 
-    Raises `LearnableError` naming what is missing.
+    Raises `LearnableError` naming what is missing, and for a manifest that cannot be read.
     """
     folder = find_place(path)
     if not folder.is_dir():
@@ -116,18 +117,22 @@ def open_curated(path: Place) -> CuratedSet:
     if versions := find_versions(folder):
         folder = versions[-1]
     try:
-        return CuratedSet(folder, json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        given = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise LearnableError(f"curated set {str(path)!r} has no {MANIFEST}: it is not a curated set") from error
     except json.JSONDecodeError as error:
         raise LearnableError(f"manifest of {str(folder)!r} is not valid JSON: {error}") from error
+    try:
+        return CuratedSet(folder, Manifest.from_json(given))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise LearnableError(f"manifest of {str(folder)!r} is not a curated set's ({error}): {RESTORE}") from error
 
 
 def download_curated(curated: CuratedSet) -> CuratedSet:
     """Return the set in a local folder: itself where it is in one, else a copy that is made once a version."""
     if local_path(curated.path):
         return curated
-    target = cache_folder() / "curated" / content_id(str(curated.path), curated.manifest["parts"])
+    target = cache_folder() / "curated" / content_id(str(curated.path), to_plain(curated.manifest.parts))
     if not (target / MANIFEST).is_file():
         for file in sorted(curated.path.iterdir(), key=lambda file: file.name == MANIFEST):
             put(find_place(target / file.name), file.read_bytes())
@@ -159,18 +164,18 @@ def _check_digest(shard: UPath, data: bytes, written: str | None) -> None:
         raise LearnableError(f"shard {str(shard)!r} is not as its manifest says (its SHA-256 differs): {RESTORE}")
 
 
-def _write_shards(folder: Path, part: str, table: pa.Table) -> dict[str, Any]:
+def _write_shards(folder: Path, part: str, table: pa.Table) -> Part:
     count = max(1, -(-table.num_rows // ROWS_A_SHARD))
     files = {}
     for index in range(count):
         path = folder / f"{part}-{index:05d}-of-{count:05d}.parquet"
         pq.write_table(table.slice(index * ROWS_A_SHARD, ROWS_A_SHARD), path, compression="zstd")
         files[path.name] = hash_file(path)
-    return {"rows": table.num_rows, "sha256": files}
+    return Part(rows=table.num_rows, sha256=files)
 
 
-def _says_the_same(curated: CuratedSet, manifest: Mapping[str, Any]) -> bool:
-    return all(curated.manifest.get(key) == manifest.get(key) for key in ("parts", "verifiers"))
+def _says_the_same(curated: CuratedSet, manifest: Manifest) -> bool:
+    return curated.manifest.parts == manifest.parts and curated.manifest.verifiers == manifest.verifiers
 
 
 @contextmanager
@@ -203,7 +208,3 @@ def _claim_version(folder: UPath, staging: Path) -> UPath:
         for file in sorted(staging.iterdir(), key=lambda file: file.name == MANIFEST):
             put(target / file.name, file.read_bytes())
     return target
-
-
-def _schema(table: pa.Table) -> dict[str, str]:
-    return {field.name: str(field.type) for field in table.schema}

@@ -9,7 +9,7 @@ from learnable.flows.sampling.sampler import Collected
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 
 READ_PER_KEPT = 8  # prompts to read at first for each one wanted
-MOST_PER_KEPT = 256  # and at most
+MAX_PER_KEPT = 256  # and at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def next_limit(settings: CurateSettings, read: int, collected: Collected) -> int
         return None
     while limit < read:
         limit *= 2
-    return None if read < limit or limit >= MOST_PER_KEPT * want else 2 * limit
+    return None if read < limit or limit >= MAX_PER_KEPT * want else 2 * limit
 
 
 def judge_goal(settings: CurateSettings, looked_at: int, kept: int, *, gave_up: bool) -> Goal | None:
@@ -58,7 +58,8 @@ def judge_goal(settings: CurateSettings, looked_at: int, kept: int, *, gave_up: 
         return Goal(want, kept)
     seen = f"{looked_at:,} prompts were looked at"
     if gave_up:
-        why = f"{seen}, and fewer than 1 in {1 / LEAST_YIELD:.0f} is kept: this policy can hardly learn from these prompts"
+        why = f"{seen}, and fewer than 1 in {1 / LEAST_YIELD:.0f} is kept: "
+        why += "this policy can hardly learn from these prompts"
     elif settings.prompts.limit:
         why = f"{seen}, all that --limit {settings.prompts.limit} allows"
     else:

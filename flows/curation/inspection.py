@@ -1,12 +1,13 @@
-"""What a person should know of a pool before training on it: components, findings, and why prompts were never solved."""
+"""What a person should know of a pool before training on it: components, findings, and why prompts were not solved."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import polars as pl
 
+from learnable.data.curated.manifest import ComponentRow, FindingRow
 from learnable.data.records import Prompt
 from learnable.filters.decisions.findings import Finding, find_warnings
 from learnable.filters.decisions.triage import triage
@@ -16,22 +17,36 @@ from learnable.flows.sampling.sampler import Collected
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 
-FAMILIAR_PROMPTS = 512  # of each family whose answers are read beside the unsolved ones': they tell what is mere habit
+FAMILIAR_PROMPTS = 512  # solved ones of each family whose answers are read too: they tell what is mere habit
 ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
 REFERENCES = {"prompt_id": pl.String, "reference": pl.String}
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """`components`: one row a form and component. `triage`: `prompt_id`, `triage` and `evidence` of the never-solved."""
+    """What was found in a pool.
+
+    `components` has a row for each form and component; `triage` has `prompt_id`, `triage` and `evidence` of each prompt
+    that was never solved.
+    """
 
     components: pl.DataFrame
     findings: Sequence[Finding]
     triage: pl.DataFrame
 
+    @property
+    def finding_rows(self) -> tuple[FindingRow, ...]:
+        """The findings as a manifest and a report have them."""
+        return tuple(FindingRow(**asdict(finding)) for finding in self.findings)
+
+    @property
+    def component_rows(self) -> tuple[ComponentRow, ...]:
+        """The components as a manifest has them."""
+        return tuple(ComponentRow(**row) for row in self.components.to_dicts())
+
 
 def inspect_pool(run: Run, prompts: Sequence[Prompt], decided: pl.DataFrame, collected: Collected) -> Inspection:
-    """Look at a decided pool."""
+    """Look at a decided pool. `decided` has a row a prompt, as `decide_groups` returns them."""
     scores = collected.scores.join(decided.select("prompt_id", "family", "form"), on="prompt_id", maintain_order="left")
     components = component_stats(scores.lazy(), truncated=run.settings.truncated).collect()
     return Inspection(

@@ -10,7 +10,7 @@ from learnable.data.progress import progress
 from learnable.flows.curation.goal import next_limit
 from learnable.flows.curation.inspection import inspect_pool
 from learnable.flows.curation.publishing import publish
-from learnable.flows.curation.report import Report, build_report, find_warnings
+from learnable.flows.curation.report import CurationReport, build_report, find_warnings
 from learnable.flows.curation.steps import decide_groups, read_prompts, roll_out_and_score
 from learnable.flows.engines import policy_for
 from learnable.flows.run import Run, locked_store, new_run_id
@@ -32,7 +32,7 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def run_pipeline(settings: CurateSettings, step: Step = plain) -> Report:
+def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport:
     """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
     started = time.monotonic()
     with locked_store(settings) as store:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
+from learnable.data.curated.manifest import (
+    BandRecord,
+    FamilyPriorRecord,
+    ForecastRow,
+    Forecasts,
+    Manifest,
+    SummaryRow,
+)
 from learnable.filters.decisions.choosing import in_reserve
 from learnable.filters.decisions.demonstrations import pick_demonstrations
 from learnable.filters.decisions.forecast import forecast
@@ -32,8 +39,8 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
     Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
     """
     parts = split_parts(run, decided, inspection.triage)
-    texts = passed_completions(run, parts["train"], collected.scores)
-    parts["demonstrations"] = show(parts["train"], texts)
+    texts = read_passed_completions(run, parts["train"], collected.scores)
+    parts["demonstrations"] = build_demonstrations(parts["train"], texts)
     return write_version(run, parts, _manifest(run, decided, collected, inspection))
 
 
@@ -53,7 +60,7 @@ def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[s
     return parts
 
 
-def passed_completions(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+def read_passed_completions(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """Return the best passed completion of each kept prompt that has one: `prompt_id`, `completion`."""
     chosen = scores.join(train.select("prompt_id"), on="prompt_id", how="semi")
     best = pick_demonstrations(chosen.lazy()).collect()
@@ -66,52 +73,62 @@ def passed_completions(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> p
     return found
 
 
-def show(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
+def build_demonstrations(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
     """Return the part `demonstrations`: kept prompts in their order, with the completion that each has."""
     return train.select(DEMONSTRATION_COLUMNS).join(completions, on="prompt_id", maintain_order="left")
 
 
-def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]) -> CuratedSet:
-    """Publish the parts as the set's next version, if this run still holds the store."""
+def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Manifest) -> CuratedSet:
+    """Publish the parts as the set's next version.
+
+    Raises `LearnableError` where this run has lost its lock on the store, or the set cannot be written.
+    """
     tables = {name: part.with_columns(cs.enum().cast(pl.String)).to_arrow() for name, part in parts.items()}
     run.store.ledger.check_lock()
     return publish_curated(run.store.curated / run.settings.set_name, tables, manifest)
 
 
-def judged(decided: pl.DataFrame, graded: Mapping[str, bool], inspection: Inspection) -> dict[str, Any]:
-    """Return what a manifest says of its rows. `graded` says of each family whether rewards are more than pass and fail."""
+def describe_rows(
+    manifest: Manifest, decided: pl.DataFrame, graded: Mapping[str, bool], inspection: Inspection
+) -> Manifest:
+    """Return the manifest with what follows from the set's rows: forecasts, verifiers, figures, findings.
+
+    `graded` says of each family whether its rewards are more than pass and fail.
+    """
     kept = decided.filter(DECISION == "keep")
     verifiers = {name: find_verifier(name) for name in decided["verifier"].unique().sort()}
-    return {
-        "expected_false_keeps": float((1 - kept["p_keep"]).sum()),
-        "forecast": {
-            "curated": [asdict(row) for row in forecast(kept, graded)],
-            "pool": [asdict(row) for row in forecast(decided, graded)],
-        },
-        "verifiers": {name: verifier.version for name, verifier in verifiers.items()},
-        "conditions": {name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
-        "forms": summarise(decided.lazy()).collect().to_dicts(),
-        "components": inspection.components.to_dicts(),
-        "findings": [asdict(finding) for finding in inspection.findings],
-    }
+    return manifest.with_changes(
+        expected_false_keeps=float((1 - kept["p_keep"]).sum()),
+        forecast=Forecasts(curated=_forecast_rows(kept, graded), pool=_forecast_rows(decided, graded)),
+        verifiers={name: verifier.version for name, verifier in verifiers.items()},
+        conditions={name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
+        forms=tuple(SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()),
+        components=inspection.component_rows,
+        findings=inspection.finding_rows,
+    )
 
 
-def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> dict[str, Any]:
+def _forecast_rows(decided: pl.DataFrame, graded: Mapping[str, bool]) -> tuple[ForecastRow, ...]:
+    return tuple(ForecastRow(**asdict(row)) for row in forecast(decided, graded))
+
+
+def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> Manifest:
     settings = run.settings
     graded = {name: belief.spread.graded for name, belief in collected.beliefs.items()}
-    return {
-        "run_id": run.run_id,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "policy": asdict(run.policy),
-        "engine": settings.engine.name,
-        "sampling": asdict(settings.sampling),
-        "group_size": settings.group_size,
-        "effort": asdict(settings.effort),
-        "beliefs": {name: belief.as_dict() for name, belief in sorted(collected.beliefs.items())},
-        "band": asdict(settings.band),
-        "preset": asdict(settings.preset),
-        "truncated": settings.truncated,
-        "test_share": settings.test_share,
-        "seed": settings.seed,
-        **judged(decided, graded, inspection),
-    }
+    priors = {name: belief.as_dict() for name, belief in sorted(collected.beliefs.items())}
+    manifest = Manifest(
+        run_id=run.run_id,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        policy=run.policy,
+        engine=settings.engine.name,
+        sampling=settings.sampling,
+        group_size=settings.group_size,
+        budget=asdict(settings.effort),
+        family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},
+        band=BandRecord(**asdict(settings.band)),
+        preset=asdict(settings.preset),
+        truncated=settings.truncated,
+        test_share=settings.test_share,
+        seed=settings.seed,
+    )
+    return describe_rows(manifest, decided, graded, inspection)

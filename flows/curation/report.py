@@ -1,22 +1,97 @@
-"""What a curation run says at its end, as plain data for the console, `--json` and the Prefect artifact."""
+"""What a curation run says at its end, for the console, `--json` and the Prefect artifact."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.curated.manifest import FamilyPriorRecord, FindingRow, Forecasts, SummaryRow, to_plain
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
 from learnable.filters.statistics.summary import count_decisions, summarise
-from learnable.flows.curation.goal import judge_goal
+from learnable.flows.curation.goal import Goal, judge_goal
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
+from learnable.train.results.report import TrainingReport
 
-Report = dict[str, Any]
+MANY_TRUNCATED = 0.1  # a share of the completions
+FIGURES = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over all forms.
+
+    `prompts` looked at, `kept` of them, in `train` and in `test`; `rollouts` and their `tokens`, `truncated` of them;
+    prompts by `decisions`; exact `duplicates` and `bad_rows` left out; rollouts `generated` by this run; rollouts
+    without an honest score (`errors`).
+    """
+
+    prompts: int
+    kept: int
+    train: int
+    test: int
+    rollouts: int
+    tokens: int
+    truncated: int
+    decisions: Mapping[str, int]
+    duplicates: int
+    bad_rows: int
+    generated: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class CurationReport:
+    """What a run came to: ids and paths, a row a form and a family, totals, forecasts, seconds of wall clock.
+
+    `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
+    kept prompts that are truly in the band, None where nothing was kept. `triage` counts why prompts were never solved.
+    `training` is what training on the set came to, None where there was none.
+    """
+
+    run_id: str
+    policy: str
+    engine: str
+    curated: str
+    goal: Goal | None
+    certified_precision: float | None
+    forecast: Forecasts
+    advice: str
+    family_priors: Mapping[str, FamilyPriorRecord]
+    findings: tuple[FindingRow, ...]
+    triage: Mapping[str, int]
+    forms: tuple[SummaryRow, ...]
+    families: tuple[SummaryRow, ...]
+    totals: Totals
+    seconds: float
+    training: TrainingReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as `--json` prints it; there is `training` only where there was one."""
+        return {
+            "run_id": self.run_id,
+            "policy": self.policy,
+            "engine": self.engine,
+            "curated": self.curated,
+            "goal": None if self.goal is None else to_plain(self.goal) | {"reached": self.goal.reached},
+            "certified_precision": self.certified_precision,
+            "forecast": to_plain(self.forecast),
+            "advice": self.advice,
+            "beliefs": to_plain(self.family_priors),
+            "findings": to_plain(self.findings),
+            "triage": dict(self.triage),
+            "forms": to_plain(self.forms),
+            "families": to_plain(self.families),
+            "totals": to_plain(self.totals),
+            "seconds": self.seconds,
+            **({} if self.training is None else {"training": self.training.to_json()}),
+        }
 
 
 def build_report(
@@ -28,95 +103,99 @@ def build_report(
     inspection: Inspection,
     *,
     seconds: float,
-) -> Report:
-    """Return the run's report: ids and paths, a row a form, totals, forecasts, seconds of wall clock."""
-    forms = summarise(decided.lazy()).collect().to_dicts()
-    families = summarise(decided.lazy(), by=("family",)).collect().to_dicts()
+) -> CurationReport:
+    """Return the run's report. `decided` has a row a prompt, as `decide_groups` returns them."""
+    forms, manifest = summary_rows(decided, "family", "form"), curated.manifest
     kept = decided.filter(pl.col("decision") == "keep")
-    goal = judge_goal(run.settings, decided.height, kept.height, gave_up=collected.gave_up)
-    return {
-        "run_id": run.run_id,
-        "policy": curated.manifest["policy"]["policy_id"],
-        "engine": curated.manifest["engine"],
-        "curated": str(curated.path),
-        "goal": None if goal is None else asdict(goal) | {"reached": goal.reached},
-        "certified_precision": kept["p_keep"].mean(),
-        "forecast": curated.manifest["forecast"],
-        "advice": advise([Forecast(**row) for row in curated.manifest["forecast"]["curated"]]),
-        "beliefs": curated.manifest["beliefs"],
-        "findings": [asdict(finding) for finding in inspection.findings],
-        "triage": dict(sorted(inspection.triage["triage"].cast(pl.String).value_counts().iter_rows())),
-        "forms": forms,
-        "families": families,
-        "totals": {
-            **_count(decided, curated),
-            "duplicates": prompts.duplicates,
-            "bad_rows": prompts.bad_rows,
-            "generated": collected.generated,
-            "errors": sum(form["errors"] or 0 for form in forms),
-        },
-        "seconds": round(seconds, 2),
-    }
+    precision = kept["p_keep"].mean()
+    return CurationReport(
+        run_id=run.run_id,
+        policy=manifest.policy.policy_id,
+        engine=manifest.engine,
+        curated=str(curated.path),
+        goal=judge_goal(run.settings, decided.height, kept.height, gave_up=collected.gave_up),
+        certified_precision=precision if isinstance(precision, float) else None,
+        forecast=manifest.forecast,
+        advice=advise([Forecast(**to_plain(row)) for row in manifest.forecast.curated]),
+        family_priors=manifest.family_priors,
+        findings=inspection.finding_rows,
+        triage=dict(sorted(inspection.triage["triage"].cast(pl.String).value_counts().iter_rows())),
+        forms=forms,
+        families=summary_rows(decided, "family"),
+        totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),
+        seconds=round(seconds, 2),
+    )
 
 
-def _count(decided: pl.DataFrame, curated: CuratedSet) -> dict[str, Any]:
-    decisions, parts = count_decisions(decided.lazy()), curated.manifest["parts"]
-    return {
-        "prompts": decided.height,
-        "kept": decisions.get("keep", 0),
-        "train": parts["train"]["rows"],
-        "test": parts["test"]["rows"],
-        "rollouts": int(decided["rollouts"].sum()),
-        "tokens": int(decided["tokens"].sum()),
-        "truncated": int(decided["n_truncated"].sum() or 0),
-        "decisions": decisions,
-    }
+def summary_rows(decided: pl.DataFrame, *by: str) -> tuple[SummaryRow, ...]:
+    """Summarise decided prompts: a row for each value of the columns `by`, in the order of their names."""
+    return tuple(SummaryRow(**row) for row in summarise(decided.lazy(), by=by).collect().to_dicts())
 
 
-def find_warnings(report: Report) -> list[str]:
+def _count(
+    decided: pl.DataFrame, curated: CuratedSet, prompts: PromptSet, collected: Collected, *, errors: int
+) -> Totals:
+    decisions, parts = count_decisions(decided.lazy()), curated.manifest.parts
+    return Totals(
+        prompts=decided.height,
+        kept=decisions.get("keep", 0),
+        train=parts["train"].rows,
+        test=parts["test"].rows,
+        rollouts=int(decided["rollouts"].sum()),
+        tokens=int(decided["tokens"].sum()),
+        truncated=int(decided["n_truncated"].sum() or 0),
+        decisions=decisions,
+        duplicates=prompts.duplicates,
+        bad_rows=prompts.bad_rows,
+        generated=collected.generated,
+        errors=errors,
+    )
+
+
+def find_warnings(report: CurationReport) -> list[str]:
     """Return plain sentences about what would make training on this set go sideways."""
-    totals, warnings = report["totals"], []
-    if report["goal"] and not report["goal"]["reached"]:
-        goal = report["goal"]
-        warnings.append(f"{goal['got']} prompts kept, not the {goal['want']} that were wanted: {goal['why']}")
-    if unfitted := [name for name, belief in report["beliefs"].items() if not belief["fitted_to"]]:
-        warnings.append(f"too few groups to fit a prior, so Beta(.5, .5) stands in for it: {', '.join(unfitted)}")
-    if totals["kept"] == 0:
-        warnings.append(
-            "nothing was kept: the pool is too easy or too hard for this policy, or the verifier never moves"
-        )
-    if totals["errors"]:
-        warnings.append(f"{totals['errors']} rollouts have no honest score and were left out, not counted as zero")
-    if totals["truncated"] > 0.1 * max(totals["rollouts"], 1):
-        warnings.append(
-            f"{totals['truncated']} of {totals['rollouts']} completions ran out of tokens: raise --max-tokens, "
+    return [*_warn_of_priors(report), *_warn_of_counts(report), *(finding.text for finding in report.findings)]
+
+
+def _warn_of_priors(report: CurationReport) -> Iterator[str]:
+    if report.goal and not report.goal.reached:
+        yield f"{report.goal.got} prompts kept, not the {report.goal.want} that were wanted: {report.goal.why}"
+    if unfitted := [name for name, prior in report.family_priors.items() if not prior.fitted_to]:
+        yield f"too few groups to fit a prior, so Beta(.5, .5) stands in for it: {', '.join(unfitted)}"
+
+
+def _warn_of_counts(report: CurationReport) -> Iterator[str]:
+    totals = report.totals
+    if totals.kept == 0:
+        yield "nothing was kept: the pool is too easy or too hard for this policy, or the verifier never moves"
+    if totals.errors:
+        yield f"{totals.errors} rollouts have no honest score and were left out, not counted as zero"
+    if totals.truncated > MANY_TRUNCATED * max(totals.rollouts, 1):
+        yield (
+            f"{totals.truncated} of {totals.rollouts} completions ran out of tokens: raise --max-tokens, "
             "or leave them out with --truncated exclude"
         )
-    if doubtful := report["triage"].get("bad_label"):
-        warnings.append(
+    if doubtful := report.triage.get("bad_label"):
+        yield (
             f"{doubtful} prompts were never solved although their answers agree: check their labels (triage in rejects)"
         )
-    warnings += [finding["text"] for finding in report["findings"]]
-    return warnings
 
 
-def render_markdown(report: Report) -> str:
+def render_markdown(report: CurationReport) -> str:
     """Return the report as Markdown."""
-    totals = report["totals"]
+    totals = report.totals
     lines = [
-        f"**{totals['kept']} of {totals['prompts']} prompts kept** for `{report['policy']}` in `{report['curated']}`.",
+        f"**{totals.kept} of {totals.prompts} prompts kept** for `{report.policy}` in `{report.curated}`.",
         "",
         "| form | prompts | mean | within-std | between-std | zero-std share | pass@1 | kept |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    keys = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
-    for form in report["forms"]:
-        cells = ["-" if form[key] is None else f"{form[key]:.2f}" for key in keys]
-        lines.append(f"| {form['form']} | {form['prompts']} | {' | '.join(cells)} | {form['kept']} |")
-    if report["certified_precision"] is not None:
-        lines += [
-            "",
-            f"{report['certified_precision']:.0%} of the kept are expected to be truly in the band; {report['advice']}.",
-        ]
+    for row in report.forms:
+        figures = (getattr(row, name) for name in FIGURES)
+        cells = ["-" if figure is None else f"{figure:.2f}" for figure in figures]
+        lines.append(f"| {row.form} | {row.prompts} | {' | '.join(cells)} | {row.kept} |")
+    if report.certified_precision is not None:
+        share = f"{report.certified_precision:.0%} of the kept are expected to be truly in the band"
+        lines += ["", f"{share}; {report.advice}."]
     lines += ["", *(f"- {warning}" for warning in find_warnings(report))]
     return "\n".join(lines)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
-import pyarrow as pa
 
 from learnable.data.errors import LearnableError
 from learnable.data.forms import load_forms
@@ -15,48 +13,41 @@ from learnable.data.records import Prompt
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.sources.files.bad_rows import BadRows
 from learnable.data.sources.files.columns import Columns
+from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.prompts import file_prompts
 from learnable.data.sources.selection import PromptSet, select_prompts
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.band import REASONS, decide, decide_certified, trim_to_precision
 from learnable.filters.decisions.choosing import choose
+from learnable.filters.duplicates.contamination import find_contaminated
+from learnable.filters.duplicates.search import NEAR, find_duplicates
 from learnable.filters.posterior.certificate import certify
 from learnable.filters.statistics.groups import group_stats
-from learnable.filters.stopping.schedule import Schedule, lots
-from learnable.flows.curation.goal import first_limit
-from learnable.flows.curation.steps import screen
+from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
-from learnable.flows.sampling.collector import Collection
-from learnable.flows.sampling.error_watch import ErrorWatch
-from learnable.flows.sampling.sampler import AdaptiveSampling, Collected
-from learnable.flows.sampling.top_up import sample_afterwards
+from learnable.flows.sampling.sampler import Collected, open_sampling
+from learnable.flows.sampling.top_up import top_up
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
-from learnable.verifiers.pool.scoring import ScoringPool
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
 
-SCHEDULED = ("asked", "stopped", "threshold")
+ORDER = ("family", "form", "prompt_id")
+SCHEDULED = ("requested", "stopped", "threshold")
+DROPPED = ("prompt_id", "decision", "collides_with", "overlap")
 
 
 def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSet:
     """Read, check and split the prompts; bad rows, duplicates and contaminated ones cost nothing.
 
-    `limit` stands in for the settings' own where a goal needs more of a source without end.
+    `limit` stands in for the settings' own where a goal needs more of a source without end. Raises `LearnableError` for
+    a source that cannot be read, and for rows that are no prompts unless the settings say to skip them.
     """
     wanted = settings.prompts
     limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.effort.want))
     bad_rows = BadRows(skip=wanted.skip_bad_rows)
-    candidates: Iterable[Prompt]
     if wanted.verifier:
         find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
-    if wanted.location:
-        columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier)
-        candidates = file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)
-    else:
-        own = load_forms(wanted.forms_file) if wanted.forms_file else {}
-        count = limit or BUILTIN_LIMIT
-        candidates = builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
-    checked = bad_rows.sift(_checked(candidates, bad_rows))
+    checked = bad_rows.sift(_check_specs(_find_candidates(settings, limit, bad_rows), bad_rows))
     chosen = select_prompts(checked, limit, settings.test_share, settings.seed)
     chosen.bad_rows = bad_rows.settle()
     if chosen.duplicates:
@@ -67,10 +58,48 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     return chosen.without(screen(chosen.prompts, wanted.decontaminate, wanted.near_duplicates))
 
 
-def is_anything_owed(run: Run, prompts: PromptSet) -> bool:
-    """Whether the engine is needed. Scores that the ledger lacks are made on the way."""
-    with open_sampling(run, prompts) as sampling:
-        return sampling.run(until_owed=True)
+def _find_candidates(settings: CurateSettings, limit: int | None, bad_rows: BadRows) -> Iterable[Prompt]:
+    wanted = settings.prompts
+    if wanted.location:
+        columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier)
+        return file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)
+    own = load_forms(wanted.forms_file) if wanted.forms_file else {}
+    count = limit or BUILTIN_LIMIT
+    return builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
+
+
+def screen(prompts: Sequence[Prompt], decontaminate: Sequence[str] = (), near: float | None = NEAR) -> pl.DataFrame:
+    """Find the prompts to be dropped, and tell `progress()` how many there are.
+
+    Args:
+        prompts: the pool, in the order in which the first of several duplicates stays.
+        decontaminate: evaluation sets, each as `data.sources.files.evaluation_sets.read_evaluation_set` takes it.
+        near: least overlap of a near duplicate; None drops exact duplicates only.
+
+    Returns:
+        One row for each dropped prompt, in the order of `prompts`: `prompt_id`, `decision` ("contaminated" or
+        "duplicate"), `collides_with` ("<set>:<item>", or the id of a prompt that stays), `overlap`. A prompt that is
+        both is contaminated, and no prompt is called the duplicate of a contaminated one.
+    """
+    contaminated = find_contaminated(prompts, [read_evaluation_set(location) for location in decontaminate])
+    spoilt = set(contaminated["prompt_id"])
+    duplicates = find_duplicates([prompt for prompt in prompts if prompt.prompt_id not in spoilt], near)
+    order = {prompt.prompt_id: number for number, prompt in reversed(list(enumerate(prompts)))}
+    dropped = pl.concat([contaminated.select(DROPPED), duplicates.select(DROPPED)])
+    dropped = dropped.sort(pl.col("prompt_id").replace_strict(order, return_dtype=pl.Int64))
+    if dropped.height or decontaminate:
+        progress().note(_sentence(len(order), contaminated, duplicates.height))
+    return dropped
+
+
+def _sentence(prompts: int, contaminated: pl.DataFrame, duplicates: int) -> str:
+    names = contaminated["collides_with"].str.replace(r"(?s):.*$", "")
+    by_set = ", ".join(f"{name} {count:,}" for name, count in sorted(names.value_counts().iter_rows()))
+    where = f" ({by_set})" if by_set else ""
+    return (
+        f"{contaminated.height + duplicates:,} of {prompts:,} prompts dropped before any rollout: "
+        f"{contaminated.height:,} contaminated{where}, {duplicates:,} duplicates"
+    )
 
 
 def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
@@ -78,77 +107,57 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
 
     Ctrl-C raises `InterruptedRunError`: finished groups are kept, those in flight are dropped whole.
     """
-    with open_sampling(run, prompts) as sampling:
-        if sampling.held:
-            progress().note(f"{sampling.held:,} rollouts reused from {run.settings.store}")
-        with sampling.told_when_stopped():
+    with open_sampling(run, prompts, endless=is_endless(run.settings, len(prompts.prompts))) as sampling:
+        if sampling.stored:
+            progress().note(f"{sampling.stored:,} rollouts reused from {run.settings.store}")
+        with sampling.interruptible():
             sampling.run()
-            sample_afterwards(sampling, run.store)
+            top_up(sampling, run.store)
             progress().stage("Scoring the last rollouts")
             return sampling.collected()
 
 
-@contextmanager
-def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
-    """Open a run's sampling, with what the ledger holds for it."""
-    settings, pool = run.settings, prompts.prompts
-    schedule = Schedule(
-        [prompt.family for prompt in pool],
-        lots([p.prompt_id for p in pool]),
-        settings.band,
-        settings.effort,
-        settings.group_size,
-    )
-    held, redrawn = run.store.ledger.find_rollouts(run.draw, pool)
-    held = held.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
-    watch = ErrorWatch()
-    with (
-        ScoringPool(settings.workers, settings.verifier_timeout, watch.see) as pool_of_judges,
-        Collection(run.draw, pool, run.store, pool_of_judges, watch) as collection,
-    ):
-        pool_of_judges.warm_up(prompts.verifiers)
-        collection.score_held(held)
-        yield AdaptiveSampling(schedule, pool, collection, settings, held, redrawn)
-
-
 def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.DataFrame:
-    """Reduce scores to groups, certify and decide each: the prompt columns, the statistics, the decision, users' columns.
+    """Reduce scores to groups, and certify and decide each.
 
+    Returns a row a prompt: its columns, its statistics, its certificate, its decision, and the users' own columns.
     Prompts that were not looked at, since the goal was reached before, are left out.
     """
     settings = run.settings
     stats = group_stats(collected.scores.lazy(), truncated=settings.truncated)
     # One table for all of them, so that a column of text or of chats has one type even where none was dropped.
     everybody = [*prompts.prompts, *prompts.dropped_prompts]
-    everyone = _frame(prompts_table(everybody))
+    everyone = pl.DataFrame(prompts_table(everybody))
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     groups = (
         everyone.lazy()
-        .join(collected.groups.lazy().filter(pl.col("asked") > 0), on="prompt_id")
+        .join(collected.groups.lazy().filter(pl.col("requested") > 0), on="prompt_id")
         .join(stats, on="prompt_id", how="left")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))
-        .sort("family", "form", "prompt_id")
+        .sort(ORDER)
         .collect()
     )
-    certified = certify(groups, collected.beliefs, settings.band, settings.group_size).lazy()
-    if settings.effort.sampling == "fixed":
-        decided = decide(certified, settings.band)
-    else:
-        decided = decide_certified(certified, settings.band)
-    if settings.effort.precision is not None:
-        decided = trim_to_precision(decided, settings.effort.precision)
-    chosen = choose(decided, settings.preset).drop(SCHEDULED)
+    chosen = _choose(settings, certify(groups, collected.beliefs, settings.band, settings.group_size))
     dropped = everyone.join(prompts.dropped, on="prompt_id")
     return (
         pl.concat([chosen, dropped.lazy().cast({"decision": pl.Enum(REASONS)})], how="diagonal")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))
-        .join(_frame(carried_table(everybody)).lazy(), on="prompt_id", how="left")
-        .sort("family", "form", "prompt_id")
+        .join(pl.DataFrame(carried_table(everybody)).lazy(), on="prompt_id", how="left")
+        .sort(ORDER)
         .collect()
     )
 
 
-def _checked(prompts: Iterable[Prompt], bad_rows: BadRows) -> Iterator[Prompt]:
+def _choose(settings: CurateSettings, certified: pl.DataFrame) -> pl.LazyFrame:
+    """Decide prompts one by one, then choose among them as the goal and the preset say."""
+    groups, budget = certified.lazy(), settings.effort
+    decided = decide(groups, settings.band) if budget.sampling == "fixed" else decide_certified(groups, settings.band)
+    if budget.precision is not None:
+        decided = trim_to_precision(decided, budget.precision)
+    return choose(decided, settings.preset).drop(SCHEDULED)
+
+
+def _check_specs(prompts: Iterable[Prompt], bad_rows: BadRows) -> Iterator[Prompt]:
     for prompt in prompts:
         try:
             find_verifier(prompt.verifier).check_spec(prompt.spec)
@@ -159,10 +168,3 @@ def _checked(prompts: Iterable[Prompt], bad_rows: BadRows) -> Iterator[Prompt]:
             bad_rows.add(LearnableError(f"{prompt.source}: {why}"))
         else:
             yield prompt
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    if not isinstance(frame, pl.DataFrame):
-        raise TypeError("a table is a frame")
-    return frame

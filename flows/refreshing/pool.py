@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet, open_curated
+from learnable.data.curated.manifest import Manifest, Settings
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt, Sampling
+from learnable.data.records import Prompt
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
 from learnable.filters.decisions.band import Band
@@ -23,15 +24,15 @@ POOL_PARTS = ("train", "test", "rejects", "reserve")
 NEVER_SAMPLED = ("duplicate", "contaminated")
 NEEDED_KEYS = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
 
-T = TypeVar("T", Band, Effort, Preset, Sampling)
+T = TypeVar("T", Band, Effort, Preset)
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshSettings:
-    """What a refresh is asked to do. Raises `LearnableError` for settings that cannot work.
+    """The settings of a refresh. Raises `LearnableError` for settings that cannot work.
 
-    `curated` is a set's folder or a version's. `anchors` prompts are asked again first. `store` is where rollouts and the
-    new version go, by default the store that the set lies in. The rest is as in `CurateSettings`.
+    `curated` is a set's folder or a version's. `anchors` prompts are sampled again first. `store` is where rollouts and
+    the new version go, by default the store that the set lies in. The rest is as in `CurateSettings`.
     """
 
     curated: str
@@ -52,9 +53,10 @@ class RefreshSettings:
 
 @dataclass(frozen=True, slots=True)
 class CuratedPool:
-    """A version, all its rows (one a prompt), the prompts they hold, and the settings of a run over them.
+    """A version, all its rows (one a prompt), the prompts in them, and the settings of a run over them.
 
-    `carried` has the users' columns of each prompt, which are in no other table.
+    `carried` has the users' columns of each prompt, which are in no other table. `retest` is the share of the clearly
+    rejected prompts that is sampled again.
     """
 
     curated: CuratedSet
@@ -62,6 +64,7 @@ class CuratedPool:
     carried: pl.DataFrame
     prompts: Mapping[str, Prompt]
     settings: CurateSettings
+    retest: float
 
     def find(self, prompt_ids: Iterable[str]) -> list[Prompt]:
         """Return the prompts with these ids."""
@@ -70,64 +73,64 @@ class CuratedPool:
     @property
     def graded(self) -> dict[str, bool]:
         """Whether the rewards of each family are more than pass and fail."""
-        return {name: belief["flips_per_rollout"] > 1 for name, belief in self.curated.manifest["beliefs"].items()}
+        return {name: prior.is_graded for name, prior in self.curated.manifest.family_priors.items()}
 
 
-def open_pool(asked: RefreshSettings) -> CuratedPool:
+def open_pool(settings: RefreshSettings) -> CuratedPool:
     """Open the set that is to be refreshed.
 
     Raises `LearnableError` for one that was made without certificates, or is in no store.
     """
-    curated = open_curated(asked.curated)
-    missing = [key for key in NEEDED_KEYS if key not in curated.manifest]
+    curated = open_curated(settings.curated)
+    missing = curated.manifest.find_absent(NEEDED_KEYS)
     tables = [pl.DataFrame(curated.read(part)) for part in POOL_PARTS if curated.shards(part)]
     rows = pl.concat(tables, how="diagonal_relaxed")
     missing += [name for name in (*CERTIFICATE, "decision") if name not in rows.columns]
     if missing:
         raise LearnableError(
-            f"curated set {str(curated.path)!r} has no {', '.join(missing[:3])}: it was made before prompts were certified; "
-            "curate it again with find-learnable"
+            f"curated set {str(curated.path)!r} has no {', '.join(missing[:3])}: it was made before prompts were "
+            "certified; curate it again with find-learnable"
         )
     theirs = [name for name in rows.columns if name not in OUR_COLUMNS]
     carried, rows = rows.select("prompt_id", *theirs), rows.drop(theirs)
     prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
-    return CuratedPool(curated, rows, carried, prompts, _settings(asked, curated))
+    budget = _read_settings(Effort, curated.manifest.budget)
+    return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
 
 
-def _settings(asked: RefreshSettings, curated: CuratedSet) -> CurateSettings:
+def _settings(settings: RefreshSettings, curated: CuratedSet, budget: Effort) -> CurateSettings:
     manifest = curated.manifest
     return CurateSettings(
-        prompts=PromptSettings(families=("simulated",) if asked.engine.name == "simulated" else ()),
-        policy=asked.policy,
-        engine=asked.engine,
-        group_size=manifest["group_size"],
-        effort=replace(_read_settings(Effort, manifest["effort"]), want=None, retest=0.0),
+        prompts=PromptSettings(families=("simulated",) if settings.engine.name == "simulated" else ()),
+        policy=settings.policy,
+        engine=settings.engine,
+        group_size=manifest.group_size,
+        effort=replace(budget, want=None, retest=0.0),
         preset=_preset(manifest),
-        sampling=_read_settings(Sampling, manifest["sampling"]),
-        truncated=manifest["truncated"],
-        test_share=manifest.get("test_share", 0.0),
-        seed=manifest["seed"],
-        store=asked.store or _store_of(curated),
+        sampling=manifest.sampling,
+        truncated=manifest.truncated,
+        test_share=manifest.test_share,
+        seed=manifest.seed,
+        store=settings.store or _store_of(curated),
         name=curated.path.parent.name,
-        workers=asked.workers,
-        verifier_timeout=asked.verifier_timeout,
-        wait=asked.wait,
+        workers=settings.workers,
+        verifier_timeout=settings.verifier_timeout,
+        wait=settings.wait,
     )
 
 
-def _preset(manifest: Mapping[str, Any]) -> Preset:
-    band = _read_settings(Band, manifest["band"])
-    return _read_settings(Preset, {**manifest.get("preset", {"name": "band"}), "band": band})
+def _preset(manifest: Manifest) -> Preset:
+    band = _read_settings(Band, manifest.band.to_json())
+    return _read_settings(Preset, {**manifest.preset, "band": band})
 
 
-def _read_settings(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Return settings as they were before JSON made lists of their tuples; what this version does not know is left out."""
+def _read_settings(kind: type[T], values: Settings) -> T:
+    """Return settings as they were before JSON made lists of their tuples, without what this version does not know."""
     known = {field.name for field in fields(kind)}
-    return kind(**{key: _tuple(value) for key, value in values.items() if key in known})
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key in known
+    }
+    return kind(**given)
 
 
 def _store_of(curated: CuratedSet) -> str:

@@ -11,10 +11,29 @@ import polars as pl
 import polars.selectors as cs
 
 from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.curated.manifest import (
+    Changes,
+    DriftRow,
+    FamilyChanges,
+    FamilyPriorRecord,
+    Manifest,
+    Origin,
+    RefreshRecord,
+    StillInBand,
+    to_plain,
+)
+from learnable.data.errors import LearnableError
+from learnable.data.policies import Policy
 from learnable.filters.refresh.staleness import Drifts, shelf_life
 from learnable.flows.curation.inspection import Inspection, inspect_pool
-from learnable.flows.curation.publishing import DECISION, judged, passed_completions, show, split_parts, write_version
-from learnable.flows.curation.report import Report
+from learnable.flows.curation.publishing import (
+    DECISION,
+    build_demonstrations,
+    describe_rows,
+    read_passed_completions,
+    split_parts,
+    write_version,
+)
 from learnable.flows.refreshing.pool import CuratedPool
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
@@ -29,113 +48,160 @@ SIDES = (
     (~WAS_KEPT & IS_KEPT).sum().alias("drop_to_keep"),
     (WAS_KEPT == IS_KEPT).sum().alias("unchanged"),
 )
-TOLD = ("policy", "engine", "refreshed_from", "changed", "shelf_life", "drift", "families")
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """What a refresh did: how many anchors it asked, all prompts it asked, the drifts, what was collected."""
+class Outcome:
+    """What a refresh did: how many anchors it sampled, all prompts it sampled, the drifts, what was collected."""
 
     anchors: int
-    asked: Sequence[str]
+    prompt_ids: Sequence[str]
     drifts: Drifts
     collected: Collected
 
 
-def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, changes: Changes) -> CuratedSet:
-    """Write the next version: the parts of a curated set, with `certified_by` in every row."""
-    rolled = decided.filter(pl.col("prompt_id").is_in(list(changes.asked)))
-    inspection = inspect_pool(run, pool.find(changes.asked), rolled, changes.collected)
-    parts = split_parts(run, decided, _triage(pool, changes, inspection))
-    parts["demonstrations"] = show(parts["train"], _completions(run, pool, parts["train"], changes))
-    return write_version(run, parts, _manifest(run, pool, decided, changes, inspection))
+@dataclass(frozen=True, slots=True)
+class RefreshTotals:
+    """Prompts in each part of the new version, `kept` ones in `train` and `test`, and rollouts `generated`."""
+
+    train: int
+    test: int
+    rejects: int
+    kept: int
+    generated: int
 
 
-def describe(curated: CuratedSet, *, generated: int, seconds: float) -> Report:
-    """Return the report of a refresh from what it published."""
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What a refresh came to: the version it published, what it says of itself, totals, seconds of wall clock."""
+
+    run_id: str
+    curated: str
+    policy: Policy
+    engine: str
+    refresh: RefreshRecord
+    totals: RefreshTotals
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as `--json` prints it."""
+        return {
+            "run_id": self.run_id,
+            "curated": self.curated,
+            "policy": to_plain(self.policy),
+            "engine": self.engine,
+            **{key: value for key, value in self.refresh.to_json().items() if key != "kind"},
+            "totals": to_plain(self.totals),
+            "seconds": self.seconds,
+        }
+
+
+def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome) -> CuratedSet:
+    """Write the next version: the parts of a curated set, with `certified_by` in every row.
+
+    Raises `LearnableError` where it cannot be written.
+    """
+    rolled = decided.filter(pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
+    inspection = inspect_pool(run, pool.find(outcome.prompt_ids), rolled, outcome.collected)
+    parts = split_parts(run, decided, _triage(pool, outcome, inspection))
+    parts["demonstrations"] = build_demonstrations(parts["train"], _completions(run, pool, parts["train"], outcome))
+    return write_version(run, parts, _manifest(run, pool, decided, outcome, inspection))
+
+
+def describe(curated: CuratedSet, *, generated: int, seconds: float) -> RefreshReport:
+    """Return the report of a refresh from what it published. Raises `LearnableError` for a set that none made."""
     manifest = curated.manifest
-    parts = {name: manifest["parts"][name]["rows"] for name in ("train", "test", "rejects")}
-    return {
-        "run_id": manifest["run_id"],
-        "curated": str(curated.path),
-        **{key: manifest[key] for key in TOLD},
-        "totals": {**parts, "kept": parts["train"] + parts["test"], "generated": generated},
-        "seconds": round(seconds, 2),
-    }
+    if manifest.refresh is None:
+        raise LearnableError(f"curated set {str(curated.path)!r} was made by no refresh")
+    train, test, rejects = (manifest.parts[name].rows for name in ("train", "test", "rejects"))
+    return RefreshReport(
+        run_id=manifest.run_id,
+        curated=str(curated.path),
+        policy=manifest.policy,
+        engine=manifest.engine,
+        refresh=manifest.refresh,
+        totals=RefreshTotals(train, test, rejects, kept=train + test, generated=generated),
+        seconds=round(seconds, 2),
+    )
 
 
-def render_changes(report: Report) -> str:
+def render_changes(report: RefreshReport) -> str:
     """Return a refresh's report as Markdown."""
-    changed, life = report["changed"], report["shelf_life"]
-    still = "" if life is None else f" Of the old set {life['share']:.0%} is still in the band."
+    changed, in_band = report.refresh.changed, report.refresh.still_in_band
+    still = "" if in_band is None else f" Of the old set {in_band.share:.0%} is still in the band."
     lines = [
-        f"`{report['curated']}`: {changed['kept_now']} of {changed['prompts']} prompts kept for "
-        f"`{report['policy']['policy_id']}`, {changed['asked_share']:.0%} asked again.{still}",
+        f"`{report.curated}`: {changed.kept_now} of {changed.prompts} prompts kept for "
+        f"`{report.policy.policy_id}`, {changed.resampled_share:.0%} asked again.{still}",
         "",
         "| family | prompts | asked again | kept before | kept now | left | joined |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    keys = ("family", "prompts", "asked_again", "kept_before", "kept_now", "keep_to_drop", "drop_to_keep")
-    lines += [f"| {' | '.join(str(family[key]) for key in keys)} |" for family in report["families"]]
+    for row in report.refresh.families:
+        counts = (row.prompts, row.resampled, row.kept_before, row.kept_now, row.keep_to_drop, row.drop_to_keep)
+        lines.append(f"| {' | '.join(map(str, (row.family, *counts)))} |")
     return "\n".join(lines)
 
 
-def _triage(pool: CuratedPool, changes: Changes, inspection: Inspection) -> pl.DataFrame:
-    """Return why prompts were never solved: anew of those that were asked, as it was of the others."""
+def _triage(pool: CuratedPool, outcome: Outcome, inspection: Inspection) -> pl.DataFrame:
+    """Return why prompts were never solved: anew of those that were sampled again, as it was of the others."""
     found = inspection.triage.with_columns(cs.enum().cast(pl.String))
     if "triage" not in pool.rows.columns:
         return found
-    before = pool.rows.filter(pl.col("triage").is_not_null() & ~pl.col("prompt_id").is_in(list(changes.asked)))
+    before = pool.rows.filter(pl.col("triage").is_not_null() & ~pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
     return pl.concat([found, before.select(found.columns)], how="vertical_relaxed")
 
 
-def _completions(run: Run, pool: CuratedPool, train: pl.DataFrame, changes: Changes) -> pl.DataFrame:
+def _completions(run: Run, pool: CuratedPool, train: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
     """Return a passed completion of each prompt that has one: the new policy's, or else the one there was."""
-    found = passed_completions(run, train, changes.collected.scores)
+    found = read_passed_completions(run, train, outcome.collected.scores)
     before = pl.DataFrame(pool.curated.read("demonstrations")).join(found, on="prompt_id", how="anti")
     return pl.concat([found, before.select("prompt_id", pl.col("completion").cast(found.schema["completion"]))])
 
 
-def _manifest(
-    run: Run, pool: CuratedPool, decided: pl.DataFrame, changes: Changes, inspection: Inspection
-) -> dict[str, Any]:
+def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome, inspection: Inspection) -> Manifest:
     """Return the parent's manifest with what is another now."""
     parent = pool.curated
-    return {
-        **{key: value for key, value in parent.manifest.items() if key not in ("parts", "schema")},
-        "kind": "refresh",
-        "parent": parent.path.name,
-        "run_id": run.run_id,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "policy": asdict(run.policy),
-        "engine": run.settings.engine.name,
-        "refreshed_from": {"version": parent.path.name, "policy": parent.manifest["policy"]["policy_id"]},
-        "changed": _changed(pool, decided, changes),
-        "shelf_life": _shelf_life(pool, decided),
-        "drift": [
-            {"family": family, "trained": trained, **drift.as_dict()}
-            for (family, trained), drift in sorted(changes.drifts.items())
-        ],
-        "families": _families(pool, decided, changes),
-        "beliefs": parent.manifest["beliefs"]
-        | {name: belief.as_dict() for name, belief in sorted(changes.collected.beliefs.items())},
-        **judged(decided, pool.graded, inspection),
-    }
+    fitted = {name: belief.as_dict() for name, belief in sorted(outcome.collected.beliefs.items())}
+    priors = {name: FamilyPriorRecord.from_json(figures) for name, figures in fitted.items()}
+    manifest = parent.manifest.with_changes(
+        parent=parent.path.name,
+        run_id=run.run_id,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        policy=run.policy,
+        engine=run.settings.engine.name,
+        family_priors={**parent.manifest.family_priors, **priors},
+        refresh=RefreshRecord(
+            refreshed_from=Origin(version=parent.path.name, policy=parent.manifest.policy.policy_id),
+            changed=_count_changes(pool, decided, outcome),
+            still_in_band=_estimate_still_in_band(pool, decided),
+            drift=_drift_rows(outcome.drifts),
+            families=_count_by_family(pool, decided, outcome),
+        ),
+    )
+    return describe_rows(manifest, decided, pool.graded, inspection)
 
 
-def _changed(pool: CuratedPool, decided: pl.DataFrame, changes: Changes) -> dict[str, Any]:
-    return {
+def _drift_rows(drifts: Drifts) -> tuple[DriftRow, ...]:
+    return tuple(
+        DriftRow(family=family, trained=trained, **drift.as_dict())
+        for (family, trained), drift in sorted(drifts.items())
+    )
+
+
+def _count_changes(pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome) -> Changes:
+    resampled = len(outcome.prompt_ids)
+    return Changes(
         **_before_and_after(pool, decided).select(*SIDES).to_dicts()[0],
-        "anchors": changes.anchors,
-        "asked_again": len(changes.asked),
-        "asked_share": round(len(changes.asked) / max(decided.height, 1), 4),
-    }
+        anchors=outcome.anchors,
+        resampled=resampled,
+        resampled_share=round(resampled / max(decided.height, 1), 4),
+    )
 
 
-def _families(pool: CuratedPool, decided: pl.DataFrame, changes: Changes) -> list[dict[str, Any]]:
-    asked = pl.col("prompt_id").is_in(list(changes.asked)).sum().alias("asked_again")
-    both = _before_and_after(pool, decided)
-    return both.group_by("family").agg(*SIDES, asked).sort("family").to_dicts()
+def _count_by_family(pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome) -> tuple[FamilyChanges, ...]:
+    resampled = pl.col("prompt_id").is_in(list(outcome.prompt_ids)).sum().alias("resampled")
+    counts = _before_and_after(pool, decided).group_by("family").agg(*SIDES, resampled).sort("family")
+    return tuple(FamilyChanges(**row) for row in counts.to_dicts())
 
 
 def _before_and_after(pool: CuratedPool, decided: pl.DataFrame) -> pl.DataFrame:
@@ -143,8 +209,8 @@ def _before_and_after(pool: CuratedPool, decided: pl.DataFrame) -> pl.DataFrame:
     return decided.select("prompt_id", "family", KEPT.alias("is")).join(before, on="prompt_id")
 
 
-def _shelf_life(pool: CuratedPool, decided: pl.DataFrame) -> dict[str, float] | None:
+def _estimate_still_in_band(pool: CuratedPool, decided: pl.DataFrame) -> StillInBand | None:
     old = pool.rows.filter(KEPT).select("prompt_id")
     now = decided.join(old, on="prompt_id", how="semi").filter(pl.col("p_in_band").is_not_null())
     found = shelf_life(now["p_in_band"].to_numpy())
-    return None if found is None else {key: round(value, 4) for key, value in asdict(found).items()}
+    return None if found is None else StillInBand(**{end: round(value, 4) for end, value in asdict(found).items()})

@@ -1,4 +1,4 @@
-"""Chunks on their way to the disk, in a thread that Ctrl-C does not reach: rollouts first, then their scores."""
+"""Writes chunks to the ledger, in a thread that Ctrl-C does not reach: rollouts first, then their scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from learnable.data.records import Rollout
 
 CHUNK_ROLLOUTS = 1024  # durable at once
 CHUNK_SECONDS = 10.0  # and never later than this after the last chunk
-MOST_WAITING = 8 * CHUNK_ROLLOUTS  # beyond this the engine waits for the disk
+MAX_WAITING = 8 * CHUNK_ROLLOUTS  # beyond this the engine waits for the disk
 
 
 class ChunkWriter:
@@ -34,13 +34,19 @@ class ChunkWriter:
         self._writing: Future[None] | None = None
 
     def add(self, rollouts: Sequence[Rollout]) -> None:
-        """Take a finished group. The engine waits for no write, unless writes fall far behind."""
+        """Take a finished group. The engine waits for no write, unless writes fall far behind.
+
+        Raises `LearnableError` for an earlier write that failed.
+        """
         self._rollouts.extend(rollouts)
         if len(self._rollouts) >= CHUNK_ROLLOUTS or time.monotonic() >= self._due:
             self._start_when_free(len(self._rollouts))
 
     def add_scores(self, scores: Sequence[ScoreRow]) -> None:
-        """Take scores of rollouts that were added before, or are in the ledger already. They go with a chunk of those."""
+        """Take scores of rollouts that were added before, or are in the ledger already.
+
+        They are written with a chunk of rollouts. Raises `LearnableError` for an earlier write that failed.
+        """
         self._scores.extend(scores)
         if len(self._scores) >= CHUNK_ROLLOUTS and not self._rollouts:
             self._start_when_free(len(self._scores))
@@ -51,14 +57,14 @@ class ChunkWriter:
         self._wait()
 
     def close(self) -> None:
-        """Flush, and let the thread go."""
+        """Flush, and end the thread. Raises `LearnableError` when something is not durable."""
         try:
             self.flush()
         finally:
             self._thread.shutdown()
 
     def _start_when_free(self, waiting: int) -> None:
-        if waiting >= MOST_WAITING or self._writing is None or self._writing.done():
+        if waiting >= MAX_WAITING or self._writing is None or self._writing.done():
             self._start()
 
     def _start(self) -> None:

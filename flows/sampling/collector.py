@@ -1,4 +1,4 @@
-"""Rollouts and their scores: generate what the ledger lacks, score while the engine goes on, keep every chunk."""
+"""Takes rollouts from the engine, has them scored while the engine goes on, and sends both to the ledger."""
 
 from __future__ import annotations
 
@@ -38,17 +38,20 @@ SCORED: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-class Collection:
-    """One run's rollouts and scores on their way into the ledger."""
+class Collector:
+    """One run's rollouts and scores on their way into the ledger.
+
+    Frames that it returns have the columns `SCORED`, one row for each rollout and prompt that it answers.
+    """
 
     def __init__(
         self, draw: Draw, prompts: Sequence[Prompt], store: Store, pool: ScoringPool, watch: ErrorWatch
     ) -> None:
         self.draw = draw
         self.prompts = {prompt.prompt_id: prompt for prompt in prompts}
-        self._asking: dict[str, list[Prompt]] = {}  # prompts by question: several may share one
+        self._prompts_of: dict[str, list[Prompt]] = {}  # by question: several may share one
         for prompt in prompts:
-            self._asking.setdefault(prompt.question_id, []).append(prompt)
+            self._prompts_of.setdefault(prompt.question_id, []).append(prompt)
         self.ledger = store.ledger
         self.pool = pool
         self.versions = {p.verifier: find_verifier(p.verifier).version for p in prompts}
@@ -70,27 +73,30 @@ class Collection:
         """Take what an engine yielded; return how many rollouts it was.
 
         Waits for the first score of each verifier: it may be broken, or hang, and the engine would go on drawing.
+        Raises `LearnableError` for a verifier to be given up, and for rollouts that could not be written.
         """
         if isinstance(answer, Refusal):
             self._note_refusal(answer)
             return 0
         self.writer.add(answer)
-        self._unscored.extend((prompt, rollout) for rollout in answer for prompt in self._asking[rollout.question_id])
+        self._unscored.extend(
+            (prompt, rollout) for rollout in answer for prompt in self._prompts_of[rollout.question_id]
+        )
         self._submit_batches()
-        for prompt in self._asking[answer[0].question_id]:
+        for prompt in self._prompts_of[answer[0].question_id]:
             self._await_first_score(prompt.verifier)
         self._gather(lambda: self._scoring[0][1].done())
         return len(answer)
 
-    def score_held(self, held: pl.DataFrame) -> None:
-        """Take rollouts that the ledger holds; those without a current score are scored."""
-        scores = self.ledger.find_scores(self.draw, held, self.versions)
+    def score_stored(self, stored: pl.DataFrame) -> None:
+        """Take rollouts that are in the ledger, one row each; those without a current score are scored."""
+        scores = self.ledger.find_scores(self.draw, stored, self.versions)
         columns = ["prompt_id", "rollout_id", "reward", "passed", "verdict", "reason", "components"]
-        joined = held.join(scores.select(columns), on=["prompt_id", "rollout_id"], how="left")
+        joined = stored.join(scores.select(columns), on=["prompt_id", "rollout_id"], how="left")
         unscored = pl.col("verdict").is_null()
         self._frames.append(joined.filter(~unscored).select([pl.col(name).cast(kind) for name, kind in SCORED.items()]))
-        if (owed := joined.filter(unscored)).height:
-            self._score_texts(owed)
+        if (missing := joined.filter(unscored)).height:
+            self._score_texts(missing)
 
     def settle(self) -> pl.DataFrame:
         """Wait for the scores of everything taken so far, and return one row for each rollout since the last call.
@@ -110,10 +116,12 @@ class Collection:
         self.writer.flush()
         return pl.concat(self._settled).sort(ORDER)
 
-    def _score_texts(self, owed: pl.DataFrame) -> None:
+    def _score_texts(self, rollouts: pl.DataFrame) -> None:
         policy_id, sampling_id = self.draw.policy_id, self.draw.sampling.sampling_id
-        keys = owed.select(name for name in STORED_COLUMNS if name != "completion_id").with_columns(owed["prompt_id"])
-        for texts in self.ledger.read_completions(self.draw, owed):
+        keys = rollouts.select(name for name in STORED_COLUMNS if name != "completion_id").with_columns(
+            rollouts["prompt_id"]
+        )
+        for texts in self.ledger.read_completions(self.draw, rollouts):
             for row in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows(named=True):
                 prompt, stored_id = self.prompts[row.pop("prompt_id")], row.pop("rollout_id")
                 rollout = Rollout(**row, policy_id=policy_id, sampling_id=sampling_id, stored_id=stored_id)
@@ -122,13 +130,13 @@ class Collection:
             self._gather(lambda: self._scoring[0][1].done())
 
     def _note_refusal(self, refusal: Refusal) -> None:
-        """Count the rollouts as owed for an engine error: they are not in the ledger, and never scored."""
+        """Count the rollouts as missing for an engine error: they are not in the ledger, and never scored."""
         request = refusal.request
         score = Score.unscored(refusal.reason, "engine_error")
         indices = range(request.first_index, request.first_index + request.group_size)
-        prompts = self._asking[request.prompt.question_id]
+        prompts = self._prompts_of[request.prompt.question_id]
         rows = [(prompt.prompt_id, "", index, 0, score) for prompt in prompts for index in indices]
-        self._frames.append(_frame(rows))
+        self._frames.append(_scored_frame(rows))
         self._watch.add([score] * request.group_size)
 
     def _await_first_score(self, verifier: str) -> None:
@@ -142,7 +150,7 @@ class Collection:
 
     def _submit(self, answered: list[Answered]) -> None:
         if answered:
-            self._scoring.append((answered, self.pool.submit([_job(*pair) for pair in answered])))
+            self._scoring.append((answered, self.pool.submit([ScoreJob.of(*pair) for pair in answered])))
         self._unscored = self._unscored[len(answered) :]
 
     def _gather(self, ready: Callable[[], bool]) -> None:
@@ -152,16 +160,14 @@ class Collection:
             rows = [(prompt, rollout, score) for (prompt, rollout), score in zip(answered, scores, strict=True)]
             self.writer.add_scores([(rollout, prompt, score) for prompt, rollout, score in rows])
             self._frames.append(
-                _frame([(p.prompt_id, r.rollout_id, r.rollout_index, r.num_tokens, score) for p, r, score in rows])
+                _scored_frame(
+                    [(p.prompt_id, r.rollout_id, r.rollout_index, r.num_tokens, score) for p, r, score in rows]
+                )
             )
             self._watch.add(scores)
 
 
-def _job(prompt: Prompt, rollout: Rollout) -> ScoreJob:
-    return ScoreJob(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
-
-
-def _frame(rows: Sequence[tuple[str, str, int, int, Score]]) -> pl.DataFrame:
+def _scored_frame(rows: Sequence[tuple[str, str, int, int, Score]]) -> pl.DataFrame:
     """Make a frame of prompt, rollout, index, tokens and score."""
     prompt_ids, rollout_ids, indices, tokens, scores = zip(*rows, strict=True)
     values = {

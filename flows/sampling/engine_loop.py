@@ -1,4 +1,4 @@
-"""Rolling out: every owed rollout is asked of the engine until it is there, refused, or the engine is given up."""
+"""Requests every missing rollout of the engine until it is there or refused, or the engine is given up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.storage.speeds import Speed, note_speed
 from learnable.flows.engines import drop_engine, engine_for
-from learnable.flows.sampling.collector import Collection
+from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.missing import MissingRollouts
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Answer, EngineError, Refusal
@@ -18,61 +18,61 @@ ATTEMPTS = 4  # at an engine that yields nothing in between
 FIRST_DELAY = 1.0  # seconds, doubled after each failure
 
 
-class RollOut:
-    """One run's dealings with the engine."""
+class EngineLoop:
+    """One run's requests to the engine; counts what came, in rollouts and in tokens of completions."""
 
-    def __init__(self, collection: Collection, settings: CurateSettings) -> None:
-        self.collection = collection
+    def __init__(self, collector: Collector, settings: CurateSettings) -> None:
+        self.collector = collector
         self.settings = settings
         self.total = self.expected = self.done = self.tokens = self.failures = 0
         self.seconds = 0.0  # of wall clock, while the engine answered
-        self._owed: dict[tuple[str, int], MissingRollouts] = {}
+        self._missing: dict[tuple[str, int], MissingRollouts] = {}
         self._refused: set[str] = set()
 
     def expect(self, rollouts: int) -> None:
         """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
         self.expected = rollouts
 
-    def ask(self, owed: Iterable[MissingRollouts]) -> set[str]:
-        """Ask for everything that is owed in one call; an engine that fails is started anew, after growing pauses.
+    def generate(self, missing: Iterable[MissingRollouts]) -> set[str]:
+        """Request everything that is missing in one call; an engine that fails is started anew, after growing pauses.
 
         Returns the ids of the questions that the engine refused. Raises `LearnableError` when it fails `ATTEMPTS` times
-        without an answer in between: what is still owed is not scored, and stays owed.
+        without an answer in between: what is still missing then is not scored.
         """
-        self._owed = {(o.prompt.question_id, o.first): o for o in owed}
+        self._missing = {(m.prompt.question_id, m.first): m for m in missing}
         self._refused = set()
-        self.total += sum(o.count for o in self._owed.values())
-        while self._owed:
+        self.total += sum(m.count for m in self._missing.values())
+        while self._missing:
             try:
-                self._ask()
+                self._request()
             except EngineError as error:
                 self._pause(error)
         self._note_speed()
         return self._refused
 
-    def _ask(self) -> None:
-        requests = (owed.request(self.settings.seed) for owed in list(self._owed.values()))
+    def _request(self) -> None:
+        requests = (missing.request(self.settings.seed) for missing in list(self._missing.values()))
         engine = engine_for(self.settings)
         started = time.monotonic() - self.seconds
         for answer in engine.generate(requests, self.settings.sampling):
             self._take(answer)
             self.seconds = time.monotonic() - started  # up to the last answer: waiting for a dead engine is no speed
-        if self._owed:
-            raise EngineError(f"the engine left {len(self._owed)} groups unanswered")
+        if self._missing:
+            raise EngineError(f"the engine left {len(self._missing)} groups unanswered")
 
     def _take(self, answer: Answer) -> None:
-        self.done += self.collection.take(answer)
+        self.done += self.collector.take(answer)
         self.failures = 0
         if isinstance(answer, Refusal):
-            del self._owed[answer.request.prompt.question_id, answer.request.first_index]
+            del self._missing[answer.request.prompt.question_id, answer.request.first_index]
             self._refused.add(answer.request.prompt.question_id)
             return
-        del self._owed[answer[0].question_id, min(rollout.rollout_index for rollout in answer)]
+        del self._missing[answer[0].question_id, min(rollout.rollout_index for rollout in answer)]
         self.tokens += sum(rollout.num_tokens for rollout in answer)
         progress().rollouts(self.done, max(self.total, self.expected), self.tokens)
 
     def _note_speed(self) -> None:
-        root, policy_id = self.collection.ledger.root, self.collection.draw.policy_id
+        root, policy_id = self.collector.ledger.root, self.collector.draw.policy_id
         note_speed(root, policy_id, self.settings.engine.name, Speed(self.tokens, self.seconds))
 
     def _pause(self, error: EngineError) -> None:
@@ -80,10 +80,10 @@ class RollOut:
         self.failures += 1
         if self.failures == ATTEMPTS:
             raise LearnableError(
-                f"the engine failed {ATTEMPTS} times in a row, last with: {error}. {self.done:,} rollouts of this run are "
-                f"in {self.settings.store}; {self.total - self.done:,} are still owed and were not scored: the same "
-                "command goes on from there"
+                f"the engine failed {ATTEMPTS} times in a row, last with: {error}. {self.done:,} rollouts of this run "
+                f"are in {self.settings.store}; {self.total - self.done:,} are still missing and were not scored: the "
+                "same command goes on from there"
             ) from error
         delay = FIRST_DELAY * 2 ** (self.failures - 1)
-        progress().warn(f"{error}; the engine is asked again in {delay:g} s for {len(self._owed)} groups")
+        progress().warn(f"{error}; the engine is tried again in {delay:g} s for {len(self._missing)} groups")
         time.sleep(delay)

@@ -21,7 +21,7 @@ FIRST_ERRORS = 8  # errors, and no score yet: the verifier is broken
 FIRST_TIME_OUTS = 3  # likewise: each takes the verifier's whole time limit
 TIME_OUTS_IN_A_ROW = 5  # without a score in between
 CHUNK_SCORES = 200
-MOST_ERRORS = 0.02
+MAX_ERRORS = 0.02
 REASONS_SHOWN = 3
 REASON_LENGTH = 120
 GO_ON = "what was drawn is in the store and is not drawn again: the same command goes on from there"
@@ -60,7 +60,7 @@ class ErrorWatch:
             self._news.wait_for(lambda: self.has_scored(verifier) or all(future.done() for future in scoring))
 
     def add(self, scores: Iterable[Score]) -> None:
-        """Count scores. Raises `LearnableError` when more than `MOST_ERRORS` of a chunk are errors."""
+        """Count scores. Raises `LearnableError` when more than `MAX_ERRORS` of a chunk are errors."""
         for score in scores:
             self._scores += 1
             if score.reward is None:
@@ -76,12 +76,13 @@ class ErrorWatch:
 
     def _judge(self) -> None:
         errors = self._reasons.total()
-        if errors <= MOST_ERRORS * self._scores:
+        if errors <= MAX_ERRORS * self._scores:
             return
         raise LearnableError(
-            f"{errors} of {self._scores} scores in a row are errors ({errors / self._scores:.1%}, over {MOST_ERRORS:.0%}): "
-            f"{_most_common(self._reasons)}. The run stops, since errors are no zeros. The rollouts are in the store: mend "
-            "the verifier or the engine, then the same command goes on from there"
+            f"{errors} of {self._scores} scores in a row are errors "
+            f"({errors / self._scores:.1%}, over {MAX_ERRORS:.0%}): {_most_common(self._reasons)}. The run stops, "
+            "since errors are no zeros. The rollouts are in the store: mend the verifier or the engine, then the same "
+            "command goes on from there"
         )
 
 
@@ -111,7 +112,8 @@ class _Trial:
         if not self.has_scored and errors >= FIRST_ERRORS:
             raise FailingVerifierError(
                 f"verifier {verifier!r} fails: none of its first {errors} completions got a score "
-                f"({_most_common(self.reasons)}). The run stops here, since errors are no zeros. Mend the verifier; {GO_ON}"
+                f"({_most_common(self.reasons)}). The run stops here, since errors are no zeros. "
+                f"Mend the verifier; {GO_ON}"
             )
 
 

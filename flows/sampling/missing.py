@@ -1,4 +1,4 @@
-"""What the ledger lacks to give every prompt its group."""
+"""What the ledger lacks to give every prompt its group, and which of it can be generated at all."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from learnable.data.progress import progress
 from learnable.data.records import Prompt
-from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.protocol import Engine, GroupRequest
+
+NAMED_IN_WARNINGS = 3
+UNCHECKED = "the engine cannot count tokens, so prompt lengths are unchecked: it refuses a prompt that is too long"
 
 
 @dataclass(frozen=True, slots=True)
 class MissingRollouts:
     """Rollouts of one question that are to be generated: `count` from index `first`.
 
-    `prompt` is the first in the pool that asks it. `redraw_seed` is the seed of the first where they ran out of tokens under a smaller cap and are drawn again: by
-    their own seeds, so that long completions are not replaced by chance draws that happen to be short.
+    `prompt` is the first in the pool that asks it. `redraw_seed` is the seed of the first where they ran out of tokens
+    under a smaller cap and are drawn again: by their own seeds, so that long completions are not replaced by chance
+    draws that happen to be short.
     """
 
     prompt: Prompt
@@ -25,7 +30,7 @@ class MissingRollouts:
     redraw_seed: int | None = None
 
     def request(self, seed: int) -> GroupRequest:
-        """Return what to ask of an engine; `seed` is the run's."""
+        """Return the request to an engine; `seed` is the run's."""
         return GroupRequest(self.prompt, self.count, first_index=self.first, seed=seed, redraw_seed=self.redraw_seed)
 
 
@@ -54,6 +59,33 @@ def redraw_seeds(redrawn: pl.DataFrame) -> dict[str, dict[int, int]]:
         if seed is not None:
             seeds.setdefault(question_id, {})[index] = seed
     return seeds
+
+
+def drop_long_prompts(
+    missing: Sequence[MissingRollouts], engine: Engine, *, is_first: bool = True
+) -> tuple[list[MissingRollouts], list[Prompt]]:
+    """Set aside the prompts that leave no room for a completion in the policy's context, and name them in a warning.
+
+    Returns what can be generated, and the prompts that were set aside, each once. Where the engine cannot count tokens,
+    every prompt stays, and a note says so if this `is_first` call of the run.
+    """
+    if (counts := engine.count_tokens([m.prompt for m in missing])) is None:
+        if is_first:
+            progress().note(UNCHECKED)
+        return list(missing), []
+    fit = [m for m, count in zip(missing, counts, strict=True) if count < engine.max_context]
+    long = {
+        m.prompt.prompt_id: (m.prompt, count)
+        for m, count in zip(missing, counts, strict=True)
+        if count >= engine.max_context
+    }
+    if long:
+        named = list(long.values())[:NAMED_IN_WARNINGS]
+        names = ", ".join(f"{p.source} {p.prompt_id} ({count} tokens)" for p, count in named)
+        more = f" and {len(long) - len(named)} more" if len(long) > len(named) else ""
+        why = f"longer than the policy's context of {engine.max_context} tokens"
+        progress().warn(f"{len(long)} prompts skipped: {why}: {names}{more}")
+    return fit, [prompt for prompt, _ in long.values()]
 
 
 def _next_seed(run: MissingRollouts) -> int | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -11,175 +12,237 @@ from numpy.typing import NDArray
 
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
-from learnable.data.records import REWARDED_VERDICTS, Prompt
+from learnable.data.records import Prompt
+from learnable.data.sources.selection import PromptSet
+from learnable.filters.posterior.certificate import Belief
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
-from learnable.filters.stopping.schedule import Schedule, Wave
-from learnable.flows.curation.goal import is_endless
+from learnable.filters.stopping.schedule import Schedule, Wave, lots
 from learnable.flows.engines import engine_for
-from learnable.flows.sampling.collector import Collection
-from learnable.flows.sampling.engine_loop import RollOut
+from learnable.flows.run import Run
+from learnable.flows.sampling.collector import Collector
+from learnable.flows.sampling.engine_loop import EngineLoop
+from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts, find_runs, redraw_seeds
-from learnable.flows.sampling.sampler import Collected
 from learnable.flows.settings import CurateSettings
+from learnable.verifiers.pool.scoring import ScoringPool
+
+REWARDED_VERDICTS = ("scored", "truncated")
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What sampling a pool brought: every rollout of a run with its score, one row each, and where each group stands.
+
+    `groups` has a row a prompt: `requested` (rollouts), `stopped`, and the `threshold` of its decision. `certified` is
+    how many prompts are kept, `gave_up` whether a goal was given up for a poor yield, `generated` how many rollouts are
+    new.
+    """
+
+    scores: pl.DataFrame
+    groups: pl.DataFrame
+    beliefs: Mapping[str, Belief]
+    certified: int
+    gave_up: bool
+    generated: int
+
+    def followed_by(self, later: Collected) -> Collected:
+        """Return what a later pass over more prompts collected, with what both of them generated."""
+        return replace(later, generated=self.generated + later.generated)
+
+
+@contextmanager
+def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Iterator[AdaptiveSampling]:
+    """Open a run's sampling, with what the ledger has for it. Scores that the ledger lacks are made at once.
+
+    `endless` says whether the source has more prompts than these. Raises `LearnableError` for a verifier that fails.
+    """
+    settings, pool = run.settings, prompts.prompts
+    families, uniforms = [prompt.family for prompt in pool], lots([p.prompt_id for p in pool])
+    schedule = Schedule(families, uniforms, settings.band, settings.effort, settings.group_size)
+    stored, redrawn = run.store.ledger.find_rollouts(run.draw, pool)
+    stored = stored.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
+    watch = ErrorWatch()
+    with (
+        ScoringPool(settings.workers, settings.verifier_timeout, watch.see) as pool_of_judges,
+        Collector(run.draw, pool, run.store, pool_of_judges, watch) as collector,
+    ):
+        pool_of_judges.warm_up(prompts.verifiers)
+        collector.score_stored(stored)
+        sampling = AdaptiveSampling(schedule, pool, collector, settings, endless=endless)
+        sampling.reuse(stored, redrawn)
+        yield sampling
+
+
+def is_anything_missing(run: Run, prompts: PromptSet) -> bool:
+    """Whether the engine is needed. Scores that the ledger lacks are made on the way."""
+    with open_sampling(run, prompts) as sampling:
+        return sampling.run(until_missing=True)
 
 
 class AdaptiveSampling:
-    """Runs a schedule over a pool: what the ledger holds is taken from there, what it lacks from the engine."""
+    """Runs a schedule over a pool: what the ledger has is taken from there, what it lacks from the engine."""
 
     def __init__(
         self,
         schedule: Schedule,
         prompts: Sequence[Prompt],
-        collection: Collection,
+        collector: Collector,
         settings: CurateSettings,
-        held: pl.DataFrame,
-        redrawn: pl.DataFrame,
+        *,
+        endless: bool = False,
     ) -> None:
         self.schedule = schedule
         self.prompts = prompts
-        self.collection = collection
+        self.collector = collector
         self.settings = settings
+        self.stored = 0  # rollouts that were in the ledger before
+        self._endless = endless
         self._row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
         self._rows_of: dict[str, list[int]] = {}  # by question
         for row, prompt in enumerate(prompts):
             self._rows_of.setdefault(prompt.question_id, []).append(row)
-        self._have = np.zeros(schedule.rewards.shape, bool)
-        self.held = held.height
-        self._mark(held)
+        self._have = np.zeros(schedule.rewards.shape, bool)  # prompt x rollout index
         self._tokens = np.zeros((2, len(prompts)))  # sum and count over the rollouts of each prompt
-        self._seeds = redraw_seeds(redrawn)
-        self._rollout = RollOut(collection, settings)
+        self._seeds: dict[str, dict[int, int]] = {}  # of rollouts to be drawn again, by question and index
+        self._loop = EngineLoop(collector, settings)
         self._fit: set[str] = set()  # questions
 
-    def run(self, *, until_owed: bool = False) -> bool:
-        """Follow the schedule to its end, or to the first rollout that the ledger lacks; return whether one was lacking.
+    def reuse(self, stored: pl.DataFrame, redrawn: pl.DataFrame) -> None:
+        """Count rollouts of the ledger as there; `redrawn` are those that are to be drawn again, by their own seeds."""
+        self.stored += stored.height
+        self._mark(stored)
+        self._seeds = redraw_seeds(redrawn)
 
-        A run with a goal says what lies ahead before it pays for more than the pilot.
+    def run(self, *, until_missing: bool = False) -> bool:
+        """Follow the schedule to its end, or to the first rollout that the ledger lacks; say whether it stopped there.
+
+        A run with a goal says what lies ahead before it pays for more than the pilot. Raises `LearnableError` when the
+        engine or a verifier is given up.
         """
-        self._note(self.collection.settle())
+        self._note(self.collector.settle())
         wave, announced = self.schedule.pilot(), self.settings.effort.want is None
         while len(wave) and not self.schedule.goal_reached:
-            owed = self.owed(wave)
-            if owed and until_owed:
+            missing = self.find_missing(wave)
+            if missing and until_missing:
                 return True
-            if owed and not announced and self.schedule.rules:
+            if missing and not announced and self.schedule.rules:
                 progress().note(str(self._plan_before(wave)))
                 announced = True
-            self.generate(owed)
+            self.generate(missing)
             wave = self.schedule.next_wave()
-            self._rollout.expect(self.schedule.expected_rollouts)
+            self._loop.expect(self.schedule.expected_rollouts)
         return False
 
     @property
     def generated(self) -> int:
         """How many rollouts the engine made."""
-        return self._rollout.done
+        return self._loop.done
 
     def plan(self) -> Plan:
-        """Make the pilot, follow the schedule on as far as the ledger reaches, and foresee the rest.
+        """Sample the pilot, follow the schedule on as far as the ledger reaches, and forecast the rest.
 
-        Groups of one size need no pilot: nothing is made then.
+        Groups of one size need no pilot: nothing is sampled then.
         """
-        self._note(self.collection.settle())
+        self._note(self.collector.settle())
         wave = self.schedule.pilot()
         if self.settings.effort.sampling == "fixed":
-            size, (tokens, held) = self.settings.group_size, self._tokens.sum(axis=1)
-            return plan_fixed(len(self.prompts), size, int(self._have[:, :size].sum()), tokens / held if held else None)
-        self.generate(self.owed(wave))
-        while len(wave := self.schedule.next_wave()) and not self.schedule.goal_reached and not self.owed(wave):
+            size, (tokens, count) = self.settings.group_size, self._tokens.sum(axis=1)
+            each = tokens / count if count else None
+            return plan_fixed(len(self.prompts), size, int(self._have[:, :size].sum()), each)
+        self.generate(self.find_missing(wave))
+        while len(wave := self.schedule.next_wave()) and not self.schedule.goal_reached and not self.find_missing(wave):
             pass
         return self._plan_before(wave)
 
-    def owed(self, wave: Wave) -> list[MissingRollouts]:
-        """Return the rollouts of a wave that the ledger lacks, once for the prompts that share a question."""
-        missing: dict[str, tuple[Prompt, set[int]]] = {}
+    def find_missing(self, wave: Wave) -> list[MissingRollouts]:
+        """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
+        lacking: dict[str, tuple[Prompt, set[int]]] = {}
         for row, first, end in zip(wave.prompts.tolist(), wave.first.tolist(), wave.end.tolist(), strict=True):
             prompt = self.prompts[row]
-            _, indices = missing.setdefault(prompt.question_id, (prompt, set()))
+            _, indices = lacking.setdefault(prompt.question_id, (prompt, set()))
             indices.update((np.flatnonzero(~self._have[row, first:end]) + first).tolist())
-        owed: list[MissingRollouts] = []
-        for question_id, (prompt, indices) in missing.items():
-            owed += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
-        return owed
+        missing: list[MissingRollouts] = []
+        for question_id, (prompt, indices) in lacking.items():
+            missing += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
+        return missing
 
-    def generate(self, owed: Sequence[MissingRollouts]) -> None:
-        """Let the engine make what is owed, and take in its scores."""
-        if not owed:
+    def generate(self, missing: Sequence[MissingRollouts]) -> None:
+        """Let the engine generate what is missing, and take in its scores. Raises `LearnableError` as `run` does."""
+        if not missing:
             return
-        if not self._rollout.done:
+        if not self._loop.done:
             progress().stage("Starting the engine")
         engine = engine_for(self.settings)
-        if not self._rollout.done:
+        if not self._loop.done:
             progress().stage("Rolling out")
-        new = [o for o in owed if o.prompt.question_id not in self._fit]
+        new = [m for m in missing if m.prompt.question_id not in self._fit]
         fit, long = drop_long_prompts(new, engine, is_first=not self._fit)
-        self._fit.update(o.prompt.question_id for o in fit)
+        self._fit.update(m.prompt.question_id for m in fit)
         dropped = {prompt.question_id for prompt in long}
-        refused = self._rollout.ask([o for o in owed if o.prompt.question_id not in dropped])
-        self._note(self.collection.settle())
+        refused = self._loop.generate([m for m in missing if m.prompt.question_id not in dropped])
+        self._note(self.collector.settle())
         silent = [row for question_id in sorted(dropped | refused) for row in self._rows_of[question_id]]
         self.schedule.give_up(np.array(silent, dtype=np.int64))
 
-    def take_up_held(self) -> None:
-        """Let every group count what else the ledger holds of it without a gap."""
+    def count_stored(self) -> None:
+        """Let every group count what else the ledger has of it without a gap."""
         gapless = np.cumprod(self._have, axis=1, dtype=bool).sum(axis=1)
-        asked = self.schedule.asked
-        asked[:] = np.where(asked > 0, np.maximum(asked, gapless), 0)
+        requested = self.schedule.asked
+        requested[:] = np.where(requested > 0, np.maximum(requested, gapless), 0)
 
     def grow(self, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         """Give stopped groups more rollouts: up to, without it, index `ends`."""
         ends = np.minimum(ends, self.schedule.rewards.shape[1])
         more = ends > self.schedule.asked[rows]
         wave = Wave(rows[more], self.schedule.asked[rows[more]].copy(), ends[more])
-        self.generate(self.owed(wave))
+        self.generate(self.find_missing(wave))
         self.schedule.asked[wave.prompts] = wave.end
 
     def select(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of the rollouts that were asked for, in the order of `scores`."""
-        asked = pl.DataFrame(
-            {"prompt_id": [prompt.prompt_id for prompt in self.prompts], "_asked": self.schedule.asked}
-        )
-        joined = scores.join(asked, on="prompt_id", how="left", maintain_order="left")
-        return joined.filter(pl.col("rollout_index") < pl.col("_asked")).drop("_asked")
+        """Return the rows of the rollouts that the schedule requested, in the order of `scores`."""
+        names = [prompt.prompt_id for prompt in self.prompts]
+        requested = pl.DataFrame({"prompt_id": names, "_requested": self.schedule.asked})
+        joined = scores.join(requested, on="prompt_id", how="left", maintain_order="left")
+        return joined.filter(pl.col("rollout_index") < pl.col("_requested")).drop("_requested")
 
     def collected(self) -> Collected:
-        """Return what was asked for, scored, and none of the rollouts that the ledger holds besides.
+        """Return the requested rollouts, scored, and none of the others that the ledger has.
 
-        Later runs give some prompts more. Were they counted, a run that goes on would learn other priors and drifts than
-        it did at first, and take another way.
+        Later runs give some prompts more. If those were counted, a run that goes on would fit other priors and drifts
+        than it did at first, and decide otherwise. Raises `LearnableError` for a score that could not be written.
         """
         schedule = self.schedule
         groups = pl.DataFrame(
             {
                 "prompt_id": [prompt.prompt_id for prompt in self.prompts],
-                "asked": schedule.asked,
+                "requested": schedule.asked,
                 "stopped": schedule.stopped,
                 "threshold": schedule.thresholds(),
             }
         )
-        scores = self.select(self.collection.finish())
+        scores = self.select(self.collector.finish())
         certified = len(schedule.certified())
-        return Collected(scores, groups, schedule.beliefs, certified, schedule.gave_up, self.collection.writer.saved)
+        return Collected(scores, groups, schedule.beliefs, certified, schedule.gave_up, self.collector.writer.saved)
 
     @contextmanager
-    def told_when_stopped(self) -> Iterator[None]:
-        """Make of a Ctrl-C an `InterruptedRunError`: finished groups are kept, those in flight are dropped whole."""
+    def interruptible(self) -> Iterator[None]:
+        """Raise `InterruptedRunError` for Ctrl-C: finished groups are kept, those in flight are dropped whole."""
         try:
             yield
         except KeyboardInterrupt as interrupt:
-            self.collection.writer.flush()
+            self.collector.writer.flush()
             raise InterruptedRunError(
-                f"stopped: {self.collection.writer.saved:,} new rollouts are safe in {self.settings.store}, groups in flight were "
-                "dropped; the same command goes on from there"
+                f"stopped: {self.collector.writer.saved:,} new rollouts are safe in {self.settings.store}, groups in "
+                "flight were dropped; the same command goes on from there"
             ) from interrupt
 
     def _plan_before(self, wave: Wave) -> Plan:
-        """Foresee what lies ahead as long as a wave that is asked for is not there yet."""
-        schedule, settings = self.schedule, self.settings
+        """Forecast what lies ahead, before the rollouts of this round are there."""
+        schedule = self.schedule
         sums, counts = self._tokens
         tokens = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
         schedule.asked[wave.prompts] = wave.first
-        plan = plan_ahead(schedule, tokens, endless=is_endless(settings, len(self.prompts)), seed=settings.seed)
+        plan = plan_ahead(schedule, tokens, endless=self._endless, seed=self.settings.seed)
         schedule.asked[wave.prompts] = wave.end
         return plan
 

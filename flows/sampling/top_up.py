@@ -1,4 +1,4 @@
-"""What is sampled when the decisions have fallen: top-ups of kept prompts, second chances of rejected ones."""
+"""What is sampled after the decisions: top-ups of kept prompts, second chances of rejected ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from learnable.flows.sampling.sampler import AdaptiveSampling
 from learnable.flows.settings import CurateSettings
 
 
-def sample_afterwards(sampling: AdaptiveSampling, store: Store) -> None:
-    """Let groups count all that is held of them, top kept ones up where that is asked for, and retest some rejected ones.
+def top_up(sampling: AdaptiveSampling, store: Store) -> None:
+    """Let groups count all that is stored of them, top kept ones up where the budget says so, and retest some others.
 
     A retest happens only in a run that generates anyway: the same command again costs nothing.
     """
@@ -22,7 +22,7 @@ def sample_afterwards(sampling: AdaptiveSampling, store: Store) -> None:
     if effort.sampling == "fixed":
         return
     if effort.want is None:  # a goal that was reached stays so
-        sampling.take_up_held()
+        sampling.count_stored()
     if effort.top_up:
         kept = schedule.certified()
         sampling.grow(kept, np.full(len(kept), sampling.settings.group_size))
@@ -34,9 +34,12 @@ def sample_afterwards(sampling: AdaptiveSampling, store: Store) -> None:
 
 
 def _rejected_before(sampling: AdaptiveSampling, store: Store) -> NDArray[np.int64]:
-    """Return the prompts to retest: a share of those that the last version of this set rejected and this run would too."""
+    """Return the prompts to retest, as rows of the pool.
+
+    They are a share of those that the last version of this set rejected and this run would reject too.
+    """
     settings, schedule = sampling.settings, sampling.schedule
-    previous = _last_rejects(settings, store, sampling.collection.draw.policy_id)
+    previous = _last_rejects(settings, store, sampling.collector.draw.policy_id)
     kept = set(schedule.certified().tolist())
     rows = [
         row
@@ -54,12 +57,12 @@ def _last_rejects(settings: CurateSettings, store: Store, policy_id: str) -> set
     if not versions:
         return set()
     last = open_curated(versions[-1])
-    if weights_id(last.manifest["policy"]["policy_id"]) != weights_id(policy_id):
+    if weights_id(last.manifest.policy.policy_id) != weights_id(policy_id):
         return set()
     rejects = last.read("rejects", columns=["prompt_id", "decision"]).to_pylist()
     return {row["prompt_id"] for row in rejects if row["decision"] in ("too_easy", "too_hard", "low_std", "zero_std")}
 
 
-def _chance(prompt_id: str, asked: int) -> float:
+def _chance(prompt_id: str, rollouts: int) -> float:
     """Return a number in [0, 1) that is another one once the prompt was sampled again."""
-    return int(content_id("retest", prompt_id, int(asked))[:8], 16) / 2.0**32
+    return int(content_id("retest", prompt_id, int(rollouts))[:8], 16) / 2.0**32

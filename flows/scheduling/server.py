@@ -9,6 +9,7 @@ when its parent is killed.
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import subprocess
@@ -16,8 +17,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from learnable.data.errors import LearnableError
@@ -25,6 +26,11 @@ from learnable.data.errors import LearnableError
 POLL_SECONDS = 0.1
 START_SECONDS = 180.0  # it shares two cores with an engine's start
 STOP_SECONDS = 5.0
+PREFECT_DEFAULTS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # the console says what went wrong, once
+}
 TEMPORARY = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 
 
@@ -40,7 +46,10 @@ class OwnServer:
         return f"http://127.0.0.1:{self.port}/api"
 
     def wait_until_ready(self) -> None:
-        """Return once it answers. Raises `LearnableError` with its last words when it ends, or does not answer in time."""
+        """Return once it answers.
+
+        Raises `LearnableError` with its last words when it ends, or does not answer in time.
+        """
         end = time.monotonic() + START_SECONDS
         while not self._answers():
             status = self.process.poll()
@@ -93,6 +102,47 @@ def start_own_server(environment: Mapping[str, str]) -> OwnServer:
             env={**os.environ, **get_current_settings().to_environment_variables(exclude_unset=True), **environment},
         )
     return OwnServer(process, port, log)
+
+
+_temporary: list[OwnServer] = []  # at most one, which all runs of this process share
+
+
+@contextmanager
+def prefect_server() -> Iterator[None]:
+    """Start a temporary Prefect server, unless one is configured, while the block runs; wait for it at the end.
+
+    It ends when this process does. Raises `LearnableError` where it does not start.
+    """
+    for name, value in PREFECT_DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    if has_server() or _temporary:
+        yield
+        return
+    server = start_own_server(TEMPORARY)
+    try:
+        yield
+        server.wait_until_ready()
+    except BaseException:
+        server.stop()
+        raise
+    _let_clients_use(server)
+
+
+def has_server() -> bool:
+    """Whether a Prefect server is configured, rather than to be started for this run."""
+    from prefect.settings import PREFECT_API_URL
+
+    return bool(PREFECT_API_URL.value())
+
+
+def _let_clients_use(server: OwnServer) -> None:
+    """Give the server to Prefect as the one that its clients start where none is configured: they find it running."""
+    from prefect.server.api.server import SubprocessASGIServer
+
+    shared = SubprocessASGIServer()
+    shared.port, shared.server_process, shared.running = server.port, server.process, True
+    _temporary.append(server)
+    atexit.register(server.stop)
 
 
 def main(descriptor: int) -> None:

@@ -12,17 +12,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.progress import Silence, progress, watched_by
-from learnable.flows.curation.steps import read_prompts
-from learnable.flows.engines import policy_for
-from learnable.flows.launch import PREFECT_DEFAULTS, has_server
-from learnable.flows.refreshing.pool import RefreshSettings, open_pool
-from learnable.flows.scheduling.server import start_own_server
-from learnable.flows.settings import CurateSettings
-from learnable.train.preflight.checks import check_numbers
-from learnable.train.settings import TrainSettings
+from learnable.data.progress import progress
+from learnable.flows.scheduling.server import PREFECT_DEFAULTS, has_server, start_own_server
 
 if TYPE_CHECKING:
     from prefect import Flow
@@ -61,35 +53,6 @@ class Timetable:
             raise LearnableError(
                 f"--cron {cron!r} is no cron expression: give minute, hour, day, month and weekday, such as '0 3 * * *'"
             ) from error
-
-
-def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
-    """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
-    with watched_by(Silence()):  # each run will say it
-        read_prompts(settings)
-    policy_for(settings)
-    from learnable.flows.curate import curate
-
-    serve_flow(curate, settings.set_name, {"settings": settings, "train": train}, when)
-
-
-def serve_refresh(settings: RefreshSettings, when: Timetable) -> None:
-    """Refresh on a schedule, as `serve_curation` curates."""
-    pool = open_pool(settings)
-    from learnable.flows.refresh import refresh
-
-    serve_flow(refresh, pool.settings.set_name, {"settings": settings}, when)
-
-
-def serve_training(settings: TrainSettings, when: Timetable) -> None:
-    """Train on a schedule, as `serve_curation` curates: each run in a folder of its own."""
-    if settings.output or settings.resume:
-        raise LearnableError("each scheduled run trains in a folder of its own: leave out --output and --resume")
-    check_numbers(settings)
-    curated = open_curated(settings.curated)
-    from learnable.flows.finetune import finetune
-
-    serve_flow(finetune, curated.path.parent.name, {"settings": settings}, when)
 
 
 def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, Any], when: Timetable) -> None:
@@ -154,9 +117,8 @@ def _stopper(cancel: Callable[[], object]) -> Callable[[], None]:
     def stop() -> None:
         nonlocal calls
         calls += 1
-        logging.getLogger("prefect.runner").setLevel(
-            logging.CRITICAL
-        )  # it complains of runs that have ended by themselves
+        # It complains of runs that have ended by themselves.
+        logging.getLogger("prefect.runner").setLevel(logging.CRITICAL)
         for run in multiprocessing.active_children():
             with suppress(ProcessLookupError):
                 _stop_run(run.pid or 0, kill=calls > 1)
@@ -178,6 +140,6 @@ def _check_answers(url: str) -> None:
         httpx.get(f"{url.rstrip('/')}/health", timeout=ANSWER_SECONDS).raise_for_status()
     except httpx.HTTPError as error:
         raise LearnableError(
-            f"the Prefect server at PREFECT_API_URL {url!r} does not answer ({error}): start one with `prefect server start`, "
-            "or unset PREFECT_API_URL to let this command run its own"
+            f"the Prefect server at PREFECT_API_URL {url!r} does not answer ({error}): start one with "
+            "`prefect server start`, or unset PREFECT_API_URL to let this command run its own"
         ) from error

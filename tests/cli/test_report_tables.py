@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -18,28 +18,33 @@ from rich.console import Console
 from learnable.cli.fitted_table import FittedTable
 from learnable.cli.refresh import changes_table
 from learnable.cli.report_tables import forms_table, held_out_table, holdings_table, plan_table
+from learnable.data.curated.manifest import RefreshRecord, SummaryRow
+from learnable.filters.stopping.plan import Estimate
 
 POLICY = "org/a-model-with-a-rather-long-name-7B-Instruct@0123456789abcdef0123456789abcdef01234567"
 LONG_FORMS = ("ShakespeareanSonnet", "CharacterPalindromePoem", "Haiku", "LongestIncreasingSubsequence")
 
 
-def form(family: str, name: str, scale: int = 1) -> dict[str, Any]:
-    statistics = {"mean": 0.774, "within_std": 0.123, "between_std": 0.041, "zero_std_share": 0.5}
-    return {
-        "family": family,
-        "form": name,
-        "prompts": 12345 * scale,
-        "kept": 11111,
-        "pass_at_1": 1.0,
-        "learnability": 0.17,
-    } | statistics
+def form(family: str, name: str, scale: int = 1, mean: float | None = 0.774) -> SummaryRow:
+    return SummaryRow(
+        family=family,
+        form=name,
+        prompts=12345 * scale,
+        kept=11111,
+        mean=mean,
+        pass_at_1=1.0,
+        learnability=0.17,
+        zero_std_share=0.5,
+        within_std=0.123,
+        between_std=0.041,
+    )
 
 
-CURATION = {
-    "policy": POLICY,
-    "families": [form("poetry", "", 2), form("programs", "", 2)],
-    "forms": [*(form("poetry", name) for name in LONG_FORMS), form("programs", "FizzBuzz") | {"mean": None}],
-}
+CURATION = SimpleNamespace(
+    policy=POLICY,
+    families=[form("poetry", "", 2), form("programs", "", 2)],
+    forms=[*(form("poetry", name) for name in LONG_FORMS), form("programs", "FizzBuzz", mean=None)],
+)
 INTERVAL = {"value": 0.4561, "low": 0.40, "high": 0.5123}
 CHANGE = {"value": -0.0312, "low": -0.1, "high": 0.0402}
 MEASURE = {"before": INTERVAL, "after": INTERVAL, "change": CHANGE}
@@ -49,18 +54,18 @@ HELD_OUT = {
     "k": 8,
     **dict.fromkeys(("mean_reward", "pass_at_1", "pass_at_k", "greedy_reward"), MEASURE),
 }
-FIGURE = {"expected": 123456789.0, "low": 98765432.0, "high": 150000000.0}
-PLAN = {
-    "policy": POLICY,
-    "figures": dict.fromkeys(("prompts", "kept", "rollouts", "tokens", "seconds", "cost"), FIGURE),
-}
+FIGURE = Estimate(expected=123456789.0, low=98765432.0, high=150000000.0)
+PLAN = SimpleNamespace(
+    policy=POLICY, figures=dict.fromkeys(("prompts", "kept", "rollouts", "tokens", "seconds", "cost"), FIGURE)
+)
 PART = {"policy": POLICY, "sampling": "t0.7-p0.95-k50", "prompts": 1234567, "rollouts": 23456789, "tokens": 9876543210}
 HOLDINGS = {"parts": [PART | {"files": 12345}]}
 CHANGED = {"prompts": 12345, "asked_again": 11111, "kept_before": 10203, "keep_to_drop": 4040, "drop_to_keep": 3030}
-CHANGES = {
+REFRESH = {
     "drift": [{"family": "comparison", "trained": trained, "shift": 0.5, "noise": 0.25} for trained in (True, False)],
     "families": [{"family": "comparison"} | CHANGED | {"kept_now": 9193}],
 }
+CHANGES = SimpleNamespace(refresh=RefreshRecord.from_json(REFRESH))
 TABLES = {
     "forms": (forms_table, CURATION),
     "held out": (held_out_table, HELD_OUT),

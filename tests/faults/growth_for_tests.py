@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def main(folder: Path) -> None:
         engines.clear()
         report = pipeline.run_pipeline(settings)
         rollouts(folder / "store").write_parquet(folder / f"{name}.parquet")
-        said = {"asked": asked, "used_an_engine": bool(engines), "totals": report["totals"]}
+        said = {"asked": asked, "used_an_engine": bool(engines), "totals": asdict(report.totals)}
         (folder / f"{name}.json").write_text(json.dumps(said))
 
     step("first", base)

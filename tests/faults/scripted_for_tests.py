@@ -10,7 +10,7 @@ from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report
+from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, GroupRequest
@@ -66,7 +66,7 @@ def engine_of(settings: CurateSettings, stop_after: int | None = None) -> PaidEn
     return PaidEngine(find_policy(settings.policy).policy_id, stop_after)
 
 
-def run_small(settings: CurateSettings, engine: PaidEngine | None = None) -> Report:
+def run_small(settings: CurateSettings, engine: PaidEngine | None = None) -> CurationReport:
     """Run to the end."""
     with use_engine(engine or engine_of(settings), settings):
         return run_pipeline(settings)

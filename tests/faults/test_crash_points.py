@@ -47,7 +47,7 @@ def go_on(place: Path, job: str, group_size: int) -> Mapping[str, Any]:
     assert before.items() <= files(place / "store" / "rollouts").items()
     if job == "merge":
         merge(place)
-    return parts(Path(report["curated"]))
+    return parts(Path(report.curated))
 
 
 def paid_for(place: Path) -> set[str]:

@@ -34,7 +34,7 @@ def test_failures_now_and_then_change_no_decision(shell: Shell) -> None:
 def test_an_engine_that_never_answers_stops_the_run(shell: Shell) -> None:
     run = find(shell, 1.0, status=2)
     assert "error: the engine failed 4 times in a row, last with: simulated failure at 'simulated prompt" in run.err
-    assert "0 rollouts of this run are in store; 480 are still owed and were not scored" in run.err
+    assert "0 rollouts of this run are in store; 480 are still missing and were not scored" in run.err
     assert "the same command goes on from there" in run.err
     assert files(shell.store) == {}
     assert leftovers(shell.store) == []
@@ -45,7 +45,7 @@ def test_an_outage_in_mid_run_keeps_what_was_paid(shell: Shell) -> None:
     find(shell, 0.0, "--limit", "20")
     curated = files(shell.store / "curated")
     run = find(shell, 0.6, status=2)
-    [[done, owed]] = re.findall(r"([\d,]+) rollouts of this run are in store; ([\d,]+) are still owed", run.err)
+    [[done, owed]] = re.findall(r"([\d,]+) rollouts of this run are in store; ([\d,]+) are still missing", run.err)
     held = rollouts(shell.store).height
     assert int(done) > 0
     assert (held, ROLLOUTS - held) == (160 + int(done), int(owed))

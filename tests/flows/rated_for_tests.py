@@ -26,16 +26,16 @@ class RatedEngine:
         self.policy_id = find_policy(policy).policy_id
         self.rates = rates
         self.dies_after = dies_after
-        self.asked: list[GroupRequest] = []
+        self.requests: list[GroupRequest] = []
 
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         return [1] * len(prompts)
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         for request in requests:
-            if len(self.asked) == self.dies_after:
+            if len(self.requests) == self.dies_after:
                 raise KeyboardInterrupt
-            self.asked.append(request)
+            self.requests.append(request)
             yield [self._rollout(request, request.first_index + index, sampling) for index in range(request.group_size)]
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from learnable.data.policies import find_policy
 from learnable.data.storage import places
 from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report
+from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.scripted import ScriptedEngine
@@ -38,7 +38,7 @@ def settings(tmp_path: Path, bucket: ObjectStore) -> CurateSettings:
     return ask(tmp_path, TEXTS, bucket.url)
 
 
-def run(settings: CurateSettings) -> Report:
+def run(settings: CurateSettings) -> CurationReport:
     engine = ScriptedEngine({text: ["yes", "no"] for text in TEXTS})
     engine.policy_id = find_policy(settings.policy).policy_id
     with use_engine(engine, settings):
@@ -47,21 +47,21 @@ def run(settings: CurateSettings) -> Report:
 
 def test_a_second_run_finds_everything(settings: CurateSettings) -> None:
     first, second = run(settings), run(settings)
-    assert first["curated"] == second["curated"] == f"{settings.store}/curated/q/v0001"
+    assert first.curated == second.curated == f"{settings.store}/curated/q/v0001"
     store = Store(settings.store)
     assert summarise_ledger(store.ledger).rollouts == 8 * 16
     grown = run(replace(settings, group_size=20))
-    assert grown["curated"].endswith("/v0002")
+    assert grown.curated.endswith("/v0002")
     assert summarise_ledger(store.ledger).rollouts == 8 * 20
     with store.hold(wait=0, on_wait=print):
         compact(store.ledger)
         assert list(find_damage(store.ledger)) == []
     assert summarise_ledger(store.ledger).files == 2
-    assert run(replace(settings, group_size=20))["curated"] == grown["curated"]
+    assert run(replace(settings, group_size=20)).curated == grown.curated
 
 
 def test_a_curated_set_is_trained_on_from_a_copy(settings: CurateSettings) -> None:
-    curated = open_curated(run(settings)["curated"])
+    curated = open_curated(run(settings).curated)
     copy = download_curated(curated)
     assert copy.path.protocol == ""
     assert copy.read("train") == curated.read("train")
@@ -89,7 +89,7 @@ def test_a_chunk_that_cannot_be_put_is_kept_and_brought_in(settings: CurateSetti
     with Store(settings.store).hold(wait=0, on_wait=print):
         assert summarise_ledger(Store(settings.store).ledger).rollouts == 8 * 16
     report = run(settings)
-    assert report["totals"]["rollouts"] == summarise_ledger(Store(settings.store).ledger).rollouts == 8 * 16
+    assert report.totals.rollouts == summarise_ledger(Store(settings.store).ledger).rollouts == 8 * 16
 
 
 def test_a_half_published_set_is_no_version(settings: CurateSettings, bucket: ObjectStore) -> None:
@@ -98,7 +98,7 @@ def test_a_half_published_set_is_no_version(settings: CurateSettings, bucket: Ob
         run(settings)
     with pytest.raises(LearnableError, match=r"no manifest\.json"):
         open_curated(f"{settings.store}/curated/q")
-    assert open_curated(run(settings)["curated"]).path.name == "v0002"
+    assert open_curated(run(settings).curated).path.name == "v0002"
 
 
 def test_damage_is_set_aside_and_made_again(settings: CurateSettings) -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.train.settings import TrainSettings, read_settings, usual_learning_rate
@@ -22,14 +23,14 @@ def test_manifest_fills_what_is_unset_and_nothing_else() -> None:
         "sampling": {"temperature": 0.7, "top_p": 0.9, "top_k": 5, "max_tokens": 12},
     }
 
-    settings = TrainSettings(curated="c", output="o", temperature=1.2).filled_from(manifest)
+    settings = TrainSettings(curated="c", output="o", temperature=1.2).filled_from(Manifest.from_json(manifest))
 
     assert settings.policy == "them"
     assert settings.sampling == Sampling(temperature=1.2, top_p=0.9, top_k=5, max_tokens=12)
 
 
 def test_a_manifest_without_sampling_leaves_the_usual_one() -> None:
-    assert TrainSettings(curated="c", output="o").filled_from({}).sampling == Sampling()
+    assert TrainSettings(curated="c", output="o").filled_from(Manifest.from_json({})).sampling == Sampling()
 
 
 def test_no_kl_wins_over_beta() -> None:

@@ -66,7 +66,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
 
 def check_engine(curated: CuratedSet) -> None:
     """Raise `LearnableError` for a set that was simulated, since no model answered its prompts."""
-    if curated.manifest.get("engine") == "simulated":
+    if curated.manifest.engine == "simulated":
         raise LearnableError(
             f"curated set {str(curated.path)!r} was simulated: it is for planning, and no policy can be trained on it"
         )
@@ -195,7 +195,7 @@ def find_weak_settings(
 
 
 def _find_other_policy(curated: CuratedSet, policy: Policy) -> list[str]:
-    curated_for = curated.manifest.get("policy", {}).get("policy_id")
+    curated_for = curated.manifest.policy.policy_id
     if not curated_for or weights_id(curated_for) == weights_id(policy.policy_id):
         return []
     return [
@@ -206,7 +206,8 @@ def _find_other_policy(curated: CuratedSet, policy: Policy) -> list[str]:
 
 def _find_shorter_completions(settings: TrainSettings, curated: CuratedSet) -> list[str]:
     max_tokens = settings.sampling.max_tokens
-    curated_at = curated.manifest.get("sampling", {}).get("max_tokens")
+    manifest = curated.manifest
+    curated_at = None if manifest.find_absent(("sampling",)) else manifest.sampling.max_tokens
     if not curated_at or max_tokens >= curated_at:
         return []
     return [

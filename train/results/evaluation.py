@@ -187,13 +187,9 @@ def _score(
             prompt_id = group.request.prompt.prompt_id
             raise LearnableError(f"the engine refuses held-out prompt {prompt_id}: {group.reason}")
         for prompt in prompts[group[0].question_id]:
-            waiting[prompt.prompt_id] = pool.submit([_make_job(prompt, rollout) for rollout in group])
+            waiting[prompt.prompt_id] = pool.submit([ScoreJob.of(prompt, rollout) for rollout in group])
         meter.add(group)
     return {prompt_id: scores.result() for prompt_id, scores in waiting.items()}
-
-
-def _make_job(prompt: Prompt, rollout: Rollout) -> ScoreJob:
-    return ScoreJob(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ import json
 import threading
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import get_args
+from typing import Self, get_args
 
 from learnable.data.progress import progress
-from learnable.data.records import FinishReason, Score, Verdict
+from learnable.data.records import FinishReason, Prompt, Rollout, Score, Verdict
 from learnable.verifiers.registry import find_verifier
 
 REASON_LENGTH = 300
@@ -27,6 +27,11 @@ class ScoreJob:
     prompt: str
     spec_json: str
     finish_reason: FinishReason = "stop"
+
+    @classmethod
+    def of(cls, prompt: Prompt, rollout: Rollout) -> Self:
+        """Return the job of scoring a rollout as an answer to this prompt."""
+        return cls(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
 
 
 def score_one(job: ScoreJob) -> Score:

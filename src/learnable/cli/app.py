@@ -158,7 +158,7 @@ def find(
         scheduled = timetable(cron, every, prefect=prefect)
         training = TrainSettings(curated="", output="") if then_train else None
         if scheduled:
-            from learnable.flows.scheduling.serving import serve_curation
+            from learnable.flows.launch import serve_curation
 
             serve_curation(settings, training, scheduled)
             return
@@ -213,7 +213,7 @@ def train(
             asked.pop(name)
         settings = TrainSettings(**{**asked, "families": tuple(family or ()), "output": output or ""})
         if scheduled:
-            from learnable.flows.scheduling.serving import serve_training
+            from learnable.flows.launch import serve_training
 
             serve_training(settings, scheduled)
             return

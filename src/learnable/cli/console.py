@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -23,6 +23,10 @@ from learnable.cli.progress_bar import ConsoleProgress
 from learnable.cli.report_tables import forms_table, held_out_table, holdings_table, parts_table, plan_table
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
+
+if TYPE_CHECKING:
+    from learnable.flows.curation.cost import CostReport
+    from learnable.flows.curation.report import CurationReport
 
 UNSCORED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 STOPPED_RUN = "stopped: finished groups are in the store, the same command goes on from there"
@@ -48,48 +52,48 @@ class Shell:
         self.err = err
         self.progress = ConsoleProgress(err, quiet=quiet)
 
-    def show_curation(self, report: Mapping[str, Any]) -> None:
+    def show_curation(self, report: CurationReport) -> None:
         """Show the table by form, where things were written, and what to type next."""
         if self.as_json:
-            self.dump(report)
+            self.dump(report.to_json())
             return
-        totals = report["totals"]
+        totals = report.totals
         self.out.print(forms_table(report))
         self.line(
-            f"\n{totals['kept']} of {totals['prompts']} prompts kept: {totals['train']} to train on, {totals['test']} held out. "
-            f"{totals['rollouts']:,} rollouts, {totals['generated']:,} of them new, {totals['tokens']:,} tokens, "
-            f"{report['seconds']:.0f} s."
+            f"\n{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
+            f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
+            f"{report.seconds:.0f} s."
         )
-        if len(report["forms"]) > 1:
-            whole = sum(form["learnable"] for form in report["forms"])
+        if len(report.forms) > 1:
+            whole = sum(bool(form.learnable) for form in report.forms)
             self.line(
-                f"{whole} of {len(report['forms'])} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
+                f"{whole} of {len(report.forms)} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
             )
-        decisions = ((reason, count) for reason, count in totals["decisions"].items() if reason != "keep")
+        decisions = ((reason, count) for reason, count in totals.decisions.items() if reason != "keep")
         rejected = ", ".join(f"{count} {reason}{IN_WORDS.get(reason, '')}" for reason, count in decisions)
         if rejected:
             self.line(f"Rejected: {rejected}.")
-        if report["triage"]:
-            self.line(f"Never solved: {', '.join(f'{count} {name}' for name, count in report['triage'].items())}.")
-        if report["certified_precision"] is not None:
+        if report.triage:
+            self.line(f"Never solved: {', '.join(f'{count} {name}' for name, count in report.triage.items())}.")
+        if report.certified_precision is not None:
             self.line(
-                f"Certified: {report['certified_precision']:.0%} of the kept are expected to be truly in the band. "
-                f"Forecast: {report['advice']}."
+                f"Certified: {report.certified_precision:.0%} of the kept are expected to be truly in the band. "
+                f"Forecast: {report.advice}."
             )
-        self.line(f"\ncurated set  {report['curated']}", whole=True)
-        if "training" in report:
+        self.line(f"\ncurated set  {report.curated}", whole=True)
+        if report.training is not None:
             self.line("")
-            self.show_training(report["training"])
-        elif totals["train"] and report["engine"] != "simulated":
-            self.line(f"next         learnable train --curated {quote(report['curated'])}", whole=True)
+            self.show_training(report.training.to_json())
+        elif totals.train and report.engine != "simulated":
+            self.line(f"next         learnable train --curated {quote(report.curated)}", whole=True)
 
-    def show_plan(self, plan: Mapping[str, Any]) -> None:
+    def show_plan(self, plan: CostReport) -> None:
         """Show what a run would come to, and what to type next."""
         if self.as_json:
-            self.dump(plan)
+            self.dump(plan.to_json())
             return
         self.out.print(plan_table(plan))
-        for remark in plan["remarks"]:
+        for remark in plan.remarks:
             self.line(f"\n{remark[0].upper()}{remark[1:]}.")
         self.line("\nnext         the same command without --dry-run")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from learnable.cli.fitted_table import figure
 from learnable.cli.terminal_text import print_text, shorten, visible
 
 if TYPE_CHECKING:
+    from learnable.data.curated.manifest import Manifest
     from learnable.flows.showing import ShownPrompt
 
 WORDS = 120  # characters of a prompt in a list
@@ -78,12 +80,11 @@ def print_group(out: Console, shown: ShownPrompt, completions: Sequence[Mapping[
 def facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
     """Yield what is known of the prompt, each fact with its label."""
     row, manifest = shown.row, shown.curated.manifest
-    version = manifest["verifiers"].get(row["verifier"])
+    version = manifest.verifiers.get(row["verifier"])
     yield "verifier", row["verifier"] + (f", version {version}" if version else "")
     yield "spec", shorten(json.dumps(json.loads(row["spec"]), ensure_ascii=False))
-    sampling = manifest["sampling"]
-    told = ", ".join(f"{name} {value:g}" for name, value in sampling.items())
-    yield "policy", f"{manifest['policy']['policy_id']}, {told}"
+    told = ", ".join(f"{name} {value:g}" for name, value in asdict(manifest.sampling).items())
+    yield "policy", f"{manifest.policy.policy_id}, {told}"
     difficulty = "" if row["difficulty"] is None else f", difficulty {row['difficulty']:g}"
     yield "from", f"{row['source']}{difficulty}"
     if carried := _carried(row):
@@ -116,26 +117,26 @@ def _not_counted(row: Mapping[str, Any]) -> str:
     return f" (of {row['rollouts']:,})" if left_out else ""
 
 
-def _certificate(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _certificate(row: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield the certificate in words."""
-    band = manifest["band"]
-    measured = "true mean" if band["signal"] == "reward" else "true rate"
+    band = manifest.band
+    measured = "true mean" if band.signal == "reward" else "true rate"
     yield (
         measured,
         (
             f"{figure(row['ci_low'])} to {figure(row['ci_high'])} (90% interval); "
-            f"{row['p_in_band']:.0%} likely in the band {figure(band['low'])} to {figure(band['high'])}"
+            f"{row['p_in_band']:.0%} likely in the band {figure(band.low)} to {figure(band.high)}"
         ),
     )
     yield (
         "true std",
         (
             f"{figure(row['std_low'])} to {figure(row['std_high'])} (90% interval); "
-            f"{row['p_min_std']:.0%} likely {figure(band['min_std'])} or more"
+            f"{row['p_min_std']:.0%} likely {figure(band.min_std)} or more"
         ),
     )
     yield "p_keep", f"{row['p_keep']:.1%} likely to belong in the set"
-    yield "usable", f"{row['usable_at_g']:.1%} of groups of {manifest['group_size']} would have any spread"
+    yield "usable", f"{row['usable_at_g']:.1%} of groups of {manifest.group_size} would have any spread"
 
 
 def print_completion(out: Console, one: Mapping[str, Any], *, counts: bool) -> None:
@@ -159,7 +160,7 @@ def print_completion(out: Console, one: Mapping[str, Any], *, counts: bool) -> N
 
 
 def _counts(one: Mapping[str, Any], shown: ShownPrompt) -> bool:
-    excluded = shown.curated.manifest.get("truncated") == "exclude" and one["verdict"] == "truncated"
+    excluded = shown.curated.manifest.truncated == "exclude" and one["verdict"] == "truncated"
     return one["reward"] is not None and not excluded
 
 

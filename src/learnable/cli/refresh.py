@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.fitted_table import Column, FittedTable, figure
+
+if TYPE_CHECKING:
+    from learnable.flows.refreshing.publishing import RefreshReport
 
 REFRESH_HELP = """
 Bring a curated set up to date with a policy that has moved.
@@ -79,45 +81,47 @@ def refresh(
             engine=engine_settings(asked), workers=worker_count(workers), **{key: asked[key] for key in keys}
         )
         if scheduled := timetable(cron, every, prefect=prefect):
-            from learnable.flows.scheduling.serving import serve_refresh
+            from learnable.flows.launch import serve_refresh
 
             serve_refresh(settings, scheduled)
             return
         show_refresh(shell, launch_refresh(settings, use_prefect=prefect))
 
 
-def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
+def show_refresh(shell: Shell, report: RefreshReport) -> None:
     """Show what changed in each family, how much of the old set was still good, and what to type next."""
     if shell.as_json:
-        shell.out.file.write(json.dumps(report, indent=2) + "\n")
+        shell.out.file.write(json.dumps(report.to_json(), indent=2) + "\n")
         return
-    changed, totals, life = report["changed"], report["totals"], report["shelf_life"]
+    changed, totals, in_band = report.refresh.changed, report.totals, report.refresh.still_in_band
     shell.out.print(changes_table(report))
     lines = [
         "",
-        f"{changed['asked_again']:,} of {changed['prompts']:,} prompts asked again ({changed['asked_share']:.0%}), "
-        f"{changed['anchors']:,} of them anchors; {totals['generated']:,} new rollouts, {report['seconds']:.0f} s.",
-        f"{changed['keep_to_drop']} left the set, {changed['drop_to_keep']} joined it, {changed['unchanged']:,} stay as they were.",
+        f"{changed.resampled:,} of {changed.prompts:,} prompts asked again ({changed.resampled_share:.0%}), "
+        f"{changed.anchors:,} of them anchors; {totals.generated:,} new rollouts, {report.seconds:.0f} s.",
+        f"{changed.keep_to_drop} left the set, {changed.drop_to_keep} joined it, "
+        f"{changed.unchanged:,} stay as they were.",
     ]
-    if life is not None:
+    if in_band is not None:
         lines.append(
-            f"Shelf life: {life['share']:.0%} of the old set is still in the band [{life['low']:.0%}, {life['high']:.0%}]."
+            f"Shelf life: {in_band.share:.0%} of the old set is still in the band "
+            f"[{in_band.low:.0%}, {in_band.high:.0%}]."
         )
     shell.line("\n".join(lines))
-    shell.line(f"\ncurated set  {report['curated']}", whole=True)
-    if totals["train"]:
-        shell.line(f"next         learnable train --curated {quote(report['curated'])}", whole=True)
+    shell.line(f"\ncurated set  {report.curated}", whole=True)
+    if totals.train:
+        shell.line(f"next         learnable train --curated {quote(report.curated)}", whole=True)
 
 
-def changes_table(report: Mapping[str, Any]) -> FittedTable:
+def changes_table(report: RefreshReport) -> FittedTable:
     """Return a table with a row a family; a drift is how far log-odds of success have moved, give or take its noise."""
     drifts = {
-        (row["family"], row["trained"]): f"{figure(row['shift'], signed=True)} ± {figure(row['noise'])}"
-        for row in report["drift"]
+        (row.family, row.trained): f"{figure(row.shift, signed=True)} ± {figure(row.noise)}"
+        for row in report.refresh.drift
     }
     table = FittedTable(CHANGES_COLUMNS)
-    for row in report["families"]:
-        moved = [drifts.get((row["family"], trained), "-") for trained in (True, False)]
-        counts = [str(row[key]) for key in ("kept_before", "keep_to_drop", "drop_to_keep", "kept_now")]
-        table.add_row(row["family"], str(row["prompts"]), str(row["asked_again"]), *moved, *counts)
+    for row in report.refresh.families:
+        moved = [drifts.get((row.family, trained), "-") for trained in (True, False)]
+        counts = map(str, (row.kept_before, row.keep_to_drop, row.drop_to_keep, row.kept_now))
+        table.add_row(row.family, str(row.prompts), str(row.resampled), *moved, *counts)
     return table

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from learnable.cli.fitted_table import Column, FittedTable, figure
+
+if TYPE_CHECKING:
+    from learnable.data.curated.manifest import SummaryRow
+    from learnable.filters.stopping.plan import Estimate
+    from learnable.flows.curation.cost import CostReport
+    from learnable.flows.curation.report import CurationReport
 
 MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
 FORM_COLUMNS = (
@@ -37,36 +43,36 @@ PLANNED = (
 STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
-def forms_table(report: Mapping[str, Any]) -> FittedTable:
+def forms_table(report: CurationReport) -> FittedTable:
     """Return the table of forms, the most learnable first, under a row for each family where there are several."""
-    table = FittedTable(FORM_COLUMNS, f"policy {report['policy']}")
-    several, many = len(report["families"]) > 1, len(report["forms"]) > MOST_FORM_ROWS
-    ranked = sorted(report["forms"], key=lambda form: -(form["learnability"] or 0.0))
-    for family in report["families"]:
+    table = FittedTable(FORM_COLUMNS, f"policy {report.policy}")
+    several, many = len(report.families) > 1, len(report.forms) > MOST_FORM_ROWS
+    ranked = sorted(report.forms, key=lambda form: -(form.learnability or 0.0))
+    for family in report.families:
         if several:
-            table.add_row(family["family"], *_cells(family), style="bold")
+            table.add_row(family.family, *_cells(family), style="bold")
         if several and many:
             continue
         for form in ranked:
-            if form["family"] == family["family"]:
-                table.add_row(f"  {form['form']}" if several else form["form"], *_cells(form))
+            if form.family == family.family:
+                table.add_row(f"  {form.form}" if several else form.form or "", *_cells(form))
     return table
 
 
-def plan_table(plan: Mapping[str, Any]) -> FittedTable:
+def plan_table(plan: CostReport) -> FittedTable:
     """Return the table of what a run would come to, a row a figure."""
-    table = _titled(f"policy {plan['policy']}, 90% intervals", ("expected", "low", "high"))
+    table = _titled(f"policy {plan.policy}, 90% intervals", ("expected", "low", "high"))
     for name, label in PLANNED:
-        if name in plan["figures"]:
-            table.add_row(label, *_planned_cells(name, plan["figures"][name]))
+        if name in plan.figures:
+            table.add_row(label, *_planned_cells(name, plan.figures[name]))
     return table
 
 
-def _planned_cells(name: str, figure: Mapping[str, float | None] | None) -> list[str]:
-    if figure is None:
+def _planned_cells(name: str, estimate: Estimate | None) -> list[str]:
+    if estimate is None:
         return ["unknown", "", ""]
     in_words = {"seconds": _duration, "cost": "{:,.2f}".format}.get(name, "{:,.0f}".format)
-    values = [figure[end] for end in ("expected", "low", "high")]
+    values = (estimate.expected, estimate.low, estimate.high)
     return ["no end" if value is None else in_words(value) for value in values]
 
 
@@ -124,6 +130,6 @@ def _interval(interval: Mapping[str, float | None], signed: bool) -> str:
     return f"{value}\n[{low}, {high}]"
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    figures = [figure(row[key]) for key in STATISTICS]
-    return [str(row["prompts"]), *figures, str(row["kept"]), str(row["prompts"] - row["kept"])]
+def _cells(row: SummaryRow) -> list[str]:
+    figures = [figure(getattr(row, name)) for name in STATISTICS]
+    return [str(row.prompts), *figures, str(row.kept), str(row.prompts - row.kept)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -121,7 +122,7 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
         shell.dump({"curated": str(curated.path), "prompts": prompts, "total": rows.height})
         return
     digits = id_digits(rows["prompt_id"])
-    shell.line(f"{rows.height:,} prompts of {set_name(curated)}, policy {curated.manifest['policy']['policy_id']}\n")
+    shell.line(f"{rows.height:,} prompts of {set_name(curated)}, policy {curated.manifest.policy.policy_id}\n")
     shell.out.print(prompts_table(listed, digits))
     if rows.height > listed.height:
         shell.line(f"\n{rows.height - listed.height:,} more: --limit 0 lists all {rows.height:,}")
@@ -134,7 +135,7 @@ def say_none(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, reason: str 
 
     shell.line(f"no prompt of {set_name(curated)}" + (f" is {reason}" if reason else " there"))
     if rows.is_empty():
-        there = {name: part["rows"] for name, part in curated.manifest["parts"].items()}
+        there = {name: part.rows for name, part in curated.manifest.parts.items()}
     else:
         there = count_reasons(rows)
     shell.line(f"there are    {', '.join(f'{count:,} {name}' for name, count in there.items())}")
@@ -173,9 +174,9 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
     verifier = shown.row["verifier"]
     whole = {
         "curated": str(shown.curated.path),
-        "policy": manifest["policy"]["policy_id"],
-        "sampling": manifest["sampling"],
-        "verifier_version": manifest["verifiers"].get(verifier),
+        "policy": manifest.policy.policy_id,
+        "sampling": asdict(manifest.sampling),
+        "verifier_version": manifest.verifiers.get(verifier),
         "row": shown.row,
         "completions": None if shown.completions is None else chosen,
         "total": len(listed),

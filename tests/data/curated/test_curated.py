@@ -9,11 +9,12 @@ import pytest
 
 from learnable.data.curated import curated_set as module
 from learnable.data.curated.curated_set import PARTS, find_versions, open_curated, publish_curated
+from learnable.data.curated.manifest import Manifest, Part
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.data.tables import hash_file, prompts_table
 
-MANIFEST: dict[str, Any] = {
+PLAIN: dict[str, Any] = {
     "created": "2026-01-01T00:00:00+00:00",
     "policy": {"path": "p", "policy_id": "p@1"},
     "sampling": {"temperature": 1.0},
@@ -25,6 +26,8 @@ MANIFEST: dict[str, Any] = {
         {"form": "F", "prompts": 3, "kept": 1, "mean": 0.5, "within_std": 0.5, "between_std": None, "zero_std_share": 0}
     ],
 }
+
+MANIFEST = Manifest.from_json(PLAIN)
 
 
 def some(rows: int, first: int = 0) -> pa.Table:
@@ -45,7 +48,7 @@ def test_what_is_published_is_what_is_read(tmp_path: Path) -> None:
     for name, table in parts().items():
         assert again.read(name).equals(table)
         [shard] = again.shards(name)
-        assert again.manifest["parts"][name] == {"rows": 3, "sha256": {shard.name: hash_file(shard)}}
+        assert again.manifest.parts[name] == Part(rows=3, sha256={shard.name: hash_file(shard)})
 
 
 def test_shards_split_and_come_back_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +63,7 @@ def test_the_same_rows_are_not_published_twice(tmp_path: Path) -> None:
     assert publish_curated(tmp_path / "set", parts(), MANIFEST).path == first.path
     second = publish_curated(tmp_path / "set", parts(4), MANIFEST)
     assert second.path.name == "v0002"
-    assert second.manifest["parent"] == "v0001"
+    assert second.manifest.parent == "v0001"
     assert open_curated(tmp_path / "set").path == second.path
     assert open_curated(first.path).path == first.path
 
@@ -92,6 +95,6 @@ def test_what_is_no_curated_set_is_named(tmp_path: Path, spoil: str, message: st
     if spoil != "missing":
         folder.mkdir()
     if spoil == "torn":
-        (folder / "manifest.json").write_text(json.dumps(MANIFEST)[:40], encoding="utf-8")
+        (folder / "manifest.json").write_text(json.dumps(PLAIN)[:40], encoding="utf-8")
     with pytest.raises(LearnableError, match=message):
         open_curated(folder)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -17,7 +16,8 @@ from learnable.cli.console import Shell
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.filters.stopping.budget import Effort
-from learnable.flows.curation.cost import plan_curation
+from learnable.filters.stopping.plan import Estimate
+from learnable.flows.curation.cost import CostReport, plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 
@@ -49,42 +49,53 @@ def simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Simulate:
     return settings
 
 
-def held(settings: CurateSettings) -> int:
+def stored(settings: CurateSettings) -> int:
     return sum(pl.read_parquet(path).height for path in Path(settings.store).glob("rollouts/**/*.parquet"))
 
 
-def holds(figure: dict[str, float], value: float) -> bool:
-    return figure["low"] <= value <= figure["high"]
+def holds(figure: Estimate | None, value: float) -> bool:
+    assert figure is not None
+    assert figure.low is not None
+    assert figure.high is not None
+    return figure.low <= value <= figure.high
+
+
+def expected(plan: CostReport, name: str) -> float:
+    figure = plan.figures[name]
+    assert figure is not None
+    assert figure.expected is not None
+    return figure.expected
 
 
 def test_a_run_goes_as_its_dry_run_foresaw(simulate: Simulate) -> None:
     settings = simulate(Effort(want=60))
     plan = plan_curation(settings)
-    assert held(settings) == plan["spent_rollouts"] == 64 * 8
+    assert stored(settings) == plan.spent_rollouts == 64 * 8
     assert not (Path(settings.store) / "curated").exists()
     assert not (Path(settings.store) / "groups").exists()
     again = plan_curation(settings)
-    assert again["figures"] == plan["figures"]  # from the ledger, the speed too
-    assert held(settings) == 64 * 8
+    assert again.figures == plan.figures  # from the ledger, the speed too
+    assert stored(settings) == 64 * 8
 
     listener = Listener()
     with watched_by(listener):
         report = run_pipeline(settings)
-    totals, figures = report["totals"], plan["figures"]
+    totals, figures = report.totals, plan.figures
     assert list(figures) == FIGURES
-    assert report["goal"]["reached"]
-    assert totals["generated"] == totals["rollouts"] - 64 * 8
-    assert holds(figures["prompts"], totals["prompts"])
-    assert holds(figures["rollouts"], totals["rollouts"])
-    assert holds(figures["tokens"], totals["tokens"])
+    assert report.goal
+    assert report.goal.reached
+    assert totals.generated == totals.rollouts - 64 * 8
+    assert holds(figures["prompts"], totals.prompts)
+    assert holds(figures["rollouts"], totals.rollouts)
+    assert holds(figures["tokens"], totals.tokens)
     [told] = [note for note in listener.notes if note.startswith("about ")]
     assert " prompts (" in told
     assert " rollouts (" in told
 
     done = plan_curation(settings)
-    assert done["spent_rollouts"] == totals["rollouts"]
-    assert done["figures"]["prompts"] == dict.fromkeys(("expected", "low", "high"), totals["prompts"])
-    assert done["figures"]["seconds"]["high"] == 0
+    assert done.spent_rollouts == totals.rollouts
+    assert done.figures["prompts"] == Estimate.exactly(totals.prompts)
+    assert holds(done.figures["seconds"], 0)
 
 
 def test_time_and_cost_follow_from_the_measured_speed(simulate: Simulate) -> None:
@@ -93,11 +104,11 @@ def test_time_and_cost_follow_from_the_measured_speed(simulate: Simulate) -> Non
     [file] = (Path(settings.store) / "speeds").glob("simulated-simulated.json")
     file.write_text(json.dumps({"tokens": 20, "seconds": 10.0}))
     plan = plan_curation(settings, gpu_hour_price=3.6)
-    tokens, seconds, cost = (plan["figures"][name] for name in ("tokens", "seconds", "cost"))
-    assert plan["tokens_per_second"] == 2
-    assert seconds["expected"] == pytest.approx((tokens["expected"] - 64 * 8 * 100) / 2, rel=1e-3)
-    assert cost["expected"] == pytest.approx(seconds["expected"] / 1000, abs=0.01)
-    assert plan["figures"]["prompts"] == dict.fromkeys(("expected", "low", "high"), 200)
+    tokens, seconds, cost = (expected(plan, name) for name in ("tokens", "seconds", "cost"))
+    assert plan.tokens_per_second == 2
+    assert seconds == pytest.approx((tokens - 64 * 8 * 100) / 2, rel=1e-3)
+    assert cost == pytest.approx(seconds / 1000, abs=0.01)
+    assert plan.figures["prompts"] == Estimate.exactly(200)
 
 
 def test_a_speed_that_was_never_measured_is_said_to_be_unknown(simulate: Simulate) -> None:
@@ -106,35 +117,35 @@ def test_a_speed_that_was_never_measured_is_said_to_be_unknown(simulate: Simulat
     [file] = (Path(settings.store) / "speeds").iterdir()
     file.unlink()
     plan = plan_curation(settings, gpu_hour_price=1.0)
-    assert plan["figures"]["seconds"] is None is plan["figures"]["cost"]
-    assert any(remark.startswith("time and cost are unknown") for remark in plan["remarks"])
+    assert plan.figures["seconds"] is None is plan.figures["cost"]
+    assert any(remark.startswith("time and cost are unknown") for remark in plan.remarks)
 
 
 def test_a_source_that_is_too_small_says_so(simulate: Simulate) -> None:
     plan = plan_curation(simulate(Effort(want=300), limit=150))
-    assert plan["chance"] == 0
-    assert plan["figures"]["prompts"]["expected"] == 150
-    assert any("150 prompts" in remark and "0%" in remark for remark in plan["remarks"])
+    assert plan.chance == 0
+    assert expected(plan, "prompts") == 150
+    assert any("150 prompts" in remark and "0%" in remark for remark in plan.remarks)
 
 
 def test_a_hopeless_pilot_says_that_there_may_be_no_end(simulate: Simulate) -> None:
     plan = plan_curation(simulate(Effort(want=50), alpha="0.01", beta="50"))
-    assert plan["figures"]["prompts"]["high"] is None
-    assert any("no end" in remark for remark in plan["remarks"])
+    assert (plan.figures["prompts"] or Estimate.exactly(0)).high is None
+    assert any("no end" in remark for remark in plan.remarks)
     assert "no end" in shown(plan)
 
 
 def test_groups_of_one_size_need_no_pilot(simulate: Simulate) -> None:
     settings = simulate(Effort(sampling="fixed"), limit=30)
     plan = plan_curation(settings)
-    assert held(settings) == 0
-    assert plan["figures"]["rollouts"] == dict.fromkeys(("expected", "low", "high"), 30 * 16)
-    assert plan["figures"]["tokens"] is None is plan["figures"]["kept"]
-    assert any("tokens" in remark and "unknown" in remark for remark in plan["remarks"])
+    assert stored(settings) == 0
+    assert plan.figures["rollouts"] == Estimate.exactly(30 * 16)
+    assert plan.figures["tokens"] is None is plan.figures["kept"]
+    assert any("tokens" in remark and "unknown" in remark for remark in plan.remarks)
     run_pipeline(replace(settings, prompts=replace(settings.prompts, limit=10)))
     later = plan_curation(settings)
-    assert later["figures"]["tokens"]["expected"] == 30 * 16 * 100
-    assert later["spent_rollouts"] == 10 * 16
+    assert expected(later, "tokens") == 30 * 16 * 100
+    assert later.spent_rollouts == 10 * 16
 
 
 @pytest.mark.parametrize("price", [0.0, -2.0])
@@ -148,12 +159,12 @@ def test_the_table_has_a_row_a_figure(simulate: Simulate) -> None:
     text = shown(plan)
     for label in ("prompts looked at", "prompts kept", "rollouts", "completion tokens", "time", "cost"):
         assert label in text
-    assert f"{plan['figures']['rollouts']['expected']:,}" in text
+    assert f"{expected(plan, 'rollouts'):,}" in text
     assert text.rstrip().endswith("the same command without --dry-run")
-    assert json.loads(shown(plan, as_json=True)) == plan
+    assert json.loads(shown(plan, as_json=True)) == plan.to_json()
 
 
-def shown(plan: dict[str, Any], *, as_json: bool = False) -> str:
+def shown(plan: CostReport, *, as_json: bool = False) -> str:
     out = Console(file=StringIO(), width=100)
     Shell(as_json=as_json, quiet=True, out=out, err=out).show_plan(plan)
     assert isinstance(out.file, StringIO)

@@ -16,7 +16,7 @@ from learnable.data.policies import find_policy
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report, find_warnings
+from learnable.flows.curation.report import CurationReport, find_warnings
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.scripted import ScriptedEngine
@@ -25,7 +25,7 @@ CHOICES = ["red", "green", "blue", "black", "violet"]
 Script = dict[str, list[str]]
 
 
-def run(folder: Path, script: Script, rows: list[dict[str, Any]] | None = None, **changes: Any) -> Report:
+def run(folder: Path, script: Script, rows: list[dict[str, Any]] | None = None, **changes: Any) -> CurationReport:
     policy = folder / "policy"
     policy.mkdir(parents=True, exist_ok=True)
     (policy / "config.json").write_text("{}")
@@ -56,8 +56,8 @@ def question(text: str, answer: str = "red", **more: Any) -> dict[str, Any]:
     }
 
 
-def rejects(report: Report) -> pl.DataFrame:
-    return pl.DataFrame(open_curated(report["curated"]).read("rejects"))
+def rejects(report: CurationReport) -> pl.DataFrame:
+    return pl.DataFrame(open_curated(report.curated).read("rejects"))
 
 
 def test_what_was_never_solved_is_explained(tmp_path: Path) -> None:
@@ -71,22 +71,22 @@ def test_what_was_never_solved_is_explained(tmp_path: Path) -> None:
     assert "red" in found["doubtful"]["evidence"]
     assert found["silent"]["triage"] == "extraction_failed"
     assert found["hard"]["triage"] == "plain_hard"
-    assert report["triage"] == {"bad_label": 1, "extraction_failed": 1, "plain_hard": 1}
+    assert report.triage == {"bad_label": 1, "extraction_failed": 1, "plain_hard": 1}
     assert any("check their labels" in warning for warning in find_warnings(report))
 
 
 def test_findings_are_in_the_report_the_manifest_and_the_warnings(tmp_path: Path) -> None:
     report = run(tmp_path, {f"question {i}": ["red", "green"] for i in range(20)})
-    [finding] = [found for found in report["findings"] if found["code"] == "constant_component"]
-    assert "format is 1 in all 320 rollouts" in finding["text"]
-    assert finding["text"] in find_warnings(report)
-    manifest = open_curated(report["curated"]).manifest
-    assert [found["code"] for found in manifest["findings"]] == [found["code"] for found in report["findings"]]
-    assert {row["component"] for row in manifest["components"]} == {"correct", "format"}
+    [finding] = [found for found in report.findings if found.code == "constant_component"]
+    assert "format is 1 in all 320 rollouts" in finding.text
+    assert finding.text in find_warnings(report)
+    manifest = open_curated(report.curated).manifest
+    assert [found.code for found in manifest.findings] == [found.code for found in report.findings]
+    assert {row.component for row in manifest.components} == {"correct", "format"}
 
 
 def test_what_repeats_another_prompt_or_a_test_item_is_never_sampled(tmp_path: Path) -> None:
-    story = "A painter mixes one bucket of paint with another and asks which of the colours is left on the long wooden fence"
+    story = "A painter mixes one bucket of paint with another and asks which of the colours is left on the wooden fence"
     script = {
         story: ["red", "green"],
         story.upper() + "!": ["red"],
@@ -96,7 +96,7 @@ def test_what_repeats_another_prompt_or_a_test_item_is_never_sampled(tmp_path: P
     (tmp_path / "test.jsonl").write_text(json.dumps({"question": "known from the TEST.", "id": "t7"}))
     wanted = PromptSettings(decontaminate=(str(tmp_path / "test.jsonl"),), near_duplicates=0.9)
     report = run(tmp_path, script, prompts=wanted)
-    assert report["totals"]["rollouts"] == 2 * 16
+    assert report.totals.rollouts == 2 * 16
     gone = {row["prompt"]: row for row in rejects(report).to_dicts()}
     assert gone[story.upper() + "!"]["decision"] == "duplicate"
     assert gone["Known from the test"]["decision"] == "contaminated"
@@ -109,9 +109,9 @@ def test_a_preset_chooses_among_the_judged(tmp_path: Path) -> None:
     script |= {f"rare {i}": ["red", *["green"] * 7] for i in range(10)}
     preset = Preset("mine", top=5, reserve=(0.0, 0.2))
     report = run(tmp_path, script, preset=preset)
-    assert report["totals"]["kept"] == 5
-    assert report["totals"]["decisions"]["over_quota"] > 5
-    reserve = pl.DataFrame(open_curated(report["curated"]).read("reserve"))
+    assert report.totals.kept == 5
+    assert report.totals.decisions["over_quota"] > 5
+    reserve = pl.DataFrame(open_curated(report.curated).read("reserve"))
     assert reserve.height > 0
     assert reserve["mean"].is_between(0, 0.2, closed="none").all()
     assert not set(reserve["prompt_id"]) & set(rejects(report)["prompt_id"])
@@ -119,14 +119,14 @@ def test_a_preset_chooses_among_the_judged(tmp_path: Path) -> None:
 
 def test_a_family_of_one_prompt_and_one_without_scores_are_said_so(tmp_path: Path) -> None:
     report = run(tmp_path, {"alone": ["red", "green"]}, effort=Effort())
-    assert report["totals"]["prompts"] == 1
+    assert report.totals.prompts == 1
     assert any("Beta(.5, .5)" in warning for warning in find_warnings(report))
 
 
 def test_prompts_that_all_say_the_same_are_one(tmp_path: Path) -> None:
     report = run(tmp_path, {"same": ["red", "green"]}, [question("same")] * 5, effort=Effort())
-    assert report["totals"]["duplicates"] == 4
-    assert report["totals"]["prompts"] == 1
+    assert report.totals.duplicates == 4
+    assert report.totals.prompts == 1
 
 
 def test_an_evaluation_set_without_its_column_is_named(tmp_path: Path) -> None:

@@ -27,10 +27,12 @@ from learnable.train.rewards import verifier_reward
 def main():
     prompts = load_dataset("parquet", data_files=sys.argv[1], split="train")
     config = GRPOConfig(
-        output_dir=sys.argv[2], max_steps=1, per_device_train_batch_size=8, num_generations=4, max_completion_length=200,
-        beta=0.04, use_cpu=True, bf16=False, report_to=[], save_strategy="no", logging_steps=1,
+        output_dir=sys.argv[2], max_steps=1, per_device_train_batch_size=8, num_generations=4,
+        max_completion_length=200, beta=0.04, use_cpu=True, bf16=False, report_to=[], save_strategy="no",
+        logging_steps=1,
     )
-    trainer = GRPOTrainer(str(bundled_policy_path()), reward_funcs=[verifier_reward], args=config, train_dataset=prompts)
+    policy = str(bundled_policy_path())
+    trainer = GRPOTrainer(policy, reward_funcs=[verifier_reward], args=config, train_dataset=prompts)
     trainer.train()
     [log] = [entry for entry in trainer.state.log_history if "reward" in entry]
     print("REWARD", log["reward"], log["rewards/verifier_reward/mean"])

@@ -26,18 +26,18 @@ SCRIPT = {"always": ["yes"], "never": ["no"], **{f"sometimes {i}": ["yes", "no"]
 
 
 class CountingEngine(ScriptedEngine):
-    """Counts what it is asked for."""
+    """Keeps the requests that it gets."""
 
     policy_id = ""
 
     def __init__(self, script: dict[str, list[str]], policy_id: str) -> None:
         super().__init__(script)
         self.policy_id = policy_id
-        self.asked: list[GroupRequest] = []
+        self.requests: list[GroupRequest] = []
 
     def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
         listed = list(requests)
-        self.asked.extend(listed)
+        self.requests.extend(listed)
         return super().generate(listed, sampling)
 
 
@@ -79,13 +79,13 @@ def engine_of(settings: CurateSettings) -> Callable[..., CountingEngine]:
 def test_only_prompts_with_spread_are_kept(settings: CurateSettings, engine_of: Callable[..., CountingEngine]) -> None:
     with use_engine(engine_of(), settings):
         report = run_pipeline(settings)
-    assert report["totals"]["decisions"] == {"keep": 8, "too_easy": 1, "too_hard": 1}
-    assert report["totals"]["duplicates"] == 1
-    assert report["totals"]["rollouts"] == 160
-    curated = open_curated(report["curated"])
+    assert report.totals.decisions == {"keep": 8, "too_easy": 1, "too_hard": 1}
+    assert report.totals.duplicates == 1
+    assert report.totals.rollouts == 160
+    curated = open_curated(report.curated)
     kept = pl.concat([pl.DataFrame(curated.read("train")), pl.DataFrame(curated.read("test"))])
     assert set(kept["prompt"]) == {text for text in SCRIPT if text.startswith("sometimes")}
-    assert curated.manifest["parts"]["train"]["rows"] == curated.manifest["parts"]["control"]["rows"] == 6
+    assert curated.manifest.parts["train"].rows == curated.manifest.parts["control"].rows == 6
     assert {row["prompt"]: row["decision"] for row in curated.read("rejects").to_pylist()} == {
         "always": "too_easy",
         "never": "too_hard",
@@ -105,10 +105,10 @@ def test_a_second_run_pays_nothing_and_decides_the_same(
     idle = engine_of()
     with use_engine(idle, settings):
         grown = run_pipeline(replace(settings, group_size=20))
-    assert second["curated"] == first["curated"]
-    assert second["forms"] == first["forms"]
-    assert {(request.first_index, request.group_size) for request in idle.asked} == {(16, 4)}
-    assert grown["totals"]["rollouts"] == 200
+    assert second.curated == first.curated
+    assert second.forms == first.forms
+    assert {(request.first_index, request.group_size) for request in idle.requests} == {(16, 4)}
+    assert grown.totals.rollouts == 200
 
 
 def test_an_interrupt_loses_no_finished_group(
@@ -121,9 +121,9 @@ def test_an_interrupt_loses_no_finished_group(
     again = engine_of()
     with use_engine(again, settings):
         report = run_pipeline(settings)
-    assert len(again.asked) == len(SCRIPT) - 3
-    assert report["totals"]["generated"] == 16 * len(again.asked)
-    assert report["totals"]["decisions"] == {"keep": 8, "too_easy": 1, "too_hard": 1}
+    assert len(again.requests) == len(SCRIPT) - 3
+    assert report.totals.generated == 16 * len(again.requests)
+    assert report.totals.decisions == {"keep": 8, "too_easy": 1, "too_hard": 1}
 
 
 def test_worker_processes_score_as_the_caller_does(
@@ -133,7 +133,7 @@ def test_worker_processes_score_as_the_caller_does(
     for workers in (0, 1):
         run = replace(settings, workers=workers, store=str(tmp_path / f"store-{workers}"))
         with use_engine(engine_of(), run):
-            reports.append(run_pipeline(run)["forms"])
+            reports.append(run_pipeline(run).forms)
     assert reports[0] == reports[1]
 
 
@@ -151,7 +151,7 @@ def test_a_prompt_longer_than_the_context_is_skipped_and_named(
     engine.max_context = 2
     with use_engine(engine, settings), watched_by(listener):
         report = run_pipeline(settings)
-    assert report["totals"]["decisions"] == {"not_scored": 8, "too_easy": 1, "too_hard": 1}
+    assert report.totals.decisions == {"not_scored": 8, "too_easy": 1, "too_hard": 1}
     assert any("8 prompts skipped" in text and "q.jsonl, line 3" in text for text in listener.warnings)
 
 

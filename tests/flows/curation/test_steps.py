@@ -10,7 +10,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
-from learnable.flows.curation.steps import COLUMNS, screen
+from learnable.flows.curation.steps import DROPPED, screen
 
 
 class Listener(Silence):
@@ -56,7 +56,7 @@ def test_contaminated_first_then_duplicates_of_what_is_left(tmp_path: Path) -> N
     with watched_by(listener):
         dropped = screen([*prompts, prompts[0]], sets)
     ids = [prompt.prompt_id for prompt in prompts]
-    assert dropped.columns == list(COLUMNS)
+    assert dropped.columns == list(DROPPED)
     assert dropped.select("prompt_id", "decision", "collides_with").rows() == [
         (ids[0], "contaminated", "one:one:1"),
         (ids[3], "contaminated", "one:one:1"),

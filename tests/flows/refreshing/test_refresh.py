@@ -1,4 +1,4 @@
-"""A refresh on a policy with known rates: what is asked again, what is published, what a second one costs."""
+"""A refresh on a policy with known rates: what is sampled again, what is published, what a second one costs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, find_versions, open_curated
+from learnable.data.curated.manifest import Manifest, Origin
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
+from learnable.data.storage.places import find_place
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import POOL_PARTS, RefreshSettings, open_pool
+from learnable.flows.refreshing.publishing import RefreshReport, describe
 from learnable.flows.refreshing.resample import resample
 from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings
@@ -37,16 +40,16 @@ class World:
 
     settings: CurateSettings
     curated: str
-    asked: RefreshSettings
+    refreshing: RefreshSettings
     rates: dict[str, float]
 
     def refresh(
-        self, asked: RefreshSettings | None = None, dies_after: int | None = None
-    ) -> tuple[Report, RatedEngine]:
-        asked = asked or self.asked
-        engine = RatedEngine(str(asked.policy), self.rates, dies_after)
-        with use_engine(engine, open_pool(asked).settings):
-            return run_refresh(asked), engine
+        self, settings: RefreshSettings | None = None, dies_after: int | None = None
+    ) -> tuple[RefreshReport, RatedEngine]:
+        settings = settings or self.refreshing
+        engine = RatedEngine(str(settings.policy), self.rates, dies_after)
+        with use_engine(engine, open_pool(settings).settings):
+            return run_refresh(settings), engine
 
 
 @pytest.fixture(scope="module")
@@ -62,20 +65,22 @@ def world(made: World, tmp_path: Path) -> World:
 def copy_world(world: World, folder: Path) -> World:
     old = Path(world.settings.store).parent
     shutil.copytree(old, folder)
-    there = {key: str(folder / Path(str(getattr(world.asked, key))).relative_to(old)) for key in ("curated", "policy")}
+    there = {
+        key: str(folder / Path(str(getattr(world.refreshing, key))).relative_to(old)) for key in ("curated", "policy")
+    }
     curated = str(folder / Path(world.curated).relative_to(old))
     settings = replace(world.settings, policy=str(folder / "old"), store=str(folder / "store"))
-    return World(settings, curated, replace(world.asked, **there), world.rates)
+    return World(settings, curated, replace(world.refreshing, **there), world.rates)
 
 
 def make_world(folder: Path, shift: float, noise: float, effort: Effort = EFFORT) -> World:
     rates = np.clip(np.random.default_rng(5).beta(0.3, 0.3, len(TEXTS)), 1e-6, 1 - 1e-6)
     settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), effort=effort)
     with use_engine(RatedEngine(str(settings.policy), dict(zip(TEXTS, rates, strict=True))), settings):
-        curated = run_pipeline(settings)["curated"]
-    asked = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
+        curated = run_pipeline(settings).curated
+    refresh = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
     moved = drifted(rates, shift, noise, seed=6)
-    return World(settings, curated, asked, dict(zip(TEXTS, moved.tolist(), strict=True)))
+    return World(settings, curated, refresh, dict(zip(TEXTS, moved.tolist(), strict=True)))
 
 
 def rows_of(curated: CuratedSet) -> pl.DataFrame:
@@ -85,36 +90,38 @@ def rows_of(curated: CuratedSet) -> pl.DataFrame:
 
 def test_a_refresh_asks_few_and_agrees_with_the_truth(world: World) -> None:
     report, engine = world.refresh()
-    changed, rows = report["changed"], rows_of(open_curated(report["curated"]))
-    asked = {request.prompt.prompt_id for request in engine.asked}
-    assert changed["prompts"] == rows.height == len(TEXTS)
-    assert changed["asked_share"] == round(len(asked) / len(TEXTS), 4) < 0.5
-    assert set(rows.filter(pl.col("certified_by") == "rollouts")["prompt_id"]) == asked
+    changed, rows = report.refresh.changed, rows_of(open_curated(report.curated))
+    resampled = {request.prompt.prompt_id for request in engine.requests}
+    assert changed.prompts == rows.height == len(TEXTS)
+    assert changed.resampled_share == round(len(resampled) / len(TEXTS), 4) < 0.5
+    assert set(rows.filter(pl.col("certified_by") == "rollouts")["prompt_id"]) == resampled
     moved = rows.filter(pl.col("certified_by") == "moved")
     truth = moved["prompt"].replace_strict(world.rates, return_dtype=pl.Float64).is_between(0.2, 0.8)
     assert ((moved["decision"] == "keep") == truth).mean() > 0.88
     assert abs(moved["p_in_band"].mean() - truth.mean()) < 0.06
-    assert 0.3 < np.mean([drift["shift"] for drift in report["drift"]]) < 1.3
+    assert 0.3 < np.mean([drift.shift for drift in report.refresh.drift]) < 1.3
 
 
 def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> None:
     before = rows_of(open_curated(world.curated))
     report, _ = world.refresh()
-    curated = open_curated(world.asked.curated)
+    curated = open_curated(world.refreshing.curated)
     manifest, after = curated.manifest, rows_of(curated)
     both = before.join(after, on="prompt_id", suffix="_after").with_columns(
         pl.col("decision", "decision_after") == "keep"
     )
-    assert (manifest["kind"], manifest["parent"]) == ("refresh", "v0001")
-    assert manifest["refreshed_from"] == {
-        "version": "v0001",
-        "policy": open_curated(world.curated).manifest["policy"]["policy_id"],
-    }
-    assert manifest["changed"]["keep_to_drop"] == both.filter(pl.col("decision") & ~pl.col("decision_after")).height
-    assert manifest["changed"]["drop_to_keep"] == both.filter(~pl.col("decision") & pl.col("decision_after")).height
-    assert manifest["changed"] == report["changed"]
+    assert manifest.parent == "v0001"
+    assert manifest.refresh is not None
+    assert manifest.refresh.refreshed_from == Origin(
+        version="v0001", policy=open_curated(world.curated).manifest.policy.policy_id
+    )
+    assert manifest.refresh.changed.keep_to_drop == both.filter(pl.col("decision") & ~pl.col("decision_after")).height
+    assert manifest.refresh.changed.drop_to_keep == both.filter(~pl.col("decision") & pl.col("decision_after")).height
+    assert manifest.refresh == report.refresh
     still = both.filter("decision")["prompt"].replace_strict(world.rates, return_dtype=pl.Float64).is_between(0.2, 0.8)
-    assert manifest["shelf_life"]["low"] - 0.1 < still.mean() < manifest["shelf_life"]["high"] + 0.1
+    in_band = manifest.refresh.still_in_band
+    assert in_band is not None
+    assert in_band.low - 0.1 < still.mean() < in_band.high + 0.1
     shown = curated.read("demonstrations")
     assert set(shown["completion"].to_pylist()) == {"yes"}
     kept_before = set(before.filter(pl.col("decision") == "keep")["prompt_id"])
@@ -123,15 +130,25 @@ def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> 
     assert set(shown["prompt_id"].to_pylist()) == set(has_one["prompt_id"])
 
 
+def test_a_refresh_says_what_it_said() -> None:
+    """The keys and figures of `--json`, in their order, as an earlier version printed them."""
+    tests = Path(__file__).parents[2]
+    plain = json.loads((tests / "data/curated/compatibility/refreshed_manifest.json").read_text())
+    said = json.loads((tests / "flows/refreshing/compatibility/refresh_report.json").read_text())
+    curated = CuratedSet(find_place(said["curated"]), Manifest.from_json(plain))
+    report = describe(curated, generated=said["totals"]["generated"], seconds=said["seconds"]).to_json()
+    assert json.dumps(report | {"curated": said["curated"]}) == json.dumps(said)
+
+
 def test_a_second_refresh_generates_nothing_and_publishes_nothing(world: World) -> None:
     first, _ = world.refresh()
     again, idle = world.refresh()
-    assert again["curated"] == first["curated"]
-    assert again["totals"]["generated"] == len(idle.asked) == 0
-    from_the_first, idle = world.refresh(replace(world.asked, curated=world.curated))
-    assert from_the_first["curated"] == first["curated"]
-    assert len(idle.asked) == 0
-    assert len(find_versions(world.asked.curated)) == 2
+    assert again.curated == first.curated
+    assert again.totals.generated == len(idle.requests) == 0
+    from_the_first, idle = world.refresh(replace(world.refreshing, curated=world.curated))
+    assert from_the_first.curated == first.curated
+    assert len(idle.requests) == 0
+    assert len(find_versions(world.refreshing.curated)) == 2
 
 
 def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world: World) -> None:
@@ -139,26 +156,26 @@ def test_an_interrupted_refresh_goes_on_and_ends_the_same(tmp_path: Path, world:
     for stop in (20, 40):  # among the anchors, and after them
         with pytest.raises(InterruptedRunError, match="the same command goes on"):
             world.refresh(dies_after=stop)
-        assert len(find_versions(world.asked.curated)) == 1
+        assert len(find_versions(world.refreshing.curated)) == 1
     rest, _ = world.refresh()
     columns = ["prompt_id", "decision", "certified_by", "p_keep"]
-    ours, theirs = (rows_of(open_curated(r["curated"])).select(columns).sort("prompt_id") for r in (rest, whole))
+    ours, theirs = (rows_of(open_curated(r.curated)).select(columns).sort("prompt_id") for r in (rest, whole))
     assert ours.equals(theirs)
-    assert rest["totals"]["generated"] < whole["totals"]["generated"]
+    assert rest.totals.generated < whole.totals.generated
 
 
 def test_a_set_for_this_very_policy_has_nothing_to_refresh(world: World) -> None:
     with pytest.raises(LearnableError, match=r"nothing to refresh: .*the policy of --policy"):
-        world.refresh(replace(world.asked, policy=world.settings.policy))
+        world.refresh(replace(world.refreshing, policy=world.settings.policy))
 
 
 def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: World) -> None:
     world.refresh()
-    third = replace(world.asked, policy=make_policy(tmp_path, "third"))
+    third = replace(world.refreshing, policy=make_policy(tmp_path, "third"))
     report, _ = world.refresh(third)
-    assert Path(report["curated"]).name == "v0003"
-    assert report["refreshed_from"]["version"] == "v0002"
-    assert report["changed"]["prompts"] == len(TEXTS)
+    assert Path(report.curated).name == "v0003"
+    assert report.refresh.refreshed_from.version == "v0002"
+    assert report.refresh.changed.prompts == len(TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +187,7 @@ def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: Wor
 )
 def test_settings_that_cannot_work_say_so(world: World, change: dict[str, object], message: str) -> None:
     with pytest.raises(LearnableError, match=message):
-        replace(world.asked, **change)  # type: ignore[arg-type]
+        replace(world.refreshing, **change)  # type: ignore[arg-type]
 
 
 def test_a_set_without_certificates_says_so(world: World) -> None:
@@ -182,7 +199,7 @@ def test_a_set_without_certificates_says_so(world: World) -> None:
 
 def test_a_policy_that_is_nowhere_is_named(world: World) -> None:
     with pytest.raises(LearnableError, match="policy '/nowhere' does not exist"):
-        run_refresh(replace(world.asked, policy="/nowhere"))
+        run_refresh(replace(world.refreshing, policy="/nowhere"))
 
 
 def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -> None:
@@ -191,8 +208,8 @@ def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -
     whole = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(whole | {"preset": whole["preset"] | {"top": 30, "top_of": "kept"}}))
     report, _ = world.refresh()
-    rows = rows_of(open_curated(report["curated"]))
-    assert report["totals"]["kept"] == 30
+    rows = rows_of(open_curated(report.curated))
+    assert report.totals.kept == 30
     kept, spare = (rows.filter(pl.col("decision") == name) for name in ("keep", "over_quota"))
     assert spare.height > 10
     assert kept["learnability_expected"].min() >= spare["learnability_expected"].max()
@@ -204,8 +221,8 @@ def test_fixed_groups_stay_fixed(tmp_path: Path) -> None:
     folder.mkdir()
     world = make_world(folder, shift=0.5, noise=0.3, effort=Effort(sampling="fixed"))
     _, engine = world.refresh()
-    assert {(request.first_index, request.group_size) for request in engine.asked} == {(0, 16)}
-    rows = rows_of(open_curated(world.asked.curated))
+    assert {(request.first_index, request.group_size) for request in engine.requests} == {(0, 16)}
+    rows = rows_of(open_curated(world.refreshing.curated))
     measured = rows.filter(pl.col("certified_by") == "rollouts")
     kept = measured["mean"].is_between(0.2, 0.8) & (measured["std"] >= 0.1)
     assert ((measured["decision"] == "keep") == kept).all()
@@ -240,21 +257,21 @@ def shake(folder: Path) -> Path:
     return folder
 
 
-def run_learnable(*arguments: str) -> Report:
+def run_learnable(*arguments: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "learnable", *arguments, "--json"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    report: Report = json.loads(done.stdout)
+    report: dict[str, Any] = json.loads(done.stdout)
     return report
 
 
 def test_what_else_the_ledger_holds_changes_no_answer(world: World) -> None:
     """Or a refresh that goes on would learn another drift from its anchors than it did at first."""
-    pool = open_pool(world.asked)
+    pool = open_pool(world.refreshing)
     prompts = list(pool.prompts.values())[:30]
     more = replace(pool.settings, effort=Effort(sampling="fixed"), group_size=40)
-    engine = RatedEngine(str(world.asked.policy), world.rates)
+    engine = RatedEngine(str(world.refreshing.policy), world.rates)
     decided = []
     with use_engine(engine, pool.settings), locked_store(pool.settings) as store:
         for settings in (pool.settings, more, pool.settings):

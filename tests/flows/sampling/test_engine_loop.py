@@ -1,4 +1,4 @@
-"""An engine that fails is asked again for what it still owes; one that is gone stops the run; nothing becomes a zero."""
+"""An engine that fails is tried again for what is still missing; one that is gone stops the run; no error is a zero."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def shaky(settings: CurateSettings, good: int, refused: frozenset[str] = frozens
     return Shaky(find_policy(settings.policy).policy_id, good, refused)
 
 
-def held(settings: CurateSettings) -> int:
+def count_stored(settings: CurateSettings) -> int:
     return sum(pl.read_parquet(path).height for path in Path(settings.store).glob("rollouts/**/*.parquet"))
 
 
@@ -75,11 +75,11 @@ def test_an_engine_that_fails_is_asked_for_the_rest(settings: CurateSettings) ->
     with use_engine(engine, settings), watched_by(listener):
         report = run_pipeline(settings)
     assert sorted(engine.answered) == sorted(TEXTS)
-    assert report["totals"]["rollouts"] == 12 * 16 == held(settings)
-    assert report["totals"]["errors"] == 0
-    assert [text for text in listener.warnings if "is asked again" in text] == [
-        "the device is gone; the engine is asked again in 0 s for 7 groups",
-        "the device is gone; the engine is asked again in 0 s for 2 groups",
+    assert report.totals.rollouts == 12 * 16 == count_stored(settings)
+    assert report.totals.errors == 0
+    assert [text for text in listener.warnings if "is tried again" in text] == [
+        "the device is gone; the engine is tried again in 0 s for 7 groups",
+        "the device is gone; the engine is tried again in 0 s for 2 groups",
     ]
 
 
@@ -91,8 +91,8 @@ def test_an_engine_that_is_gone_stops_the_run_and_costs_nothing(settings: Curate
     assert "failed 4 times in a row, last with: the device is gone. 80 rollouts of this run are in" in str(
         stopped.value
     )
-    assert "112 are still owed and were not scored: the same command goes on" in str(stopped.value)
-    assert held(settings) == 80
+    assert "112 are still missing and were not scored: the same command goes on" in str(stopped.value)
+    assert count_stored(settings) == 80
     assert not Store(settings.store).curated.exists()
     again = shaky(settings, good=99)
     with use_engine(again, settings):
@@ -104,10 +104,10 @@ def test_a_refused_prompt_is_owed_and_never_scored(settings: CurateSettings) -> 
     engine = shaky(settings, good=99, refused=frozenset(TEXTS[:1]))
     with use_engine(engine, settings):
         report = run_pipeline(settings)
-    assert report["totals"]["decisions"]["not_scored"] == 1
-    assert report["totals"]["errors"] == 16
-    assert report["totals"]["rollouts"] == 11 * 16 == held(settings)
-    [reject] = [row for row in open_curated(report["curated"]).read("rejects").to_pylist() if row["prompt"] == TEXTS[0]]
+    assert report.totals.decisions["not_scored"] == 1
+    assert report.totals.errors == 16
+    assert report.totals.rollouts == 11 * 16 == count_stored(settings)
+    [reject] = [row for row in open_curated(report.curated).read("rejects").to_pylist() if row["prompt"] == TEXTS[0]]
     assert (reject["decision"], reject["mean"], reject["n_engine_error"]) == ("not_scored", None, 16)
     willing = shaky(settings, good=99)
     with use_engine(willing, settings):

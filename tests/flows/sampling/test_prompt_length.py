@@ -52,7 +52,7 @@ def run(store: Path, engine: MeasuredEngine) -> tuple[int, Watcher]:
     )
     watcher = Watcher()
     with use_engine(engine, settings), watched_by(watcher):
-        return run_pipeline(settings)["totals"]["rollouts"], watcher
+        return run_pipeline(settings).totals.rollouts, watcher
 
 
 def test_prompts_stay_where_nothing_counts_their_tokens_and_a_note_says_so_once(tmp_path: Path) -> None:

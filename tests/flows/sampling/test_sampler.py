@@ -1,4 +1,4 @@
-"""Sampling that stops, through the whole pipeline: paid for once, interrupted and resumed, refused, topped up, retested."""
+"""Sampling that stops, through the whole pipeline: paid for once, interrupted, resumed, topped up, retested."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from learnable.data.errors import InterruptedRunError
 from learnable.data.records import Sampling
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation import pipeline, steps
+from learnable.flows.curation.goal import Goal
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import Report
+from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
+from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.simulated import SimulatedEngine
@@ -57,20 +59,20 @@ def settings(tmp_path: Path) -> CurateSettings:
     )
 
 
-def run(settings: CurateSettings, engine: CountedEngine | None = None) -> tuple[Report, CountedEngine]:
+def run(settings: CurateSettings, engine: CountedEngine | None = None) -> tuple[CurationReport, CountedEngine]:
     engine = engine or CountedEngine()
     with use_engine(engine, settings):
         return run_pipeline(settings), engine
 
 
-def groups_of(settings: CurateSettings, report: Report) -> pl.DataFrame:
-    return pl.read_parquet(Path(settings.store) / "groups" / f"{report['run_id']}.parquet")
+def groups_of(settings: CurateSettings, report: CurationReport) -> pl.DataFrame:
+    return pl.read_parquet(Path(settings.store) / "groups" / f"{report.run_id}.parquet")
 
 
 def test_groups_stop_when_they_have_told_enough(settings: CurateSettings) -> None:
     report, engine = run(settings)
     groups = groups_of(settings, report)
-    assert engine.drawn == report["totals"]["rollouts"] == report["totals"]["generated"] == groups["n"].sum()
+    assert engine.drawn == report.totals.rollouts == report.totals.generated == groups["n"].sum()
     assert engine.drawn < 20 * 300
     assert groups["n"].n_unique() > 4
     rates = groups["spec"].str.json_path_match("$.rate").cast(pl.Float64)
@@ -86,22 +88,22 @@ def test_the_same_command_again_pays_nothing_and_publishes_nothing(settings: Cur
     first, _ = run(settings)
     again, idle = run(settings)
     assert idle.calls == []
-    assert again["curated"] == first["curated"]
-    assert again["forms"] == first["forms"]
+    assert again.curated == first.curated
+    assert again.forms == first.forms
 
 
 def test_a_row_carries_its_certificate(settings: CurateSettings) -> None:
     report, _ = run(settings)
-    curated = open_curated(report["curated"])
+    curated = open_curated(report.curated)
     rows = pl.DataFrame(curated.read("train"))
     assert (rows["p_keep"] >= 0.3).all()
     assert ((rows["ci_low"] < rows["mean"]) & (rows["mean"] < rows["ci_high"])).all()
     assert rows["usable_at_g"].min() > 0.5
-    assert curated.manifest["beliefs"]["simulated"]["fitted_to"] > 64
-    expected = curated.manifest["expected_false_keeps"]
-    assert 0 < expected < 0.3 * report["totals"]["kept"]
-    assert report["certified_precision"] == pytest.approx(1 - expected / report["totals"]["kept"])
-    assert [row["group_size"] for row in curated.manifest["forecast"]["pool"]] == [4, 8, 16, 32, 64]
+    assert curated.manifest.family_priors["simulated"].fitted_to > 64
+    expected = curated.manifest.expected_false_keeps
+    assert 0 < expected < 0.3 * report.totals.kept
+    assert report.certified_precision == pytest.approx(1 - expected / report.totals.kept)
+    assert [row.group_size for row in curated.manifest.forecast.pool] == [4, 8, 16, 32, 64]
 
 
 @pytest.mark.parametrize("patience", [5, 70, 200, 400])
@@ -112,8 +114,8 @@ def test_an_interrupted_run_goes_on_to_the_very_same_end(
     with pytest.raises(InterruptedRunError):
         run(settings, CountedEngine(patience))
     report, rest = run(settings)
-    assert report["forms"] == whole["forms"]
-    assert report["totals"]["rollouts"] == whole["totals"]["rollouts"] == engine.drawn
+    assert report.forms == whole.forms
+    assert report.totals.rollouts == whole.totals.rollouts == engine.drawn
     assert rest.drawn < engine.drawn
 
 
@@ -121,7 +123,7 @@ def test_more_prompts_pay_for_themselves_alone(settings: CurateSettings) -> None
     _, first = run(settings)
     grown, more = run(replace(settings, prompts=replace(settings.prompts, limit=400)))
     assert more.drawn < 0.6 * first.drawn
-    assert grown["totals"]["prompts"] == 400
+    assert grown.totals.prompts == 400
 
 
 def test_refused_prompts_are_named_not_scored_and_the_others_go_on(settings: CurateSettings) -> None:
@@ -130,41 +132,39 @@ def test_refused_prompts_are_named_not_scored_and_the_others_go_on(settings: Cur
     groups = groups_of(settings, report)
     assert set(groups.filter(pl.col("decision") == "not_scored")["prompt"]) == refused
     again, engine = run(settings)
-    assert {request.prompt.text for call in engine.calls for request in call} >= refused  # still owed
-    assert again["totals"]["decisions"].get("not_scored") is None
+    assert {request.prompt.text for call in engine.calls for request in call} >= refused  # still missing
+    assert again.totals.decisions.get("not_scored") is None
 
 
 def test_a_goal_stops_the_run_and_says_so(settings: CurateSettings) -> None:
-    asked = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=40, precision=0.9))
-    report, engine = run(asked)
-    assert report["goal"]["reached"]
-    assert 40 <= report["totals"]["kept"] < 50
-    assert report["certified_precision"] >= 0.9
-    assert report["totals"]["prompts"] < 300
-    again, idle = run(asked)
+    wanted = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=40, precision=0.9))
+    report, engine = run(wanted)
+    assert report.goal
+    assert report.goal.reached
+    assert 40 <= report.totals.kept < 50
+    assert report.certified_precision >= 0.9
+    assert report.totals.prompts < 300
+    again, idle = run(wanted)
     assert idle.calls == []
-    assert again["curated"] == report["curated"]
-    assert engine.drawn == again["totals"]["rollouts"]
+    assert again.curated == report.curated
+    assert engine.drawn == again.totals.rollouts
 
 
 def test_a_source_that_runs_dry_says_how_many_it_gave(settings: CurateSettings) -> None:
     report, _ = run(replace(settings, effort=Effort(want=200)))
-    assert report["goal"] == {
-        "want": 200,
-        "got": report["totals"]["kept"],
-        "why": "300 prompts were looked at, all that --limit 300 allows",
-        "reached": False,
-    }
+    assert report.goal == Goal(200, report.totals.kept, "300 prompts were looked at, all that --limit 300 allows")
+    assert not report.goal.reached
 
 
 def test_a_goal_reads_on_in_a_source_without_end(settings: CurateSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learnable.flows.curation.goal.BUILTIN_LIMIT", 64)
     monkeypatch.setattr("learnable.flows.curation.goal.READ_PER_KEPT", 1)
-    asked = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=60))
-    report, engine = run(asked)
-    assert report["goal"]["reached"]
-    assert report["totals"]["prompts"] > 64
-    assert report["totals"]["generated"] == engine.drawn
+    wanted = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=60))
+    report, engine = run(wanted)
+    assert report.goal
+    assert report.goal.reached
+    assert report.totals.prompts > 64
+    assert report.totals.generated == engine.drawn
 
 
 def test_kept_prompts_are_topped_up_where_asked(settings: CurateSettings) -> None:
@@ -175,7 +175,7 @@ def test_kept_prompts_are_topped_up_where_asked(settings: CurateSettings) -> Non
     assert groups["n"].min() < 16
     again, idle = run(replace(settings, effort=effort, group_size=32))
     assert idle.calls == []
-    assert again["forms"] == report["forms"]
+    assert again.forms == report.forms
 
 
 def test_a_later_run_that_generates_samples_some_rejected_prompts_again(settings: CurateSettings) -> None:
@@ -190,7 +190,7 @@ def test_a_later_run_that_generates_samples_some_rejected_prompts_again(settings
     assert 0.1 < retested.height / (before["decision"] != "keep").sum() < 0.35
     third, idle = run(more)
     assert idle.calls == []
-    assert third["forms"] == second["forms"]
+    assert third.forms == second.forms
 
 
 def test_what_a_fixed_run_paid_for_is_used(settings: CurateSettings) -> None:
@@ -208,28 +208,28 @@ def test_passes_alone_decide_where_that_is_asked(settings: CurateSettings) -> No
     rows = groups_of(settings, by_pass)
     assert (rows["n_eff"] == rows["n"]).all()
     assert (groups_of(settings, by_reward)["n_eff"] > rows["n"].min()).all()
-    assert by_pass["totals"]["rollouts"] > by_reward["totals"]["rollouts"]
+    assert by_pass.totals.rollouts > by_reward.totals.rollouts
 
 
-def test_the_steps_know_what_is_owed_before_an_engine_starts(settings: CurateSettings) -> None:
+def test_a_run_knows_what_is_missing_before_an_engine_starts(settings: CurateSettings) -> None:
     from learnable.flows.engines import policy_for
     from learnable.flows.run import Run, locked_store
 
-    def owed() -> bool:
+    def missing() -> bool:
         with locked_store(settings) as store:
-            return steps.is_anything_owed(Run("r", settings, policy_for(settings), store), steps.read_prompts(settings))
+            return is_anything_missing(Run("r", settings, policy_for(settings), store), steps.read_prompts(settings))
 
-    assert owed()
+    assert missing()
     run(settings)
-    assert not owed()
+    assert not missing()
 
 
 def test_graded_rewards_need_fewer_rollouts(settings: CurateSettings) -> None:
-    coins, _ = run(settings)
+    ungraded, _ = run(settings)
     graded, _ = run(replace(settings, prompts=replace(settings.prompts, knobs={"simulated.spread": "0.15"})))
-    assert graded["beliefs"]["simulated"]["flips_per_rollout"] == pytest.approx(1 / (4 * 0.15**2), rel=0.15)
-    assert graded["totals"]["rollouts"] < 0.8 * coins["totals"]["rollouts"]
-    assert np.isfinite(graded["certified_precision"])
+    assert graded.family_priors["simulated"].ess_per_rollout == pytest.approx(1 / (4 * 0.15**2), rel=0.15)
+    assert graded.totals.rollouts < 0.8 * ungraded.totals.rollouts
+    assert np.isfinite(graded.certified_precision or np.nan)
 
 
 def test_the_pipeline_is_what_the_flow_runs() -> None:

@@ -43,7 +43,7 @@ class Command:
         self.ended = False
 
     def listen(self, enough: Callable[[], bool]) -> bool:
-        """Read until what was said is `enough` or the pipe is closed by all who held it; return whether it was enough."""
+        """Read until what was said is `enough` or everyone has closed the pipe; return whether it was enough."""
         end = time.monotonic() + PATIENCE
         while not enough() and not self.ended:
             assert time.monotonic() < end, f"waited for too long:\n{self.said}"

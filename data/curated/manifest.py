@@ -1,0 +1,353 @@
+"""What a version of a curated set says of itself: the one place that reads and writes `manifest.json`.
+
+A field is named as in the rest of the code. Where its key in the file is another word, the field's `metadata` has it:
+keys never change, so that old sets open and other tools go on reading new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Literal, Self
+
+from learnable.data.policies import Policy
+from learnable.data.records import Sampling
+
+Settings = Mapping[str, Any]
+"""Settings as JSON has them, for the class that they were written from: it knows their types and defaults."""
+
+REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
+
+
+def _json(key: str | None = None, read: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    """Return the metadata of a field: its key in the file, and what makes a value of JSON."""
+    return {"key": key, "read": read}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """An object of the file. `unknown` has the keys that only a later version knows: they are kept."""
+
+    unknown: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Self:
+        """Read an object. A field whose key is not there has its default."""
+        known = _keys(cls)
+        values = {field_.name: _read(field_, given[key]) for key, field_ in known.items() if key in given}
+        return cls(**values, unknown={key: value for key, value in given.items() if key not in known})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object as plain data, its keys in the order of the fields."""
+        return {
+            **{key: to_plain(getattr(self, field_.name)) for key, field_ in _keys(type(self)).items()},
+            **self.unknown,
+        }
+
+
+def _keys(record: type[Record]) -> dict[str, Any]:
+    """Return the fields of a record by their keys in the file."""
+    return {f.metadata.get("key") or f.name: f for f in fields(record) if f.name not in ("unknown", "absent")}
+
+
+def _read(field_: Any, value: Any) -> Any:
+    read = field_.metadata.get("read")
+    return value if read is None or value is None else read(value)
+
+
+def to_plain(value: Any) -> Any:
+    """Return records, other dataclasses and tuples in a value as JSON has them: as objects and lists."""
+    if isinstance(value, Record):
+        return value.to_json()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: to_plain(inner) for key, inner in value.items()}
+    return [to_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _many(kind: type[Record]) -> Callable[[Any], Any]:
+    return lambda rows: tuple(kind.from_json(row) for row in rows)
+
+
+def _by_name(kind: type[Record]) -> Callable[[Any], Any]:
+    return lambda objects: {name: kind.from_json(value) for name, value in objects.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Record):
+    """A part of the set: how many rows, and the SHA-256 of each of its shards."""
+
+    rows: int = 0
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BandRecord(Record):
+    """What was kept: the mean of `signal` (reward or pass) from `low` to `high`, and a std of `min_std` or more."""
+
+    low: float = 0.0
+    high: float = 1.0
+    min_std: float = 0.0
+    signal: str = "reward"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarianceRecord(Record):
+    """The fitted model of a family's variance within groups; `prior_df` is what its prior is worth, in rollouts."""
+
+    tilt: float = 0.0
+    centre: float = 0.5
+    prior_df: float = field(default=0.0, metadata=_json("draws"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyPriorRecord(Record):
+    """The prior of a family: Beta(alpha, beta) with masses at 0 and 1, fitted to so many groups.
+
+    `ess_per_rollout` is how many passes and fails one rollout tells as much as: 1 where that is all its rewards are.
+    """
+
+    alpha: float = 0.5
+    beta: float = 0.5
+    zero: float = 0.0
+    one: float = 0.0
+    fitted_to: int = 0
+    ess_per_rollout: float = field(default=1.0, metadata=_json("flips_per_rollout"))
+    variance_model: VarianceRecord | None = field(default=None, metadata=_json("spread", VarianceRecord.from_json))
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether the family's rewards are more than pass and fail."""
+        return self.ess_per_rollout > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastRow(Record):
+    """What groups of one size will be like in training, on average over prompts."""
+
+    group_size: int = 0
+    zero_std_share: float = 0.0
+    usable_rate: float = 0.0
+    mean_abs_advantage: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecasts(Record):
+    """A row for each group size: of the `curated` prompts, and of the whole `pool`."""
+
+    curated: tuple[ForecastRow, ...] = field(default=(), metadata=_json(read=_many(ForecastRow)))
+    pool: tuple[ForecastRow, ...] = field(default=(), metadata=_json(read=_many(ForecastRow)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRow(Record):
+    """The figures of a form, or of a whole family, whose `form` is None: see `filters.statistics.summary.summarise`."""
+
+    family: str = ""
+    form: str | None = None
+    prompts: int = 0
+    kept: int = 0
+    rollouts: int | None = None
+    tokens: int | None = None
+    mean: float | None = None
+    pass_at_1: float | None = None
+    learnability: float | None = None
+    zero_std_share: float | None = None
+    errors: int | None = None
+    within_std: float | None = None
+    between_std: float | None = None
+    f_ratio: float | None = None
+    intraclass: float | None = None
+    learnable: bool | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as plain data; a family's has no `form`."""
+        plain = Record.to_json(self)
+        return plain if self.form is not None else {key: value for key, value in plain.items() if key != "form"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentRow(Record):
+    """The figures of one component of a form's rewards: see `filters.statistics.components.component_stats`."""
+
+    family: str = ""
+    form: str = ""
+    component: str = ""
+    prompts: int = 0
+    rollouts: int = 0
+    mean: float | None = None
+    share_zero: float | None = None
+    share_one: float | None = None
+    within_std: float | None = None
+    between_std: float | None = None
+    intraclass: float | None = None
+    explained: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRow(Record):
+    """One thing to know before training: its kind, what it is about, the forms it holds for, and a sentence."""
+
+    code: str = ""
+    subject: str = ""
+    forms: tuple[str, ...] = field(default=(), metadata=_json(read=tuple))
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin(Record):
+    """The version that was refreshed, and the id of its policy."""
+
+    version: str = ""
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes(Record):
+    """How many prompts a refresh looked at, and how many of them left the set, joined it, or stay as they were.
+
+    `resampled` of them were sampled again, the `anchors` among them.
+    """
+
+    prompts: int = 0
+    kept_before: int = 0
+    kept_now: int = 0
+    keep_to_drop: int = 0
+    drop_to_keep: int = 0
+    unchanged: int = 0
+    anchors: int = 0
+    resampled: int = field(default=0, metadata=_json("asked_again"))
+    resampled_share: float = field(default=0.0, metadata=_json("asked_share"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyChanges(Record):
+    """The same of one family."""
+
+    family: str = ""
+    prompts: int = 0
+    kept_before: int = 0
+    kept_now: int = 0
+    keep_to_drop: int = 0
+    drop_to_keep: int = 0
+    unchanged: int = 0
+    resampled: int = field(default=0, metadata=_json("asked_again"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillInBand(Record):
+    """The expected share of the old set that is still in the band, and the ends of its central 90 % interval."""
+
+    share: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftRow(Record):
+    """How far the rates of a family have moved, of its prompts that were trained on, or of the others."""
+
+    family: str = ""
+    trained: bool = False
+    shift: float = 0.0
+    slope: float = 1.0
+    noise: float = 0.0
+    left_zero: float = 0.0
+    left_one: float = 0.0
+    fitted_to: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshRecord(Record):
+    """What a refresh says of itself: keys of the manifest's own object.
+
+    `still_in_band` is None where the old set was empty.
+    """
+
+    kind: str = REFRESHED
+    refreshed_from: Origin = field(default_factory=Origin, metadata=_json(read=Origin.from_json))
+    changed: Changes = field(default_factory=Changes, metadata=_json(read=Changes.from_json))
+    still_in_band: StillInBand | None = field(default=None, metadata=_json("shelf_life", StillInBand.from_json))
+    drift: tuple[DriftRow, ...] = field(default=(), metadata=_json(read=_many(DriftRow)))
+    families: tuple[FamilyChanges, ...] = field(default=(), metadata=_json(read=_many(FamilyChanges)))
+
+
+def _policy(value: Mapping[str, Any]) -> Policy:
+    return Policy(value.get("path", ""), value.get("policy_id", ""))
+
+
+def _sampling(value: Mapping[str, Any]) -> Sampling:
+    return Sampling(**{f.name: value[f.name] for f in fields(Sampling) if f.name in value})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest(Record):
+    """What a version rests on: policy, sampling, thresholds, priors, verifiers, figures, and the SHA-256 of its shards.
+
+    `budget` and `preset` are for `filters`' `SamplingBudget` and `Preset`. `verifiers` are their versions by name,
+    `conditions` what those say of the machine, `schema` the Arrow types of the columns of `train`. `refresh` is None in
+    a version that no refresh made. `absent` names the keys that the file did not have, whose fields have defaults: sets
+    of earlier versions lack some, and sets that were made by hand most.
+    """
+
+    parent: str | None = None
+    run_id: str = ""
+    created: str = ""
+    policy: Policy = field(default=Policy("", ""), metadata=_json(read=_policy))
+    engine: str = ""
+    sampling: Sampling = field(default=Sampling(), metadata=_json(read=_sampling))
+    group_size: int = 0
+    budget: Settings = field(default_factory=dict, metadata=_json("effort"))
+    family_priors: Mapping[str, FamilyPriorRecord] = field(
+        default_factory=dict, metadata=_json("beliefs", _by_name(FamilyPriorRecord))
+    )
+    band: BandRecord = field(default_factory=BandRecord, metadata=_json(read=BandRecord.from_json))
+    preset: Settings = field(default_factory=lambda: {"name": "band"})
+    truncated: Literal["count", "exclude"] = "count"
+    test_share: float = 0.0
+    seed: int = 0
+    expected_false_keeps: float = 0.0
+    forecast: Forecasts = field(default_factory=Forecasts, metadata=_json(read=Forecasts.from_json))
+    verifiers: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    forms: tuple[SummaryRow, ...] = field(default=(), metadata=_json(read=_many(SummaryRow)))
+    components: tuple[ComponentRow, ...] = field(default=(), metadata=_json(read=_many(ComponentRow)))
+    findings: tuple[FindingRow, ...] = field(default=(), metadata=_json(read=_many(FindingRow)))
+    refresh: RefreshRecord | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict, metadata=_json(read=_by_name(Part)))
+    schema: Mapping[str, str] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Self:
+        """Read a manifest of this version, of an earlier one, or of a later one, whose new keys are kept."""
+        of_refresh = _keys(RefreshRecord) if given.get("kind") == REFRESHED else {}
+        known = {key: value for key, value in _keys(cls).items() if key != "refresh"}
+        values = {field_.name: _read(field_, given[key]) for key, field_ in known.items() if key in given}
+        refresh = RefreshRecord.from_json({key: given[key] for key in of_refresh if key in given})
+        return cls(
+            **values,
+            refresh=refresh if of_refresh else None,
+            unknown={key: value for key, value in given.items() if key not in known and key not in of_refresh},
+            absent=frozenset(known.keys() - given.keys()),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the manifest as it is written. What was absent and never set stays so."""
+        plain: dict[str, Any] = {}
+        for key, field_ in _keys(type(self)).items():
+            if key == "refresh":
+                plain |= {**(self.refresh.to_json() if self.refresh else {}), **self.unknown}
+            elif key not in self.absent:
+                plain[key] = to_plain(getattr(self, field_.name))
+        return plain
+
+    def with_changes(self, **values: Any) -> Self:
+        """Return the manifest with other values: what was absent and is given now is there."""
+        given = {key for key, field_ in _keys(type(self)).items() if field_.name in values}
+        return replace(self, **values, absent=self.absent - given)
+
+    def find_absent(self, keys: Iterable[str]) -> list[str]:
+        """Return which of these keys of the file are not there."""
+        return [key for key in keys if key in self.absent]

@@ -1,0 +1,52 @@
+"""What `--json` prints: the keys and figures of earlier versions, in their order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learnable.filters.decisions.presets import find_preset
+from learnable.filters.stopping.budget import Effort
+from learnable.flows.curation.cost import plan_curation
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+
+BEFORE = Path(__file__).parent / "compatibility"
+CHANGING = {"run_id", "seconds", "tokens_per_second", "cost"}
+
+
+def simulate(limit: int | None, **more: Any) -> CurateSettings:
+    prompts = PromptSettings(families=("simulated",), limit=limit)
+    return CurateSettings(prompts=prompts, engine=EngineSettings("simulated"), store="store", workers=0, **more)
+
+
+def assert_same(now: Any, before: Any) -> None:
+    """Check that keys and their order, and all that does not change from run to run, are the same."""
+    if isinstance(before, dict):
+        assert list(now) == list(before)
+        for key in before.keys() - CHANGING:
+            assert_same(now[key], before[key])
+    elif isinstance(before, list):
+        assert len(now) == len(before)
+        for one, other in zip(now, before, strict=True):
+            assert_same(one, other)
+    else:
+        assert type(now) is type(before)
+        assert now == (pytest.approx(before, rel=1e-9) if isinstance(before, float) else before)
+
+
+def test_a_curation_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = simulate(20, effort=Effort("fixed"), group_size=4, preset=find_preset("hard-biased"))
+    report = json.loads(json.dumps(run_pipeline(settings).to_json()))
+    assert_same(report, json.loads((BEFORE / "find_report.json").read_text()))
+
+
+def test_a_dry_run_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    report = plan_curation(simulate(None, effort=Effort(want=30)), gpu_hour_price=2.0)
+    assert_same(json.loads(json.dumps(report.to_json())), json.loads((BEFORE / "dry_run_report.json").read_text()))
