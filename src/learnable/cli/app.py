@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from learnable.cli import options
+from learnable.cli.commands.doctor import DOCTOR_HELP, doctor
+from learnable.cli.commands.explain import EXPLAIN_HELP, explain
+from learnable.cli.commands.forms import FORMS_HELP, forms
+from learnable.cli.commands.ledger import ledger_app
+from learnable.cli.commands.refresh import REFRESH_HELP, refresh
+from learnable.cli.commands.show import SHOW_HELP, show
 from learnable.cli.console import STOPPED_RUN, UNSCORED, open_shell
-from learnable.cli.doctor import DOCTOR_HELP, doctor
-from learnable.cli.explain import EXPLAIN_HELP, explain
-from learnable.cli.forms import FORMS_HELP, forms
-from learnable.cli.ledger import ledger_app
-from learnable.cli.refresh import REFRESH_HELP, refresh
-from learnable.cli.show import SHOW_HELP, show
 
 # Only what `--help` needs is imported here: torch, vllm, trl, datasets and prefect wait inside their commands.
 
@@ -146,7 +146,7 @@ def find(
     """Find the prompts a policy can learn from."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.cli.settings import curate_settings, timetable
+        from learnable.cli.arguments import curate_settings, timetable
         from learnable.flows.curation.cost import plan_curation
         from learnable.flows.launch import run_curation
         from learnable.train.settings import TrainSettings
@@ -204,7 +204,7 @@ def train(
     """Train on a curated set."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet) as shell:
-        from learnable.cli.settings import timetable
+        from learnable.cli.arguments import timetable
         from learnable.flows.launch import run_training
         from learnable.train.settings import TrainSettings
 
@@ -234,7 +234,7 @@ def verify(
 ) -> None:
     """Score a file of completions with any verifier."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
-        from learnable.cli.settings import worker_count
+        from learnable.cli.arguments import worker_count
         from learnable.data.forms import load_forms
         from learnable.data.sources.files.prompts import read_problems
         from learnable.verifiers.files.rows import Problems, RowReader

@@ -19,8 +19,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from learnable.cli.progress_bar import ConsoleProgress
-from learnable.cli.report_tables import forms_table, held_out_table, holdings_table, parts_table, plan_table
+from learnable.cli.display.progress_bar import ConsoleProgress
+from learnable.cli.display.report_tables import (
+    tabulate_forms,
+    tabulate_held_out,
+    tabulate_holdings,
+    tabulate_parts,
+    tabulate_plan,
+)
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
 
@@ -58,7 +64,7 @@ class Shell:
             self.dump(report.to_json())
             return
         totals = report.totals
-        self.out.print(forms_table(report))
+        self.out.print(tabulate_forms(report))
         self.line(
             f"\n{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
             f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
@@ -92,7 +98,7 @@ class Shell:
         if self.as_json:
             self.dump(plan.to_json())
             return
-        self.out.print(plan_table(plan))
+        self.out.print(tabulate_plan(plan))
         for remark in plan.remarks:
             self.line(f"\n{remark[0].upper()}{remark[1:]}.")
         self.line("\nnext         the same command without --dry-run")
@@ -103,7 +109,7 @@ class Shell:
             self.dump(report)
             return
         if report["held_out"]:
-            self.out.print(held_out_table(report["held_out"]))
+            self.out.print(tabulate_held_out(report["held_out"]))
         self.line(f"\n{report['verdict']}\n")
         if report["foresight"]:
             self.line(f"{report['foresight']['sentence']}\n")
@@ -115,7 +121,7 @@ class Shell:
     def _show_parts(self, report: Mapping[str, Any]) -> None:
         """Show what training on other parts of the set came to."""
         for comparison in report["comparisons"]:
-            self.out.print(parts_table(comparison))
+            self.out.print(tabulate_parts(comparison))
             self.line(f"\n{comparison['verdict']}\n")
         for objection in report["not_compared"]:
             self.line(f"{objection}\n")
@@ -152,7 +158,7 @@ class Shell:
         if self.as_json:
             self.dump(holdings)
             return
-        self.out.print(holdings_table(holdings))
+        self.out.print(tabulate_holdings(holdings))
         self.line(
             f"\n{holdings['rollouts']:,} rollouts of {holdings['prompts']:,} prompts, {holdings['tokens']:,} tokens; "
             f"{holdings['bytes']:,} bytes in {holdings['files']:,} files"

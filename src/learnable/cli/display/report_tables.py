@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from learnable.cli.fitted_table import Column, FittedTable, figure
+from learnable.cli.display.fitted_table import Column, FittedTable, figure
 
 if TYPE_CHECKING:
     from learnable.data.curated.manifest import SummaryRow
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from learnable.flows.curation.cost import CostReport
     from learnable.flows.curation.report import CurationReport
 
-MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
+MAX_FORM_ROWS = 16  # with more forms than this, each family is one row
 FORM_COLUMNS = (
     Column("form", text=20),
     Column("prompts", need=5),
@@ -43,10 +43,10 @@ PLANNED = (
 STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
-def forms_table(report: CurationReport) -> FittedTable:
+def tabulate_forms(report: CurationReport) -> FittedTable:
     """Return the table of forms, the most learnable first, under a row for each family where there are several."""
     table = FittedTable(FORM_COLUMNS, f"policy {report.policy}")
-    several, many = len(report.families) > 1, len(report.forms) > MOST_FORM_ROWS
+    several, many = len(report.families) > 1, len(report.forms) > MAX_FORM_ROWS
     ranked = sorted(report.forms, key=lambda form: -(form.learnability or 0.0))
     for family in report.families:
         if several:
@@ -59,7 +59,7 @@ def forms_table(report: CurationReport) -> FittedTable:
     return table
 
 
-def plan_table(plan: CostReport) -> FittedTable:
+def tabulate_plan(plan: CostReport) -> FittedTable:
     """Return the table of what a run would come to, a row a figure."""
     table = _titled(f"policy {plan.policy}, 90% intervals", ("expected", "low", "high"))
     for name, label in PLANNED:
@@ -83,7 +83,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:,.0f} s"
 
 
-def holdings_table(holdings: Mapping[str, Any]) -> FittedTable:
+def tabulate_holdings(holdings: Mapping[str, Any]) -> FittedTable:
     """Return the table of a ledger's policies and samplings."""
     keys = ("prompts", "rollouts", "tokens", "files")
     needs = {"prompts": 2, "files": 1}
@@ -94,7 +94,7 @@ def holdings_table(holdings: Mapping[str, Any]) -> FittedTable:
     return table
 
 
-def held_out_table(held_out: Mapping[str, Any]) -> FittedTable:
+def tabulate_held_out(held_out: Mapping[str, Any]) -> FittedTable:
     """Return the table of held-out figures, with 95 % intervals over prompts."""
     title = f"{held_out['prompts']} held-out prompts x {held_out['group_size']} fresh completions, 95% intervals"
     table = _titled(title, ("before", "after", "change"))
@@ -105,7 +105,7 @@ def held_out_table(held_out: Mapping[str, Any]) -> FittedTable:
     return table
 
 
-def parts_table(comparison: Mapping[str, Any]) -> FittedTable:
+def tabulate_parts(comparison: Mapping[str, Any]) -> FittedTable:
     """Return the table of two runs on parts of one set, side by side."""
     title = f"held-out mean reward, the same {comparison['prompts']} prompts, 95% intervals"
     figures = [Column(heading) for heading in ("before", "after", "change")]

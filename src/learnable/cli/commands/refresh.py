@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
-from learnable.cli.fitted_table import Column, FittedTable, figure
+from learnable.cli.display.fitted_table import Column, FittedTable, figure
 
 if TYPE_CHECKING:
     from learnable.flows.refreshing.publishing import RefreshReport
@@ -72,7 +72,7 @@ def refresh(
     """Bring a curated set up to date with a policy that has moved."""
     asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.cli.settings import engine_settings, timetable, worker_count
+        from learnable.cli.arguments import engine_settings, timetable, worker_count
         from learnable.flows.launch import launch_refresh
         from learnable.flows.refreshing.pool import RefreshSettings
 
@@ -94,7 +94,7 @@ def show_refresh(shell: Shell, report: RefreshReport) -> None:
         shell.out.file.write(json.dumps(report.to_json(), indent=2) + "\n")
         return
     changed, totals, in_band = report.refresh.changed, report.totals, report.refresh.still_in_band
-    shell.out.print(changes_table(report))
+    shell.out.print(tabulate_changes(report))
     lines = [
         "",
         f"{changed.resampled:,} of {changed.prompts:,} prompts asked again ({changed.resampled_share:.0%}), "
@@ -113,7 +113,7 @@ def show_refresh(shell: Shell, report: RefreshReport) -> None:
         shell.line(f"next         learnable train --curated {quote(report.curated)}", whole=True)
 
 
-def changes_table(report: RefreshReport) -> FittedTable:
+def tabulate_changes(report: RefreshReport) -> FittedTable:
     """Return a table with a row a family; a drift is how far log-odds of success have moved, give or take its noise."""
     drifts = {
         (row.family, row.trained): f"{figure(row.shift, signed=True)} ± {figure(row.noise)}"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.fitted_table import Column, FittedTable, figure
-from learnable.cli.prompt_page import first_words, print_prompt
+from learnable.cli.display.fitted_table import Column, FittedTable, figure
+from learnable.cli.display.prompt_page import print_prompt, shorten_prompt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +123,7 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
         return
     digits = id_digits(rows["prompt_id"])
     shell.line(f"{rows.height:,} prompts of {set_name(curated)}, policy {curated.manifest.policy.policy_id}\n")
-    shell.out.print(prompts_table(listed, digits))
+    shell.out.print(tabulate_prompts(listed, digits))
     if rows.height > listed.height:
         shell.line(f"\n{rows.height - listed.height:,} more: --limit 0 lists all {rows.height:,}")
     shell.line(f"\nnext         learnable show {again} {listed['prompt_id'][0][:digits]}", whole=True)
@@ -141,7 +141,7 @@ def say_none(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, reason: str 
     shell.line(f"there are    {', '.join(f'{count:,} {name}' for name, count in there.items())}")
 
 
-def prompts_table(rows: pl.DataFrame, digits: int) -> FittedTable:
+def tabulate_prompts(rows: pl.DataFrame, digits: int) -> FittedTable:
     """Return a row a prompt; ids are cut to so many `digits`, which tell them apart."""
     triaged = rows["triage"].null_count() < rows.height
     columns = [
@@ -155,7 +155,7 @@ def prompts_table(rows: pl.DataFrame, digits: int) -> FittedTable:
     ]
     table = FittedTable([*columns, Column("triage", text=10)] if triaged else columns)
     for row in rows.iter_rows(named=True):
-        cells = (row["prompt_id"][:digits], row["form"], first_words(row["prompt"]), figure(row["n"], 0))
+        cells = (row["prompt_id"][:digits], row["form"], shorten_prompt(row["prompt"]), figure(row["n"], 0))
         judged = (figure(row["mean"]), figure(row["std"]), row["decision"] or "-")
         table.add_row(*cells, *judged, *([row["triage"] or "-"] if triaged else []))
     return table
