@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
 FinishReason = Literal["stop", "length"]
+Truncated = Literal["count", "exclude"]  # what a completion that ran out of tokens does in its group
 Split = Literal["train", "test"]
 Spec = Mapping[str, Any]
 SIMULATED = "simulated"  # the verifier of prompts that no model answers

@@ -7,7 +7,8 @@ from learnable.flows.curation.report import Report
 from learnable.flows.engines import engine_for
 from learnable.flows.launch import prefect_server
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
-from learnable.flows.refreshing.pool import RefreshSettings, open_pool
+from learnable.flows.refreshing.pool import open_pool
+from learnable.flows.settings import RefreshSettings
 from learnable.flows.stores import held_store
 
 

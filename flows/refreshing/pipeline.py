@@ -24,10 +24,11 @@ from learnable.flows.curation.pipeline import Step, plain
 from learnable.flows.curation.report import Report
 from learnable.flows.curation.steps import is_anything_owed
 from learnable.flows.engines import policy_for
-from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, RefreshSettings, open_pool
+from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, open_pool
 from learnable.flows.refreshing.publishing import Changes, describe, publish_next
 from learnable.flows.refreshing.resample import Asked, ask_again
 from learnable.flows.run import Run, new_run_id
+from learnable.flows.settings import RefreshSettings
 from learnable.flows.stores import held_store
 
 MOST_ROUNDS = 3  # of moving and asking again: a second one finds few prompts, a third hardly any

@@ -18,9 +18,9 @@ from learnable.data.progress import Silence, progress, watched_by
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import policy_for
 from learnable.flows.launch import PREFECT_DEFAULTS, has_server
-from learnable.flows.refreshing.pool import RefreshSettings, open_pool
+from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.scheduling.server import start_own_server
-from learnable.flows.settings import CurateSettings
+from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.train.preflight.checks import check_numbers
 from learnable.train.settings import TrainSettings
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from learnable.cli.app import app, find_app
-from learnable.cli.forms import as_toml
+from learnable.cli.commands.forms import as_toml
 from learnable.data.forms import find_form, requirements
 from learnable.data.forms.loading import read_forms
 
@@ -167,5 +167,5 @@ def test_ctrl_c_ends_with_status_130_and_one_word(run: Run, monkeypatch: pytest.
     def interrupted(_: Path | None) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("learnable.cli.explain.read_text", interrupted)
+    monkeypatch.setattr("learnable.cli.commands.explain.read_text", interrupted)
     assert run("explain", "--form", "sonnet") == (130, "", "stopped")

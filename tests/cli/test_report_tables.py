@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from learnable.cli.fitted_table import FittedTable
-from learnable.cli.refresh import changes_table
-from learnable.cli.report_tables import forms_table, held_out_table, holdings_table, plan_table
+from learnable.cli.commands.refresh import changes_table
+from learnable.cli.display.fitted_table import FittedTable
+from learnable.cli.display.report_tables import forms_table, held_out_table, holdings_table, plan_table
 
 POLICY = "org/a-model-with-a-rather-long-name-7B-Instruct@0123456789abcdef0123456789abcdef01234567"
 LONG_FORMS = ("ShakespeareanSonnet", "CharacterPalindromePoem", "Haiku", "LongestIncreasingSubsequence")

@@ -19,7 +19,8 @@ from learnable.data.progress import Silence, watched_by
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.engine_settings import SimulatedSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 
 Simulate = Callable[..., CurateSettings]
 FIGURES = ["prompts", "kept", "rollouts", "tokens", "seconds"]
@@ -40,7 +41,7 @@ def simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Simulate:
     def settings(effort: Effort, limit: int | None = None, **knobs: str) -> CurateSettings:
         return CurateSettings(
             prompts=PromptSettings(families=("simulated",), limit=limit, knobs=knobs),
-            engine=EngineSettings("simulated"),
+            engine=SimulatedSettings(),
             effort=effort,
             store=str(tmp_path / "store"),
             workers=0,

@@ -21,10 +21,10 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
-from learnable.flows.refreshing.pool import POOL_PARTS, RefreshSettings, open_pool
+from learnable.flows.refreshing.pool import POOL_PARTS, open_pool
 from learnable.flows.refreshing.resample import ask_again
 from learnable.flows.run import Run, new_run_id
-from learnable.flows.settings import CurateSettings
+from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.stores import held_store
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 

@@ -17,8 +17,9 @@ from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation import pipeline, steps
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
+from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.engines import use_engine
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.simulated import SimulatedEngine
 
@@ -51,7 +52,7 @@ class CountedEngine(SimulatedEngine):
 def settings(tmp_path: Path) -> CurateSettings:
     return CurateSettings(
         prompts=PromptSettings(families=("simulated",), limit=300),
-        engine=EngineSettings(name="simulated"),
+        engine=SimulatedSettings(),
         store=str(tmp_path / "store"),
         workers=0,
     )

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.terminal_text import print_text
+from learnable.cli.display.terminal_text import print_text
 
 if TYPE_CHECKING:
     from learnable.verifiers.poetry.explanation import Explanation, LineAccount, Part

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from learnable.cli.fitted_table import figure
-from learnable.cli.terminal_text import print_text, shorten, visible
+from learnable.cli.display.fitted_table import figure
+from learnable.cli.display.terminal_text import print_text, shorten, visible
 
 if TYPE_CHECKING:
     from learnable.flows.showing import ShownPrompt

@@ -11,7 +11,7 @@ import typer
 
 from learnable.cli import options
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.terminal_text import print_text, shorten
+from learnable.cli.display.terminal_text import print_text, shorten
 
 if TYPE_CHECKING:
     from learnable.data.forms import Form

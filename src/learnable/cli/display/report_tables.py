@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from learnable.cli.fitted_table import Column, FittedTable, figure
+from learnable.cli.display.fitted_table import Column, FittedTable, figure
 
 MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
 FORM_COLUMNS = (

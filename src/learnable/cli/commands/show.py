@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.fitted_table import Column, FittedTable, figure
-from learnable.cli.prompt_page import first_words, print_prompt
+from learnable.cli.display.fitted_table import Column, FittedTable, figure
+from learnable.cli.display.prompt_page import first_words, print_prompt
 
 if TYPE_CHECKING:
     import polars as pl
