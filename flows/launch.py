@@ -31,7 +31,7 @@ PREFECT_DEFAULTS = {
 _temporary: list[OwnServer] = []  # at most one, which all runs of this process share
 
 
-def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = True) -> Report:
+def run_curation(settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = False) -> Report:
     """Curate, train on the result if asked to, and return the report.
 
     Bad input raises `LearnableError` before anything heavy starts.

@@ -12,7 +12,7 @@ from learnable.flows.settings import RefreshSettings
 from learnable.flows.stores import held_store
 
 
-def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = True) -> Report:
+def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> Report:
     """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
     pool = open_pool(settings)
     with held_store(pool.settings):

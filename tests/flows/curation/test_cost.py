@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from learnable.cli.commands.find import show_plan
 from learnable.cli.console import Shell
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
@@ -156,6 +157,6 @@ def test_the_table_has_a_row_a_figure(simulate: Simulate) -> None:
 
 def shown(plan: dict[str, Any], *, as_json: bool = False) -> str:
     out = Console(file=StringIO(), width=100)
-    Shell(as_json=as_json, quiet=True, out=out, err=out).show_plan(plan)
+    show_plan(Shell(as_json=as_json, quiet=True, out=out, err=out), plan)
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
