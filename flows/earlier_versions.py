@@ -23,9 +23,10 @@ RENAMED: Mapping[type, Mapping[str, str]] = {
 
 
 def with_current_names(kind: Any, stored: Any) -> Any:
-    """Return stored parameters under the names that the fields of `kind` have today, at every depth; settings as they are.
+    """Return stored parameters under the names that the fields of `kind` have today, at every depth.
 
-    Raises `LearnableError` for an `engine` that is not known, or that has the address of another one.
+    What is no stored mapping, such as settings given in Python, comes back as it is. Raises `LearnableError` for an
+    `engine` that is not known, or that has the address of another one.
     """
     if not isinstance(stored, Mapping):
         return stored

@@ -22,9 +22,13 @@ BUILTIN_LIMIT = 512  # the built-in generators never end
 class PromptSettings:
     """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
 
-    `skip_bad_rows` leaves out the rows of `location` that are no prompt, which otherwise end the run. `forms_file` declares
-    poem forms of one's own. `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the
-    overlap from which on a prompt repeats another one, None for exact repeats only.
+    `forms_file` declares poem forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier`
+    and `dataset_split` say how `location` is read; `skip_bad_rows` leaves out its rows that are no prompt, which
+    otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names evaluation sets that no prompt
+    may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which on a prompt repeats another one,
+    None for exact repeats only. `knobs` set the generators of the built-in families, as `arithmetic.largest`.
+
+    Raises `LearnableError` for settings that cannot work.
     """
 
     forms: tuple[str, ...] = ()
@@ -51,7 +55,7 @@ class PromptSettings:
 
     @property
     def name(self) -> str:
-        """A name for the curated set, from what was asked."""
+        """A name for the curated set: the file's, or the forms and families."""
         if self.location:
             return folder_name(plain_name(local_path(self.location)))
         own = [Path(self.forms_file).stem] if self.forms_file and not self.forms else []
@@ -62,6 +66,9 @@ class PromptSettings:
 class CurateSettings:
     """Everything that a curation run depends on. Raises `LearnableError` for settings that cannot work.
 
+    `policy` is a model folder or hub id, None for the bundled one. `group_size` is the number of completions of one
+    prompt in training; `test_share` the share of each form that is held out from it. `store` is a folder or URL, and
+    `name` the curated set's, by default one from its prompts. `workers` processes score; 0 scores in this one.
     `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
     says whether to wait for another run that writes the same store.
     """
@@ -134,7 +141,7 @@ class CurateSettings:
 
     @property
     def set_name(self) -> str:
-        """The curated set's name: the one given, or one from what was asked."""
+        """The curated set's name: the one given, or that of the prompts."""
         return self.name or self.prompts.name
 
 
@@ -142,8 +149,9 @@ class CurateSettings:
 class RefreshSettings:
     """Everything that a refresh depends on. Raises `LearnableError` for settings that cannot work.
 
-    `curated` is a set's folder or a version's. `anchors` prompts are asked again first. `store` is where rollouts and the
-    new version go, by default the store that the set lies in. The rest is as in `CurateSettings`.
+    `curated` is a set's folder or a version's. `anchors` prompts of each family are sampled again first. `store` is
+    where rollouts and the new version go, by default the store that the set lies in. The rest is as in
+    `CurateSettings`.
     """
 
     curated: str

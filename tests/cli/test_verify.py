@@ -1,4 +1,4 @@
-"""`learnable verify` as it is typed: completions of evaluation sets, and answers in the shapes that models give them."""
+"""`learnable verify` as it is typed: completions of evaluation sets, and answers in the shapes that models use."""
 
 from __future__ import annotations
 

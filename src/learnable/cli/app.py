@@ -1,4 +1,4 @@
-"""The command line: `find-learnable`, and `learnable find | train | refresh | show | verify | explain | doctor | forms | ledger`."""
+"""The command line: `find-learnable`, and `learnable` with all its commands."""
 
 from __future__ import annotations
 

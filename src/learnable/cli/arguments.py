@@ -1,4 +1,4 @@
-"""Flags that several commands have, in groups, and the settings that each group makes. Defaults are those of the settings."""
+"""Flags that several commands have, in groups, and the settings that each makes, with the settings' own defaults."""
 
 from __future__ import annotations
 

@@ -61,8 +61,9 @@ class Shell:
 
 @contextmanager
 def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Iterator[Shell]:
-    """Run a command's body. `LearnableError` ends it with one message and status 2, Ctrl-C with status 130 and the word `stopped`.
+    """Run a command's body, and yield the shell that it talks through.
 
+    `LearnableError` ends it with one message and status 2, Ctrl-C with status 130 and the word `stopped`.
     What libraries print on stdout goes to stderr, so that stdout holds results alone. Where their reader has gone, as
     `| head` does, the rest is not said, and that is no error.
     """

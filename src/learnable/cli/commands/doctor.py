@@ -12,8 +12,8 @@ from learnable.cli.console import Shell, open_shell
 DOCTOR_HELP = """
 Show how well this machine can confine programs that a policy wrote.
 
-Starts the sandbox, lets it try what must fail, and says which rung it reaches (A best), each probe, and what to install \
-to climb. Ends with status 1 where programs cannot be confined.
+Starts the sandbox, lets it try what must fail, and says which rung it reaches (A best), each probe, and what to \
+install to climb. Ends with status 1 where programs cannot be confined.
 
 \b
 Examples:

@@ -119,14 +119,16 @@ def show_curation(shell: Shell, report: Mapping[str, Any]) -> None:
     totals = report["totals"]
     shell.out.print(forms_table(report))
     shell.line(
-        f"\n{totals['kept']} of {totals['prompts']} prompts kept: {totals['train']} to train on, {totals['test']} held out. "
+        f"\n{totals['kept']} of {totals['prompts']} prompts kept: {totals['train']} to train on, "
+        f"{totals['test']} held out. "
         f"{totals['rollouts']:,} rollouts, {totals['generated']:,} of them new, {totals['tokens']:,} tokens, "
         f"{report['seconds']:.0f} s."
     )
     if len(report["forms"]) > 1:
         whole = sum(form["learnable"] for form in report["forms"])
         shell.line(
-            f"{whole} of {len(report['forms'])} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
+            f"{whole} of {len(report['forms'])} forms are learnable as a whole: "
+            "mean .2 to .8, within-group std over .1."
         )
     decisions = ((reason, count) for reason, count in totals["decisions"].items() if reason != "keep")
     rejected = ", ".join(f"{count} {reason}{IN_WORDS.get(reason, '')}" for reason, count in decisions)

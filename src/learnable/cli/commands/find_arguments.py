@@ -102,7 +102,7 @@ class PromptArguments:
         )
 
     def _overlap(self) -> float | None:
-        """Return from which overlap on prompts are duplicates: of a file, where nothing is said; exact ones elsewhere."""
+        """Return the overlap that makes prompts duplicates; where none is given, prompts of a file alone have one."""
         near = self.near_duplicates
         if near is None and self.prompts:
             from learnable.filters.duplicates.search import NEAR

@@ -16,9 +16,9 @@ from learnable.flows.settings import RefreshSettings
 REFRESH_HELP = """
 Bring a curated set up to date with a policy that has moved.
 
-Asks the new policy some of the set's prompts, kept and rejected ones, learns from them how far pass rates have moved, moves \
-every other prompt's certificate by that, and asks again only those that may have changed sides. Writes the \
-next version of the set, and says how much of the old one was still good.
+Asks the new policy some of the set's prompts, kept and rejected ones, learns from them how far pass rates have \
+moved, moves every other prompt's certificate by that, and asks again only those that may have changed sides. \
+Writes the next version of the set, and says how much of the old one was still good.
 
 \b
 Examples:
@@ -108,11 +108,13 @@ def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
         "",
         f"{changed['asked_again']:,} of {changed['prompts']:,} prompts asked again ({changed['asked_share']:.0%}), "
         f"{changed['anchors']:,} of them anchors; {totals['generated']:,} new rollouts, {report['seconds']:.0f} s.",
-        f"{changed['keep_to_drop']} left the set, {changed['drop_to_keep']} joined it, {changed['unchanged']:,} stay as they were.",
+        f"{changed['keep_to_drop']} left the set, {changed['drop_to_keep']} joined it, "
+        f"{changed['unchanged']:,} stay as they were.",
     ]
     if life is not None:
         lines.append(
-            f"Shelf life: {life['share']:.0%} of the old set is still in the band [{life['low']:.0%}, {life['high']:.0%}]."
+            f"Shelf life: {life['share']:.0%} of the old set is still in the band "
+            f"[{life['low']:.0%}, {life['high']:.0%}]."
         )
     shell.line("\n".join(lines))
     shell.line(f"\ncurated set  {report['curated']}", whole=True)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SHOW_HELP = """
 Show the prompts of a curated set, or one prompt with every completion and its score.
 
-Without PROMPT_ID, lists the kept prompts, or the rejected ones. With it, or with as many of its first digits as tell it \
-from the others: what was asked, what is known of it, and what the policy answered.
+Without PROMPT_ID, lists the kept prompts, or the rejected ones. With it, or with as many of its first digits as \
+tell it from the others: what was asked, what is known of it, and what the policy answered.
 
 \b
 Examples:

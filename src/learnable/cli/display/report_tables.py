@@ -7,7 +7,7 @@ from typing import Any
 
 from learnable.cli.display.fitted_table import Column, FittedTable, figure
 
-MOST_FORM_ROWS = 16  # with more forms than this, each family is one row
+MAX_FORM_ROWS = 16  # with more forms than this, each family is one row
 FORM_COLUMNS = (
     Column("form", text=20),
     Column("prompts", need=5),
@@ -40,7 +40,7 @@ STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_sha
 def forms_table(report: Mapping[str, Any]) -> FittedTable:
     """Return the table of forms, the most learnable first, under a row for each family where there are several."""
     table = FittedTable(FORM_COLUMNS, f"policy {report['policy']}")
-    several, many = len(report["families"]) > 1, len(report["forms"]) > MOST_FORM_ROWS
+    several, many = len(report["families"]) > 1, len(report["forms"]) > MAX_FORM_ROWS
     ranked = sorted(report["forms"], key=lambda form: -(form["learnability"] or 0.0))
     for family in report["families"]:
         if several:
