@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from learnable.cli.app import app, find_app
-from learnable.cli.commands.forms import as_toml
+from learnable.cli.commands.forms import write_toml
 from learnable.data.forms import find_form, requirements
 from learnable.data.forms.loading import read_forms
 from tests.cli.files_for_tests import Run
@@ -95,7 +95,7 @@ def test_a_form_is_shown_rule_by_rule(run: Run) -> None:
 @pytest.mark.parametrize("name", ["TerzaRima", "Ghazal", "Sestina", "Sonnet", "Ode"])
 def test_a_shown_declaration_declares_the_same_form(name: str) -> None:
     form = find_form(name)
-    [again] = read_forms(as_toml(form.name, form.declaration()), "again.toml").values()
+    [again] = read_forms(write_toml(form.name, form.declaration()), "again.toml").values()
     assert again.declaration() == form.declaration()
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from learnable.cli.commands.refresh import changes_table
+from learnable.cli.commands.refresh import tabulate_changes
 from learnable.cli.display.fitted_table import FittedTable
-from learnable.cli.display.report_tables import forms_table, held_out_table, holdings_table, plan_table
+from learnable.cli.display.report_tables import tabulate_forms, tabulate_held_out, tabulate_holdings, tabulate_plan
 from tests.cli.files_for_tests import OnATerminal
 
 POLICY = "org/a-model-with-a-rather-long-name-7B-Instruct@0123456789abcdef0123456789abcdef01234567"
@@ -58,11 +58,11 @@ CHANGES = {
     "families": [{"family": "comparison"} | CHANGED | {"kept_now": 9193}],
 }
 TABLES = {
-    "forms": (forms_table, CURATION),
-    "held out": (held_out_table, HELD_OUT),
-    "plan": (plan_table, PLAN),
-    "holdings": (holdings_table, HOLDINGS),
-    "changes": (changes_table, CHANGES),
+    "forms": (tabulate_forms, CURATION),
+    "held out": (tabulate_held_out, HELD_OUT),
+    "plan": (tabulate_plan, PLAN),
+    "holdings": (tabulate_holdings, HOLDINGS),
+    "changes": (tabulate_changes, CHANGES),
 }
 ALWAYS = {
     "forms": ["learn-", "mean", ".17", ".77", ".12", "11111"],
@@ -98,24 +98,24 @@ def test_no_table_is_wider_than_its_terminal_or_cuts_anything(name: str, width: 
 
 
 def test_every_column_is_there_where_there_is_room() -> None:
-    assert all(word in render(forms_table(CURATION), 120) for word in ("rejected", "between", "pass@1", *LONG_FORMS))
+    assert all(word in render(tabulate_forms(CURATION), 120) for word in ("rejected", "between", "pass@1", *LONG_FORMS))
 
 
 def test_what_is_left_out_is_named() -> None:
-    shown = render(forms_table(CURATION), 60)
+    shown = render(tabulate_forms(CURATION), 60)
     assert "rejected" in shown.splitlines()[-1]
     assert "between std" in shown.splitlines()[-1]
     assert "learnability" not in shown.splitlines()[-1]
-    assert "too narrow" not in render(forms_table(CURATION), 120)
+    assert "too narrow" not in render(tabulate_forms(CURATION), 120)
 
 
 def test_names_fold_rather_than_being_cut() -> None:
-    whole = "".join(line[:22].strip() for line in render(forms_table(CURATION), 60).splitlines())
+    whole = "".join(line[:22].strip() for line in render(tabulate_forms(CURATION), 60).splitlines())
     assert all(name in whole for name in LONG_FORMS)
 
 
 def test_a_figure_without_a_value_is_a_dash() -> None:
-    [row] = [line for line in render(forms_table(CURATION), 120).splitlines() if "FizzBuzz" in line]
+    [row] = [line for line in render(tabulate_forms(CURATION), 120).splitlines() if "FizzBuzz" in line]
     assert " - " in row
 
 

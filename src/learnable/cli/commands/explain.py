@@ -69,7 +69,7 @@ def explain(
             return
         from learnable.verifiers.poetry.explanation import explain_poem
 
-        judged_by = with_own_form(read_spec(form, spec), forms_file)
+        judged_by = add_own_form(read_spec(form, spec), forms_file)
         show_explanation(shell, explain_poem(read_text(poem), judged_by))
 
 
@@ -110,7 +110,7 @@ def read_spec(form: str | None, text: str) -> dict[str, Any]:
     return spec
 
 
-def with_own_form(spec: dict[str, Any], forms_file: str | None) -> Mapping[str, Any]:
+def add_own_form(spec: dict[str, Any], forms_file: str | None) -> Mapping[str, Any]:
     """Return the spec with the declaration of the form it names, where that is one of a user's file.
 
     Raises `LearnableError` for a file that cannot be read, and for a form that is neither there nor built in.
@@ -136,8 +136,8 @@ def show_explanation(shell: Shell, found: Explanation) -> None:
     if shell.as_json:
         shell.out.file.write(json.dumps(found.as_dict(), indent=2) + "\n")
         return
-    shell.out.print(poem_table(found, shell.out.width), "")
-    shell.out.print(parts_table(found.parts, shell.out.width))
+    shell.out.print(tabulate_poem(found, shell.out.width), "")
+    shell.out.print(tabulate_parts(found.parts, shell.out.width))
     score = found.score
     verdict = f"[{RIGHT}]passes[/]" if score.passed else f"[{WRONG}]does not pass[/]"
     reward = "-" if score.reward is None else f"{score.reward:.3f}"
@@ -150,7 +150,7 @@ def show_explanation(shell: Shell, found: Explanation) -> None:
         print_text(shell.out, f"- {hint}")
 
 
-def poem_table(found: Explanation, width: int) -> Table:
+def tabulate_poem(found: Explanation, width: int) -> Table:
     """Return the poem, each line under its stress marks, with its syllables and its rhyme, on so many columns."""
     from learnable.verifiers.poetry.metre.marks import marks_over
 
@@ -198,7 +198,7 @@ def _colour(letter: str) -> str:
     return COLOURS[(ord(letter[0]) - ord("a")) % len(COLOURS)]
 
 
-def parts_table(parts: Sequence[Part], width: int) -> Table:
+def tabulate_parts(parts: Sequence[Part], width: int) -> Table:
     """Return a row a component: its value as a bar, its weight, and what a pass needs, on so many columns."""
     names = max((len(part.name) for part in parts), default=0)
     length = min(BAR, max(width - names - BESIDE_BAR, 4))

@@ -17,7 +17,7 @@ from learnable.cli.commands.find_arguments import (
 )
 from learnable.cli.commands.train import show_training
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
-from learnable.cli.display.report_tables import forms_table, plan_table
+from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings
 
@@ -117,7 +117,7 @@ def show_curation(shell: Shell, report: Mapping[str, Any]) -> None:
         shell.dump(report)
         return
     totals = report["totals"]
-    shell.out.print(forms_table(report))
+    shell.out.print(tabulate_forms(report))
     shell.line(
         f"\n{totals['kept']} of {totals['prompts']} prompts kept: {totals['train']} to train on, "
         f"{totals['test']} held out. "
@@ -154,7 +154,7 @@ def show_plan(shell: Shell, plan: Mapping[str, Any]) -> None:
     if shell.as_json:
         shell.dump(plan)
         return
-    shell.out.print(plan_table(plan))
+    shell.out.print(tabulate_plan(plan))
     for remark in plan["remarks"]:
         shell.line(f"\n{remark[0].upper()}{remark[1:]}.")
     shell.line("\nnext         the same command without --dry-run")

@@ -136,13 +136,13 @@ def _tell_form(account: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for number, rule in enumerate(account.get("asks_for", ())):
         yield " " if number else "asks for", rule
     if "declaration" in account:
-        yield "declared", as_toml(account["form"], account["declaration"])
+        yield "declared", write_toml(account["form"], account["declaration"])
 
 
-def as_toml(name: str, declaration: Mapping[str, Any]) -> str:
+def write_toml(name: str, declaration: Mapping[str, Any]) -> str:
     """Return a declaration as a user's file would have it.
 
-    >>> print(as_toml("Lantern", {"syllables": [1, 2], "total": {"words": 9}, "radif": True}))
+    >>> print(write_toml("Lantern", {"syllables": [1, 2], "total": {"words": 9}, "radif": True}))
     [Lantern]
     syllables = [1, 2]
     total = { words = 9 }

@@ -12,7 +12,7 @@ import typer
 from learnable.cli import options
 from learnable.cli.arguments import DEFAULTS
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.display.report_tables import holdings_table
+from learnable.cli.display.report_tables import tabulate_holdings
 
 LEDGER_HELP = """
 Show what a store holds; check it; merge its small files.
@@ -78,7 +78,7 @@ def show_ledger(shell: Shell, holdings: Mapping[str, Any]) -> None:
     if shell.as_json:
         shell.dump(holdings)
         return
-    shell.out.print(holdings_table(holdings))
+    shell.out.print(tabulate_holdings(holdings))
     shell.line(
         f"\n{holdings['rollouts']:,} rollouts of {holdings['prompts']:,} prompts, {holdings['tokens']:,} tokens; "
         f"{holdings['bytes']:,} bytes in {holdings['files']:,} files"

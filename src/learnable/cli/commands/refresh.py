@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from shlex import quote
@@ -100,21 +101,19 @@ def refresh(
 def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
     """Show what changed in each family, how much of the old set was still good, and what to type next."""
     if shell.as_json:
-        shell.dump(report)
+        shell.out.file.write(json.dumps(report, indent=2) + "\n")
         return
     changed, totals, life = report["changed"], report["totals"], report["shelf_life"]
-    shell.out.print(changes_table(report))
+    shell.out.print(tabulate_changes(report))
     lines = [
         "",
         f"{changed['asked_again']:,} of {changed['prompts']:,} prompts asked again ({changed['asked_share']:.0%}), "
         f"{changed['anchors']:,} of them anchors; {totals['generated']:,} new rollouts, {report['seconds']:.0f} s.",
-        f"{changed['keep_to_drop']} left the set, {changed['drop_to_keep']} joined it, "
-        f"{changed['unchanged']:,} stay as they were.",
+        f"{changed['keep_to_drop']} left the set, {changed['drop_to_keep']} joined it, {changed['unchanged']:,} stay as they were.",
     ]
     if life is not None:
         lines.append(
-            f"Shelf life: {life['share']:.0%} of the old set is still in the band "
-            f"[{life['low']:.0%}, {life['high']:.0%}]."
+            f"Shelf life: {life['share']:.0%} of the old set is still in the band [{life['low']:.0%}, {life['high']:.0%}]."
         )
     shell.line("\n".join(lines))
     shell.line(f"\ncurated set  {report['curated']}", whole=True)
@@ -122,7 +121,7 @@ def show_refresh(shell: Shell, report: Mapping[str, Any]) -> None:
         shell.line(f"next         learnable train --curated {quote(report['curated'])}", whole=True)
 
 
-def changes_table(report: Mapping[str, Any]) -> FittedTable:
+def tabulate_changes(report: Mapping[str, Any]) -> FittedTable:
     """Return a table with a row a family; a drift is how far log-odds of success have moved, give or take its noise."""
     drifts = {
         (row["family"], row["trained"]): f"{figure(row['shift'], signed=True)} ± {figure(row['noise'])}"

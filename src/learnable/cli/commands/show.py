@@ -11,7 +11,7 @@ import typer
 
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.fitted_table import Column, FittedTable, figure
-from learnable.cli.display.prompt_page import first_words, print_prompt
+from learnable.cli.display.prompt_page import print_prompt, shorten_prompt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,12 +117,12 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
     listed = rows.head(limit or rows.height)
     if shell.as_json:
         keys = ("prompt_id", "part", "family", "form", "prompt", "n", "mean", "std", "decision", "triage")
-        prompts = [{key: plain(row[key]) for key in keys} for row in listed.iter_rows(named=True)]
+        prompts = [{key: to_json(row[key]) for key in keys} for row in listed.iter_rows(named=True)]
         shell.dump({"curated": str(curated.path), "prompts": prompts, "total": rows.height})
         return
     digits = id_digits(rows["prompt_id"])
     shell.line(f"{rows.height:,} prompts of {set_name(curated)}, policy {curated.manifest['policy']['policy_id']}\n")
-    shell.out.print(prompts_table(listed, digits))
+    shell.out.print(tabulate_prompts(listed, digits))
     if rows.height > listed.height:
         shell.line(f"\n{rows.height - listed.height:,} more: --limit 0 lists all {rows.height:,}")
     shell.line(f"\nnext         learnable show {again} {listed['prompt_id'][0][:digits]}", whole=True)
@@ -140,7 +140,7 @@ def say_none(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, reason: str 
     shell.line(f"there are    {', '.join(f'{count:,} {name}' for name, count in there.items())}")
 
 
-def prompts_table(rows: pl.DataFrame, digits: int) -> FittedTable:
+def tabulate_prompts(rows: pl.DataFrame, digits: int) -> FittedTable:
     """Return a row a prompt; ids are cut to so many `digits`, which tell them apart."""
     triaged = rows["triage"].null_count() < rows.height
     columns = [
@@ -154,7 +154,7 @@ def prompts_table(rows: pl.DataFrame, digits: int) -> FittedTable:
     ]
     table = FittedTable([*columns, Column("triage", text=10)] if triaged else columns)
     for row in rows.iter_rows(named=True):
-        cells = (row["prompt_id"][:digits], row["form"], first_words(row["prompt"]), figure(row["n"], 0))
+        cells = (row["prompt_id"][:digits], row["form"], shorten_prompt(row["prompt"]), figure(row["n"], 0))
         judged = (figure(row["mean"]), figure(row["std"]), row["decision"] or "-")
         table.add_row(*cells, *judged, *([row["triage"] or "-"] if triaged else []))
     return table
@@ -181,7 +181,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
         "total": len(listed),
         "note": shown.note,
     }
-    shell.dump({key: plain(value) for key, value in whole.items()})
+    shell.dump({key: to_json(value) for key, value in whole.items()})
 
 
 def pick(listed: Sequence[Mapping[str, Any]], count: int | None, sort: str) -> list[Mapping[str, Any]]:
@@ -196,12 +196,12 @@ def pick(listed: Sequence[Mapping[str, Any]], count: int | None, sort: str) -> l
     return [*listed[: count - worst], *(listed[-worst:] if worst else ())]
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Return a value as JSON can say it: a number that is none as null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: plain(inner) for key, inner in value.items()}
+        return {key: to_json(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
+        return [to_json(inner) for inner in value]
     return value

@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.display.report_tables import held_out_table, parts_table
+from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
 from learnable.train.settings import Method, Part, Signal, TrainSettings
 
 TRAIN_HELP = """
@@ -168,7 +168,7 @@ def show_training(shell: Shell, report: Mapping[str, Any]) -> None:
         shell.dump(report)
         return
     if report["held_out"]:
-        shell.out.print(held_out_table(report["held_out"]))
+        shell.out.print(tabulate_held_out(report["held_out"]))
     shell.line(f"\n{report['verdict']}\n")
     if report["foresight"]:
         shell.line(f"{report['foresight']['sentence']}\n")
@@ -181,7 +181,7 @@ def show_training(shell: Shell, report: Mapping[str, Any]) -> None:
 def _show_parts(shell: Shell, report: Mapping[str, Any]) -> None:
     """Show what training on other parts of the set came to."""
     for comparison in report["comparisons"]:
-        shell.out.print(parts_table(comparison))
+        shell.out.print(tabulate_parts(comparison))
         shell.line(f"\n{comparison['verdict']}\n")
     for objection in report["not_compared"]:
         shell.line(f"{objection}\n")

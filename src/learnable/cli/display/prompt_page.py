@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from learnable.cli.display.fitted_table import figure
-from learnable.cli.display.terminal_text import print_text, shorten, visible
+from learnable.cli.display.terminal_text import escape_controls, print_text, shorten
 
 if TYPE_CHECKING:
     from learnable.flows.showing import ShownPrompt
@@ -27,14 +27,14 @@ MEANINGS = {
 }
 
 
-def first_words(prompt: str | Sequence[Mapping[str, str]]) -> str:
+def shorten_prompt(prompt: str | Sequence[Mapping[str, str]]) -> str:
     r"""Return how a prompt begins, on one line; of a chat, how its last turn does.
 
-    >>> first_words("Write a haiku\nabout rain."), first_words([{"role": "user", "content": "Hi"}])
+    >>> shorten_prompt("Write a haiku\nabout rain."), shorten_prompt([{"role": "user", "content": "Hi"}])
     ('Write a haiku about rain.', 'user: Hi')
     """
     text = prompt if isinstance(prompt, str) else f"{prompt[-1]['role']}: {prompt[-1]['content']}"
-    words = visible(" ".join(text.split()))
+    words = escape_controls(" ".join(text.split()))
     return words if len(words) <= WORDS else words[: WORDS - 1].rstrip() + "…"
 
 
@@ -54,7 +54,7 @@ def print_prompt(out: Console, shown: ShownPrompt, completions: Sequence[Mapping
             out.print(Text(f"{role}:", style="bold"))
         print_text(out, text)
     out.print()
-    for label, fact in facts(shown):
+    for label, fact in list_facts(shown):
         print_text(out, fact, label)
     print_group(out, shown, completions, sort)
 
@@ -75,7 +75,7 @@ def print_group(out: Console, shown: ShownPrompt, completions: Sequence[Mapping[
         print_completion(out, completion, counts=_counts(completion, shown))
 
 
-def facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
+def list_facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
     """Yield what is known of the prompt, each fact with its label."""
     row, manifest = shown.row, shown.curated.manifest
     version = manifest["verifiers"].get(row["verifier"])

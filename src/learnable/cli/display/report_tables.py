@@ -37,7 +37,7 @@ PLANNED = (
 STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
-def forms_table(report: Mapping[str, Any]) -> FittedTable:
+def tabulate_forms(report: Mapping[str, Any]) -> FittedTable:
     """Return the table of forms, the most learnable first, under a row for each family where there are several."""
     table = FittedTable(FORM_COLUMNS, f"policy {report['policy']}")
     several, many = len(report["families"]) > 1, len(report["forms"]) > MAX_FORM_ROWS
@@ -53,7 +53,7 @@ def forms_table(report: Mapping[str, Any]) -> FittedTable:
     return table
 
 
-def plan_table(plan: Mapping[str, Any]) -> FittedTable:
+def tabulate_plan(plan: Mapping[str, Any]) -> FittedTable:
     """Return the table of what a run would come to, a row a figure."""
     table = _titled(f"policy {plan['policy']}, 90% intervals", ("expected", "low", "high"))
     for name, label in PLANNED:
@@ -77,7 +77,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:,.0f} s"
 
 
-def holdings_table(holdings: Mapping[str, Any]) -> FittedTable:
+def tabulate_holdings(holdings: Mapping[str, Any]) -> FittedTable:
     """Return the table of a ledger's policies and samplings."""
     keys = ("prompts", "rollouts", "tokens", "files")
     needs = {"prompts": 2, "files": 1}
@@ -88,7 +88,7 @@ def holdings_table(holdings: Mapping[str, Any]) -> FittedTable:
     return table
 
 
-def held_out_table(held_out: Mapping[str, Any]) -> FittedTable:
+def tabulate_held_out(held_out: Mapping[str, Any]) -> FittedTable:
     """Return the table of held-out figures, with 95 % intervals over prompts."""
     title = f"{held_out['prompts']} held-out prompts x {held_out['group_size']} fresh completions, 95% intervals"
     table = _titled(title, ("before", "after", "change"))
@@ -99,7 +99,7 @@ def held_out_table(held_out: Mapping[str, Any]) -> FittedTable:
     return table
 
 
-def parts_table(comparison: Mapping[str, Any]) -> FittedTable:
+def tabulate_parts(comparison: Mapping[str, Any]) -> FittedTable:
     """Return the table of two runs on parts of one set, side by side."""
     title = f"held-out mean reward, the same {comparison['prompts']} prompts, 95% intervals"
     figures = [Column(heading) for heading in ("before", "after", "change")]

@@ -14,10 +14,10 @@ LABEL = 13  # columns of what stands before a fact
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Write control characters as escapes, so that what a policy wrote cannot steer the terminal.
 
-    >>> visible("a\x1b[31m\nb")
+    >>> escape_controls("a\x1b[31m\nb")
     'a\\x1b[31m\nb'
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
@@ -37,7 +37,7 @@ def shorten(text: str) -> str:
 def print_text(out: Console, text: str, label: str = "", style: str = "") -> None:
     """Print text behind a label, or indented: wrapped at the terminal's width, as it is where there is no terminal."""
     start = f"{label:<{LABEL}}" if label else " " * INDENT
-    lines: list[Text] = list(Text(visible(text).expandtabs()).split("\n", allow_blank=True))
+    lines: list[Text] = list(Text(escape_controls(text).expandtabs()).split("\n", allow_blank=True))
     if out.is_terminal:
         room = max(out.width - len(start), 8)
         lines = [part for line in lines for part in line.wrap(out, room, overflow="fold")]
