@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from inspect import signature
 
 import pytest
 
@@ -48,3 +50,8 @@ def test_importing_loads_nothing() -> None:
     code += f"print(json.dumps(sorted(set(sys.modules) & set({HEAVY.split()!r}))))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert [json.loads(line) for line in done.stdout.splitlines()] == [[], []]
+
+
+@pytest.mark.parametrize("function", [learnable.curate, learnable.finetune, learnable.refresh])
+def test_runs_are_plain_unless_prefect_is_wanted(function: Callable[..., object]) -> None:
+    assert signature(function).parameters["use_prefect"].default is False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from learnable.cli import options
 from learnable.cli.arguments import DEFAULTS
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_holdings
+
+if TYPE_CHECKING:
+    from learnable.data.ledger.upkeep import Damage
 
 LEDGER_HELP = """
 Show what a store holds; check it; merge its small files.
@@ -54,7 +57,7 @@ def check(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, as_
 
         opened = Store(store).open()
         with opened.hold(wait=None if wait else 0, on_wait=shell.progress.note):
-            damaged = [asdict(damage) for damage in find_damage(opened.ledger)]
+            damaged = list(find_damage(opened.ledger))
         show_damage(shell, damaged)
     if damaged:
         raise typer.Exit(DAMAGE_FOUND)
@@ -70,11 +73,11 @@ def compact(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, a
         opened = Store(store).open()
         with opened.hold(wait=None if wait else 0, on_wait=shell.progress.note):
             before, after = merge(opened.ledger)
-        show_compacted(shell, {"files_before": before, "files_after": after})
+        show_compacted(shell, before, after)
 
 
 def show_ledger(shell: Shell, holdings: Mapping[str, Any]) -> None:
-    """Show what a ledger holds."""
+    """Show what a ledger has, as `--json` prints it."""
     if shell.as_json:
         shell.dump(holdings)
         return
@@ -88,24 +91,22 @@ def show_ledger(shell: Shell, holdings: Mapping[str, Any]) -> None:
         shell.line(f"next         learnable ledger compact --store {quote(holdings['store'])}", whole=True)
 
 
-def show_damage(shell: Shell, damaged: Sequence[Mapping[str, Any]]) -> None:
+def show_damage(shell: Shell, damaged: Sequence[Damage]) -> None:
     """Show which files were set aside."""
     if shell.as_json:
-        shell.dump({"damaged": damaged})
+        shell.dump({"damaged": [asdict(file) for file in damaged]})
         return
     for file in damaged:
-        shell.line(
-            f"damaged      {file['file']}: {file['why']}\n             set aside as {file['moved_to']}", whole=True
-        )
+        shell.line(f"damaged      {file.file}: {file.why}\n             set aside as {file.moved_to}", whole=True)
     if damaged:
         shell.line("What they held counts as missing: the command that made it makes it again, and nothing else.")
     else:
         shell.line("every file is as it was written")
 
 
-def show_compacted(shell: Shell, files: Mapping[str, int]) -> None:
+def show_compacted(shell: Shell, before: int, after: int) -> None:
     """Show how many files there were and are."""
     if shell.as_json:
-        shell.dump(files)
+        shell.dump({"files_before": before, "files_after": after})
     else:
-        shell.line(f"{files['files_before']:,} files before, {files['files_after']:,} now")
+        shell.line(f"{before:,} files before, {after:,} now")

@@ -141,7 +141,7 @@ def say_none(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, reason: str 
 
 
 def tabulate_prompts(rows: pl.DataFrame, digits: int) -> FittedTable:
-    """Return a row a prompt; ids are cut to so many `digits`, which tell them apart."""
+    """Return a table with one row per prompt; ids are cut to so many `digits`, which tell them apart."""
     triaged = rows["triage"].null_count() < rows.height
     columns = [
         Column("id", text=8),

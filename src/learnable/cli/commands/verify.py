@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -13,6 +13,9 @@ from rich.markup import escape
 from learnable.cli import options
 from learnable.cli.arguments import count_workers
 from learnable.cli.console import UNSCORED, Shell, open_shell
+
+if TYPE_CHECKING:
+    from learnable.verifiers.files.scoring import VerifySummary
 
 VERIFY_HELP = """
 Score a file of completions with any verifier.
@@ -29,7 +32,7 @@ Examples:
   learnable verify --verifier my_judge.py:judge --input a.jsonl.gz --output -
 """
 
-Problems = Annotated[
+ProblemTable = Annotated[
     str | None,
     typer.Option("--prompts", help="Problems by id, such as HumanEval.jsonl.gz, for rows with a task_id and no tests."),
 ]
@@ -39,7 +42,7 @@ def verify(
     verifier: Annotated[str, typer.Option(help="A verifier's name, or FILE.py:OBJECT or MODULE:OBJECT.")],
     input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL or .gz; - is standard input.")],
     output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL; - is standard output.")],
-    prompts: Problems = None,
+    prompts: ProblemTable = None,
     forms_file: options.FormsFile = None,
     workers: options.Workers = None,
     verifier_timeout: options.VerifierTimeout = None,
@@ -63,22 +66,22 @@ def verify(
         output = shell.claim_output() if str(output_path) == "-" else output_path
         told = shell.progress.completions
         summary = verify_file(reader, input_path, output, count_workers(workers), told, verifier_timeout)
-        show_verified(shell, asdict(summary) | {"output": str(output_path)})
+        show_verified(shell, summary, output_path)
         if summary.mean_reward is None:
             say_unscored(shell, verifier, summary.reasons)
             raise typer.Exit(UNSCORED)
 
 
-def show_verified(shell: Shell, summary: Mapping[str, Any]) -> None:
+def show_verified(shell: Shell, summary: VerifySummary, output: Path) -> None:
     """Show what a scored file came to."""
     if shell.as_json:
-        shell.dump(summary)
+        shell.dump(asdict(summary) | {"output": str(output)})
         return
-    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary["verdicts"].items())
-    mean = "-" if summary["mean_reward"] is None else f"{summary['mean_reward']:.3f}"
-    passed = "-" if summary["pass_rate"] is None else f"{summary['pass_rate']:.3f}"
+    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary.verdicts.items())
+    mean = "-" if summary.mean_reward is None else f"{summary.mean_reward:.3f}"
+    passed = "-" if summary.pass_rate is None else f"{summary.pass_rate:.3f}"
     shell.line(f"{verdicts}; mean reward {mean}, pass rate {passed}")
-    shell.line(f"scores       {summary['output']}", whole=True)
+    shell.line(f"scores       {output}", whole=True)
 
 
 def say_unscored(shell: Shell, verifier: str, reasons: Mapping[str, int]) -> None:
