@@ -55,6 +55,7 @@ from typing import Any, Literal, get_args
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 REWARDED_VERDICTS: tuple[Verdict, ...] = ("scored", "truncated")  # the verdicts of scores that have a reward
+Truncated = Literal["count", "exclude"]  # what a completion that ran out of tokens does in its group
 FinishReason = Literal["stop", "length"]
 Split = Literal["train", "test"]
 Spec = Mapping[str, Any]  # JSON: what a verifier needs to judge a prompt

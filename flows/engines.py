@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from learnable.data.policies import Policy, find_policy
+from learnable.flows.engine_settings import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.flows.settings import CurateSettings
 from learnable.rollouts.protocol import Engine
 
@@ -20,20 +21,20 @@ _given: set[str] = set()
 
 
 def policy_for(settings: CurateSettings) -> Policy:
-    """Return the policy that the engine samples; a server is asked only where `settings` do not name it.
+    """Return the policy that the engine samples. A server is asked which one only where `settings` do not name it.
 
     Raises `LearnableError` when it cannot be found.
     """
-    engine = settings.engine
-    if engine.name == "simulated":
-        return SIMULATED
-    if engine.name == "server" and settings.policy is None:
-        from learnable.rollouts.server.engine import find_served_policy
+    match settings.engine:
+        case SimulatedSettings():
+            return SIMULATED
+        case ServerSettings() as server if settings.policy is None:
+            from learnable.rollouts.server.engine import find_served_policy
 
-        return find_served_policy(
-            engine.base_urls, model=engine.served_model, api_key=os.environ.get(engine.api_key_env)
-        )
-    return find_policy(settings.policy)
+            key = os.environ.get(server.api_key_env)
+            return find_served_policy(server.base_urls, model=server.served_model, api_key=key)
+        case _:
+            return find_policy(settings.policy)
 
 
 def engine_for(settings: CurateSettings) -> Engine:
@@ -79,30 +80,35 @@ def _key(settings: CurateSettings) -> str:
 
 
 def _start(settings: CurateSettings) -> Engine:
-    engine = settings.engine
-    if engine.name == "server":
-        from learnable.rollouts.server.engine import ServerEngine
+    match settings.engine:
+        case ServerSettings() as server:
+            return _start_server_engine(server, policy_for(settings))
+        case RaySettings() as ray:
+            from learnable.rollouts.ray.engine import RayEngine
 
-        return ServerEngine(
-            engine.base_urls,
-            policy_for(settings),
-            model=engine.served_model,
-            api_key=os.environ.get(engine.api_key_env),
-            concurrency=engine.concurrency,
-            request_timeout=engine.request_timeout,
-            patience=engine.patience,
-        )
-    if engine.name == "ray":
-        from learnable.rollouts.ray.engine import RayEngine
+            return RayEngine(settings.policy, address=ray.ray_address, replicas=ray.replicas, **ray.options)
+        case SimulatedSettings() as simulated:
+            from learnable.rollouts.simulated import SimulatedEngine
 
-        return RayEngine(settings.policy, address=engine.ray_address, replicas=engine.replicas, **engine.options)
-    if engine.name == "simulated":
-        from learnable.rollouts.simulated import SimulatedEngine
+            return SimulatedEngine(**simulated.options)
+        case VLLMSettings() as vllm:
+            from learnable.rollouts.vllm_engine import VLLMEngine
 
-        return SimulatedEngine(**engine.options)
-    from learnable.rollouts.vllm_engine import VLLMEngine
+            return VLLMEngine(settings.policy, **vllm.options)
 
-    return VLLMEngine(settings.policy, **engine.options)
+
+def _start_server_engine(server: ServerSettings, policy: Policy) -> Engine:
+    from learnable.rollouts.server.engine import ServerEngine
+
+    return ServerEngine(
+        server.base_urls,
+        policy,
+        model=server.served_model,
+        api_key=os.environ.get(server.api_key_env),
+        concurrency=server.concurrency,
+        request_timeout=server.request_timeout,
+        patience=server.patience,
+    )
 
 
 atexit.register(stop_engines)

@@ -14,12 +14,12 @@ from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for, policy_for, stop_engines
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
-from learnable.flows.refreshing.pool import RefreshSettings, open_pool
+from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
 from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.scheduling.server import has_server, prefect_server
-from learnable.flows.settings import CurateSettings
+from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.train.preflight.checks import check_numbers, prepare_run
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def run_curation(
-    settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = True
+    settings: CurateSettings, train: TrainSettings | None = None, *, use_prefect: bool = False
 ) -> CurationReport:
     """Curate, train on the result where `train` says how, and return the report.
 
@@ -61,7 +61,7 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Train
     return finetune(settings)
 
 
-def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = True) -> RefreshReport:
+def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> RefreshReport:
     """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
     pool = open_pool(settings)
     with locked_store(pool.settings):

@@ -6,15 +6,15 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from learnable.flows.curate import as_task
+from learnable.flows.earlier_versions import StoredRefresh
 from learnable.flows.refreshing.pipeline import run_refresh
-from learnable.flows.refreshing.pool import RefreshSettings
 from learnable.flows.refreshing.publishing import RefreshReport, render_changes
 from learnable.flows.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 
 
 @flow(name="refresh", persist_result=False)
-def refresh(settings: RefreshSettings) -> RefreshReport:
+def refresh(settings: StoredRefresh) -> RefreshReport:
     """Bring a curated set up to date with a policy that has moved. Deploy it as `learnable.flows.refresh.refresh`."""
     with scheduled_run(), logged_unless_watched():
         report = run_refresh(settings, step=as_task)

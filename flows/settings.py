@@ -1,4 +1,4 @@
-"""What one curation run is asked to do."""
+"""What a curation and a refresh depend on, as plain data."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.data.records import Sampling
+from learnable.data.errors import LearnableError
+from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
 from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.presets import Preset
-from learnable.filters.statistics.groups import Truncated
 from learnable.filters.stopping.budget import Effort
+from learnable.flows.engine_settings import EngineSettings, VLLMSettings
 
-ENGINES = ("vllm", "server", "ray", "simulated")
 BUILTIN_LIMIT = 512  # the built-in generators never end
 
 
@@ -24,9 +22,13 @@ BUILTIN_LIMIT = 512  # the built-in generators never end
 class PromptSettings:
     """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
 
-    `skip_bad_rows` leaves out the rows of `location` that are no prompt, which otherwise end the run. `forms_file` declares
-    poem forms of one's own. `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the
-    overlap from which on a prompt repeats another one, None for exact repeats only.
+    `forms_file` declares poem forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier`
+    and `dataset_split` say how `location` is read; `skip_bad_rows` leaves out its rows that are no prompt, which
+    otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names evaluation sets that no prompt
+    may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which on a prompt repeats another one,
+    None for exact repeats only. `knobs` set the generators of the built-in families, as `arithmetic.largest`.
+
+    Raises `LearnableError` for settings that cannot work.
     """
 
     forms: tuple[str, ...] = ()
@@ -53,7 +55,7 @@ class PromptSettings:
 
     @property
     def name(self) -> str:
-        """A name for the curated set, from what was asked."""
+        """A name for the curated set: the file's, or the forms and families."""
         if self.location:
             return folder_name(plain_name(local_path(self.location)))
         own = [Path(self.forms_file).stem] if self.forms_file and not self.forms else []
@@ -61,56 +63,19 @@ class PromptSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """What samples the policy.
-
-    `options` go to the engine as they are: to `vllm.LLM` in this process or on each replica, or to the simulation.
-    `base_urls`, `served_model`, `api_key_env`, `concurrency` (requests under way at each server), `request_timeout` and
-    `patience` (seconds without a single answer) are for `server`; `ray_address` and `replicas` for `ray`.
-    """
-
-    name: str = "vllm"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    base_urls: tuple[str, ...] = ()
-    served_model: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int = 64
-    request_timeout: float = 600.0
-    patience: float = 300.0
-    ray_address: str | None = None
-    replicas: int = 1
-
-    def __post_init__(self) -> None:
-        if self.name not in ENGINES:
-            raise UnknownNameError("engine", self.name, ENGINES)
-        if self.name == "server" and not self.base_urls:
-            raise LearnableError("--engine server needs an address: give --base-url http://HOST:PORT/v1")
-        if self.name != "server" and self.base_urls:
-            raise LearnableError(f"--base-url is for --engine server, not {self.name}")
-        if self.name != "ray" and self.ray_address:
-            raise LearnableError(f"--ray-address is for --engine ray, not {self.name}")
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        for flag, value in (("--concurrency", self.concurrency), ("--replicas", self.replicas)):
-            if value < 1:
-                raise LearnableError(f"{flag} {value} leaves nothing running: give 1 or more")
-        for flag, seconds in (("--request-timeout", self.request_timeout), ("--engine-patience", self.patience)):
-            if not seconds > 0:
-                raise LearnableError(f"{flag} {seconds:g} leaves no time: give seconds, more than 0")
-
-
-@dataclass(frozen=True, slots=True)
 class CurateSettings:
     """Everything that a curation run depends on. Raises `LearnableError` for settings that cannot work.
 
+    `policy` is a model folder or hub id, None for the bundled one. `group_size` is the number of completions of one
+    prompt in training; `test_share` the share of each form that is held out from it. `store` is a folder or URL, and
+    `name` the curated set's, by default one from its prompts. `workers` processes score; 0 scores in this one.
     `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
     says whether to wait for another run that writes the same store.
     """
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
     policy: str | None = None
-    engine: EngineSettings = field(default_factory=EngineSettings)
+    engine: EngineSettings = field(default_factory=VLLMSettings)
     group_size: int = 16
     effort: Effort = field(default_factory=Effort)
     preset: Preset = field(default_factory=lambda: Preset("band"))
@@ -176,5 +141,30 @@ class CurateSettings:
 
     @property
     def set_name(self) -> str:
-        """The curated set's name: the one given, or one from what was asked."""
+        """The curated set's name: the one given, or that of the prompts."""
         return self.name or self.prompts.name
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshSettings:
+    """Everything that a refresh depends on. Raises `LearnableError` for settings that cannot work.
+
+    `curated` is a set's folder or a version's. `anchors` prompts of each family are sampled again first. `store` is
+    where rollouts and the new version go, by default the store that the set lies in. The rest is as in
+    `CurateSettings`.
+    """
+
+    curated: str
+    policy: str | None = None
+    engine: EngineSettings = field(default_factory=VLLMSettings)
+    anchors: int = 100
+    store: str | None = None
+    workers: int = 1
+    verifier_timeout: float | None = None
+    wait: bool = True
+
+    def __post_init__(self) -> None:
+        if self.anchors < 1:
+            raise LearnableError(f"--anchors {self.anchors} tell nothing: give 1 or more, 100 is usual")
+        if self.policy is None and self.engine.name != "server":
+            raise LearnableError("--policy is missing: name the policy that the set is to be refreshed for")

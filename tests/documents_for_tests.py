@@ -39,12 +39,12 @@ class Block:
         return f"{self.document.relative_to(ROOT)}:{self.line}"
 
 
-def documents() -> list[Path]:
-    """README and everything in docs."""
+def list_documents() -> list[Path]:
+    """Return README and everything in docs."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def blocks(document: Path) -> Iterator[Block]:
+def read_blocks(document: Path) -> Iterator[Block]:
     """Yield the fenced blocks of a document."""
     reason, language, begun, inside = "", "", 0, None
     for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), start=1):
@@ -61,7 +61,7 @@ def blocks(document: Path) -> Iterator[Block]:
             reason = ""
 
 
-def commands(text: str) -> Iterator[str]:
+def split_commands(text: str) -> Iterator[str]:
     """Yield the commands of a shell block: each line of ours, joined where it goes on, and the runs of other lines."""
     other: list[str] = []
     for line in text.replace("\\\n", " ").splitlines():
@@ -82,7 +82,7 @@ def run_block(block: Block) -> None:
     if block.language == "python":
         subprocess.run([sys.executable, "-c", block.text], check=True)
         return
-    for command in commands(block.text):
+    for command in split_commands(block.text):
         print(f"$ {command}", flush=True)
         if command.split(" ", 1)[0] in COMMANDS:
             run_ours(shlex.split(command, comments=True))
@@ -103,7 +103,7 @@ def run_ours(words: list[str]) -> None:
 
 def main(document: Path) -> None:
     """Run every block of a document that can be run."""
-    for block in blocks(document):
+    for block in read_blocks(document):
         if not block.reason and block.language not in SHOWN:
             print(f"== {block.place}", flush=True)
             run_block(block)

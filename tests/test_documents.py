@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents_for_tests import ROOT, SHOWN, Block, blocks, documents
+from tests.documents_for_tests import ROOT, SHOWN, Block, list_documents, read_blocks
 
-BLOCKS = [block for document in documents() for block in blocks(document)]
+BLOCKS = [block for document in list_documents() for block in read_blocks(document)]
 RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and block.language not in SHOWN})
 
 

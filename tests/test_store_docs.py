@@ -16,7 +16,7 @@ from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.flows.showing import read_group
-from tests.documents_for_tests import ROOT, blocks
+from tests.documents_for_tests import ROOT, read_blocks
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 
 DOCUMENT = ROOT / "docs/store.md"
@@ -61,7 +61,7 @@ def add_scores_of_another_version(store: Store) -> None:
 
 def run_block(library: str) -> Any:
     """Run the page's block that imports a library as it stands, and return its `answers`."""
-    [text] = [block.text for block in blocks(DOCUMENT) if f"import {library}" in block.text]
+    [text] = [block.text for block in read_blocks(DOCUMENT) if f"import {library}" in block.text]
     said: dict[str, Any] = {}
     exec(text, said)
     return said["answers"]

@@ -1,4 +1,4 @@
-"""What one training run is asked to do, and what a curated set's manifest fills in."""
+"""What one training run depends on, and what a curated set's manifest fills in."""
 
 from __future__ import annotations
 

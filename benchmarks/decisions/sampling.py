@@ -32,7 +32,8 @@ from learnable.filters.stopping.budget import Effort
 from learnable.filters.stopping.operating_point import match_fixed
 from learnable.filters.stopping.stopping import Outcome, fixed_outcome
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.engine_settings import SimulatedSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 
 Values = NDArray[np.float64]
 
@@ -86,7 +87,7 @@ def curate(rates: Values, folder: Path, seed: int) -> Quality:
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     settings = CurateSettings(
         prompts=PromptSettings(location=str(file)),
-        engine=EngineSettings(name="simulated"),
+        engine=SimulatedSettings(),
         effort=Effort(),
         seed=seed,
         store=str(folder / "store"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Literal
-
-import polars as pl
+from typing import TYPE_CHECKING, Literal
 
 from learnable.data.errors import LearnableError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Signal = Literal["reward", "pass"]
 REASONS = (
@@ -63,6 +64,8 @@ def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
     A mean outside the band is named before a missing spread: a prompt that always passes is `too_easy`.
     `zero_std` is left for groups that agree on a middling reward.
     """
+    import polars as pl
+
     p = pl.col("mean" if band.signal == "reward" else "pass_rate")
     std = pl.col("std") if band.signal == "reward" else pl.col("learnability").sqrt()
     agrees = pl.col("zero_std") if band.signal == "reward" else std == 0
@@ -90,6 +93,8 @@ def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
         groups: rows of `filters.posterior.certificate.certify` with `stopped` (whether its group is done) and `threshold`.
         band: its middle says whether a rejected prompt is too easy or too hard, by the mean that is expected of it.
     """
+    import polars as pl
+
     spread = 1 - pl.col("p_zero") - pl.col("p_one")
     expected = pl.col("p_one") + spread * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
     above = expected > (band.low + band.high) / 2
@@ -112,6 +117,8 @@ def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
 
 def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:
     """Make the least sure of the kept prompts `undecided`, until the others' average `p_keep` is `precision`."""
+    import polars as pl
+
     kept = pl.col("decision") == "keep"
     surest_first = groups.filter(kept).sort("p_keep", "prompt_id", descending=[True, False])
     sure = surest_first.with_columns(

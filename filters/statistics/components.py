@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from learnable.filters.statistics.groups import Truncated
+from learnable.data.records import Truncated
 from learnable.filters.statistics.sums import exact_mean, exact_sum
 from learnable.filters.statistics.variance import variance_split
 

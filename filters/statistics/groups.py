@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import polars as pl
 
-from learnable.data.records import REWARDED_VERDICTS, VERDICTS
+from learnable.data.records import REWARDED_VERDICTS, VERDICTS, Truncated
 from learnable.filters.statistics.sums import exact_sum
 
 READ = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
-Truncated = Literal["count", "exclude"]
 
 _GRAIN = 2.0**-40  # of rewards, where their spread is computed
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import Truncated
 from learnable.filters.decisions.band import Band, decide
-from learnable.filters.statistics.groups import READ, Truncated, group_stats
+from learnable.filters.statistics.groups import READ, group_stats
 
 ROWS_AT_ONCE = 25_000_000  # some 110 bytes each while they are grouped: under 4 GiB
 SAMPLE = 250_000  # adjacent rows that show whether a prompt's rollouts lie together

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.filters.stopping.stopping import BLOCKS
 
 SamplingMode = Literal["optimal", "fixed"]
 MODES = ("optimal", "fixed")
+BLOCKS = (4, 2, 2, 4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from scipy.optimize import linprog
 
 from learnable.filters.decisions.band import Band
 from learnable.filters.posterior.prior import Prior
-from learnable.filters.stopping.stopping import BLOCKS, Lattice, Outcome, StoppingTable, fixed_outcome, solve_lattice
+from learnable.filters.stopping.budget import BLOCKS
+from learnable.filters.stopping.stopping import Lattice, Outcome, StoppingTable, fixed_outcome, solve_lattice
 
 REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollouts
 PRECISION_MARGIN, RECALL_MARGIN = 0.001, 0.006  # aimed above the target, since the prior is fitted and not known

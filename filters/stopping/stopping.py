@@ -14,13 +14,12 @@ from scipy.special import betaln, gammaln
 from learnable.filters.decisions.band import Band
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import Prior
+from learnable.filters.stopping.budget import BLOCKS
 
 Values = NDArray[np.float64]
 Action = Literal["continue", "keep", "drop"]
 ACTIONS: tuple[Action, ...] = ("continue", "keep", "drop")
 CONTINUE, KEEP, DROP = range(3)
-
-BLOCKS = (4, 2, 2, 4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from learnable.filters.decisions.choosing import choose
 from learnable.filters.refresh.staleness import CERTIFIED_BY, Drifts
 from learnable.flows.curation.pipeline import Step, plain
 from learnable.flows.engines import policy_for
-from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, RefreshSettings, open_pool
+from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, open_pool
 from learnable.flows.refreshing.publishing import Outcome, RefreshReport, describe, publish_next
 from learnable.flows.refreshing.resample import (
     INSPECTED,
@@ -28,6 +28,7 @@ from learnable.flows.refreshing.resample import (
 )
 from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.sampling.sampler import is_anything_missing
+from learnable.flows.settings import RefreshSettings
 
 
 def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import polars as pl
@@ -18,37 +18,13 @@ from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.posterior.certificate import CERTIFICATE
 from learnable.filters.stopping.budget import Effort
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 
 POOL_PARTS = ("train", "test", "rejects", "reserve")
 NEVER_SAMPLED = ("duplicate", "contaminated")
 NEEDED_KEYS = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
 
 T = TypeVar("T", Band, Effort, Preset)
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshSettings:
-    """The settings of a refresh. Raises `LearnableError` for settings that cannot work.
-
-    `curated` is a set's folder or a version's. `anchors` prompts are sampled again first. `store` is where rollouts and
-    the new version go, by default the store that the set lies in. The rest is as in `CurateSettings`.
-    """
-
-    curated: str
-    policy: str | None = None
-    engine: EngineSettings = field(default_factory=EngineSettings)
-    anchors: int = 100
-    store: str | None = None
-    workers: int = 1
-    verifier_timeout: float | None = None
-    wait: bool = True
-
-    def __post_init__(self) -> None:
-        if self.anchors < 1:
-            raise LearnableError(f"--anchors {self.anchors} tell nothing: give 1 or more, 100 is usual")
-        if self.policy is None and self.engine.name != "server":
-            raise LearnableError("--policy is missing: name the policy that the set is to be refreshed for")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,97 @@
-"""Find the prompts a language model can learn from."""
+"""Find the prompts a language model can learn from: `docs/python.md` says what each name here is for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from learnable.data.records import Score
+    from learnable.data.errors import LearnableError
+    from learnable.data.records import Prompt, Sampling, Score
+    from learnable.filters.decisions.band import Band
+    from learnable.filters.decisions.presets import Preset
+    from learnable.filters.stopping.budget import Effort
+    from learnable.flows.engine_settings import (
+        EngineSettings,
+        RaySettings,
+        ServerSettings,
+        SimulatedSettings,
+        VLLMSettings,
+    )
+    from learnable.flows.engines import use_engine
+    from learnable.flows.launch import launch_refresh as refresh
+    from learnable.flows.launch import run_curation as curate
+    from learnable.flows.launch import run_training as finetune
+    from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
+    from learnable.rollouts.scripted import ScriptedEngine
+    from learnable.train.rewards import verifier_reward
+    from learnable.train.settings import TrainSettings
+    from learnable.verifiers.programs import Sandbox
     from learnable.verifiers.protocol import Verifier
 
 __version__ = "0.1.0"
-__all__ = ["Score", "Verifier"]
+__all__ = [
+    "Band",
+    "CurateSettings",
+    "Effort",
+    "EngineSettings",
+    "LearnableError",
+    "Preset",
+    "Prompt",
+    "PromptSettings",
+    "RaySettings",
+    "RefreshSettings",
+    "Sampling",
+    "Sandbox",
+    "Score",
+    "ScriptedEngine",
+    "ServerSettings",
+    "SimulatedSettings",
+    "TrainSettings",
+    "VLLMSettings",
+    "Verifier",
+    "curate",
+    "finetune",
+    "refresh",
+    "use_engine",
+    "verifier_reward",
+]
 
-_HOMES = {"Score": "learnable.data.records", "Verifier": "learnable.verifiers.protocol"}
+_HOMES = {
+    "learnable.data.errors": ("LearnableError",),
+    "learnable.data.records": ("Prompt", "Sampling", "Score"),
+    "learnable.filters.decisions.band": ("Band",),
+    "learnable.filters.decisions.presets": ("Preset",),
+    "learnable.filters.stopping.budget": ("Effort",),
+    "learnable.flows.engine_settings": (
+        "EngineSettings",
+        "RaySettings",
+        "ServerSettings",
+        "SimulatedSettings",
+        "VLLMSettings",
+    ),
+    "learnable.flows.engines": ("use_engine",),
+    "learnable.flows.settings": ("CurateSettings", "PromptSettings", "RefreshSettings"),
+    "learnable.rollouts.scripted": ("ScriptedEngine",),
+    "learnable.train.rewards": ("verifier_reward",),
+    "learnable.train.settings": ("TrainSettings",),
+    "learnable.verifiers.programs": ("Sandbox",),
+    "learnable.verifiers.protocol": ("Verifier",),
+}
+_PLACES = {name: (home, name) for home, names in _HOMES.items() for name in names} | {
+    "curate": ("learnable.flows.launch", "run_curation"),
+    "finetune": ("learnable.flows.launch", "run_training"),  # `learnable.train` is the folder of the trainers
+    "refresh": ("learnable.flows.launch", "launch_refresh"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first asked for, so that `import learnable` loads nothing."""
-    if name not in _HOMES:
+    """Import a name at its first use, so that `import learnable` loads nothing."""
+    if name not in _PLACES:
         raise AttributeError(f"module 'learnable' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    home, name_there = _PLACES[name]
+    return getattr(import_module(home), name_there)
 
 
 def __dir__() -> list[str]:

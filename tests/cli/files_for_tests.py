@@ -50,6 +50,8 @@ class Found:
 
 
 Find = Callable[..., Found]
+Run = Callable[..., tuple[int, str, str]]
+OnATerminal = Callable[..., list[str]]
 
 
 def write(path: str, rows: Rows) -> str:

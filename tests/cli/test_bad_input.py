@@ -3,57 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from learnable.cli.app import app
-
-Run = Callable[..., tuple[int, str, str]]
-HEAVY = {
-    "torch",
-    "vllm",
-    "trl",
-    "transformers",
-    "datasets",
-    "prefect",
-    "ray",
-    "polars",
-    "pyarrow",
-    "matplotlib",
-    "numpy",
-}
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run `learnable ...` in a temporary folder; return exit status, stdout and stderr on one line each."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            app([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(ended.value.code or 0), out, " ".join(err.split())
-
-    return run
-
-
-@pytest.mark.parametrize(
-    "command", [["--help"], ["find", "--help"], ["verify", "--help"], ["train", "--help"], ["refresh", "--help"]]
-)
-def test_help_imports_nothing_heavy(command: list[str]) -> None:
-    code = (
-        "import sys\nfrom learnable.cli.app import app\n"
-        f"try:\n    app({command})\nexcept SystemExit:\n    pass\n"
-        "print('HEAVY', sorted(set(sys.modules) & set(sys.argv[1].split())))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, " ".join(HEAVY)], capture_output=True, text=True, check=True)
-    assert "Usage" in done.stdout
-    assert done.stdout.splitlines()[-1] == "HEAVY []"
+from tests.cli.files_for_tests import Run
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Users' files through the command line, as far as the engine: which prompts come of them, and what is said of the rest."""
+"""Users' files through the command line: which prompts come of them, and what is said of the rest."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,8 +13,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-import learnable
-from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
 from learnable.flows.engines import use_engine
@@ -24,6 +21,7 @@ from learnable.rollouts.protocol import Answer, GroupRequest
 from learnable.rollouts.scripted import ScriptedEngine
 from learnable.verifiers import registry
 from learnable.verifiers.pool.scoring import ScoringPool
+from tests.cli.files_for_tests import Run
 from tests.faults.stores_for_tests import rollouts, scores
 
 PROMPTS, GROUP_SIZE = 40, 8
@@ -70,8 +68,6 @@ def judge(completion):
     return completion == "yes"
 """
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 class CountingEngine(ScriptedEngine):
     """Counts the groups that are drawn from it."""
@@ -103,19 +99,6 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     write_rows(tmp_path / "q.jsonl", [{"prompt": text, "answer": "yes"} for text in TEXTS])
     write_rows(tmp_path / "in.jsonl", [{"completion": text, "answer": "yes"} for text in ("yes", "no")])
     return tmp_path
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], folder: Path) -> Run:
-    """Run `learnable ...` in the folder; return exit status, stdout, and stderr on one line."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            app([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(ended.value.code or 0), out, " ".join(err.split())
-
-    return run
 
 
 @pytest.fixture
@@ -251,7 +234,8 @@ BAD = {
         "Needs() needs path: give defaults, or name an object",
     ),
     "my_judge.py:Breaks": (
-        "class Breaks:\n    def __init__(self):\n        raise OSError('no dictionary')\n    def score(self, completion): ...",
+        "class Breaks:\n    def __init__(self):\n        raise OSError('no dictionary')\n"
+        "    def score(self, completion): ...",
         "my_judge.py, line 3: OSError: no dictionary",
     ),
     "my_judge.py:number": ("number = 3", "is 3 (int), which cannot judge"),
@@ -384,11 +368,3 @@ def test_training_finds_the_judge_that_the_shards_name(
     status, _, err = run("train", "--curated", curated, "--policy", folder / "policy", "--no-evaluate")
     assert status == 2
     assert f"there is no file '{folder / 'elsewhere' / 'my_judge.py'}'" in err
-
-
-def test_the_package_offers_what_judges_need() -> None:
-    code = "import sys, learnable; print(learnable.Score.__name__, learnable.Verifier.__name__, 'numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["Score", "Verifier", "False"]
-    with pytest.raises(AttributeError, match="no attribute 'Scores'"):
-        learnable.Scores  # noqa: B018

@@ -16,24 +16,10 @@ from learnable.cli.app import app, find_app
 from learnable.cli.commands.forms import write_toml
 from learnable.data.forms import find_form, requirements
 from learnable.data.forms.loading import read_forms
+from tests.cli.files_for_tests import Run
 
-Run = Callable[..., tuple[int, str, str]]
 LANTERN = '[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n'
-HEAVY = "torch vllm trl transformers datasets prefect ray polars pyarrow matplotlib numpy"
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run `learnable ...`, or another `command`, in a temporary folder; return status, stdout and stderr on one line."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object, command: Callable[..., object] = app) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            command([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(ended.value.code or 0), out, " ".join(err.split())
-
-    return run
+HEAVY = "torch vllm trl transformers datasets prefect ray polars pyarrow matplotlib numpy scipy"
 
 
 @pytest.mark.parametrize("command", [app, find_app], ids=["learnable", "find-learnable"])
@@ -49,14 +35,16 @@ def test_h_is_help_everywhere(run: Run, words: list[str]) -> None:
     assert (0, short) == run(*words, "--help")[:2]
 
 
-@pytest.mark.parametrize("words", [["--version"], ["show", "-h"], ["forms", "-h"], ["ledger", "-h"]])
-def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
+def test_help_and_version_import_nothing_heavy() -> None:
+    words = ("", "find", "verify", "train", "refresh", "show", "forms", "ledger", "explain", "doctor")
+    typed = [["--version"], *([*word.split(), "--help"] for word in words)]
     code = (
         "import sys\nfrom learnable.cli.app import app\n"
-        f"try:\n    app({words})\nexcept SystemExit:\n    pass\n"
+        f"for words in {typed}:\n    try:\n        app(words)\n    except SystemExit:\n        pass\n"
         "print('HEAVY', sorted(set(sys.modules) & set(sys.argv[1].split())))"
     )
     done = subprocess.run([sys.executable, "-c", code, HEAVY], capture_output=True, text=True, check=True)
+    assert done.stdout.count("Usage: ") == len(words)
     assert done.stdout.splitlines()[-1] == "HEAVY []"
 
 
@@ -69,12 +57,26 @@ def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
         ("learnable", "learnable sh", {"show"}),
     ],
 )
-def test_the_shell_completes_names(script: str, words: str, offered: set[str]) -> None:
-    asked = {f"_{script.replace('-', '_').upper()}_COMPLETE": "complete_bash", "COMP_WORDS": words}
-    environment = {**os.environ, **asked, "COMP_CWORD": str(len(words.split()) - 1)}
-    path = Path(sys.executable).with_name(script)
+def test_the_shell_completes_names(
+    run: Run, monkeypatch: pytest.MonkeyPatch, script: str, words: str, offered: set[str]
+) -> None:
+    for name, value in completing(script, words).items():
+        monkeypatch.setenv(name, value)
+    _, out, err = run(command=lambda _: (app if script == "learnable" else find_app)(prog_name=script))
+    assert set(out.split()) == offered, err
+
+
+def test_the_installed_script_completes_names() -> None:
+    environment = {**os.environ, **completing("find-learnable", "find-learnable --family ar")}
+    path = Path(sys.executable).with_name("find-learnable")
     done = subprocess.run([path], env=environment, capture_output=True, text=True, check=False)
-    assert set(done.stdout.split()) == offered, done.stderr
+    assert done.stdout.split() == ["arithmetic"], done.stderr
+
+
+def completing(script: str, words: str) -> dict[str, str]:
+    """The environment in which bash asks a script to complete the last of these words."""
+    name = f"_{script.replace('-', '_').upper()}_COMPLETE"
+    return {name: "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
 
 
 def test_a_form_is_shown_rule_by_rule(run: Run) -> None:
@@ -154,10 +156,14 @@ def test_a_list_of_forms_in_a_pipe_has_no_boxes_and_a_line_a_family(run: Run) ->
 
 
 @pytest.mark.parametrize("words", [["forms"], ["forms", "--json"], ["forms", "sonnet"]])
-def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+def test_a_reader_that_goes_away_is_no_error(run_unread: Callable[..., tuple[int, str]], words: list[str]) -> None:
+    assert run_unread(*words) == (0, "")
+
+
+def test_a_process_without_a_reader_ends_without_a_word() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    typed = [sys.executable, "-m", "learnable", *words]
+    typed = [sys.executable, "-m", "learnable", "forms"]
     done = subprocess.run(typed, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +15,7 @@ from learnable.cli.display.fitted_table import FittedTable
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_held_out, tabulate_holdings, tabulate_plan
 from learnable.data.curated.manifest import RefreshRecord, SummaryRow
 from learnable.filters.stopping.plan import Estimate
+from tests.cli.files_for_tests import OnATerminal
 
 POLICY = "org/a-model-with-a-rather-long-name-7B-Instruct@0123456789abcdef0123456789abcdef01234567"
 LONG_FORMS = ("ShakespeareanSonnet", "CharacterPalindromePoem", "Haiku", "LongestIncreasingSubsequence")
@@ -128,30 +124,13 @@ def test_a_figure_without_a_value_is_a_dash() -> None:
     assert " - " in row
 
 
-def on_a_terminal(folder: Path, width: int, arguments: Sequence[str]) -> list[str]:
-    """Run a command on a terminal of `width` columns in `folder`, and return the lines that it shows."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}
-    typed = [sys.executable, "-m", "learnable", *arguments]
-    with subprocess.Popen(
-        typed, stdout=theirs, stderr=subprocess.DEVNULL, stdin=theirs, env=environment, cwd=folder
-    ) as process:
-        os.close(theirs)
-        said = b""
-        try:
-            while some := os.read(ours, 65536):
-                said += some
-        except OSError:  # how Linux says that a terminal was closed at its other end
-            pass
-    os.close(ours)
-    assert process.returncode == 0
-    return re.sub(r"\x1b\[\d*m", "", said.decode()).replace("\r\n", "\n").splitlines()
-
-
 @pytest.mark.parametrize("width", [60, 80])
-def test_find_learnable_reads_well_on_a_narrow_terminal(tmp_path: Path, width: int) -> None:
-    typed = "find --engine simulated --family simulated --limit 64 --no-prefect".split()
-    lines = on_a_terminal(tmp_path, width, typed)
+def test_find_learnable_reads_well_on_a_narrow_terminal(
+    on_a_terminal: OnATerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = "find --engine simulated --family simulated --limit 64 --no-prefect --workers 0".split()
+    lines = on_a_terminal(width, *typed)
     table = lines[: lines.index("")]
     assert all(len(line) <= width for line in table), lines
     assert "…" not in "".join(lines)
@@ -160,13 +139,16 @@ def test_find_learnable_reads_well_on_a_narrow_terminal(tmp_path: Path, width: i
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_a_long_line_of_verse_keeps_its_marks_over_it(tmp_path: Path, width: int) -> None:
+def test_a_long_line_of_verse_keeps_its_marks_over_it(
+    on_a_terminal: OnATerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
     verse = [
         "Shall I compare thee to a summer's day, or to a winter's night of frost and snow?",
         "Thou art more lovely",
     ]
     (tmp_path / "poem.txt").write_text("\n".join(verse))
-    lines = on_a_terminal(tmp_path, width, ["explain", "--form", "couplet", "poem.txt"])
+    lines = on_a_terminal(width, "explain", "--form", "couplet", "poem.txt")
     poem = lines[: lines.index("")]
     assert all(len(line) <= width for line in lines)
     assert "…" not in "".join(lines)

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
-from learnable.cli.app import app
+from tests.cli.files_for_tests import Run
 
-Run = Callable[..., tuple[int, str]]
 FIND = ("find", "--engine", "simulated", "--family", "simulated", "--limit", "8")
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run `learnable ...` in a temporary folder; return exit status and stderr on one line."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str]:
-        with pytest.raises(SystemExit) as ended:
-            app(list(arguments))
-        return int(ended.value.code or 0), " ".join(capfd.readouterr().err.split())
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -40,7 +23,7 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
     ],
 )
 def test_a_schedule_that_cannot_be_kept_is_one_message(run: Run, arguments: tuple[str, ...], message: str) -> None:
-    status, err = run(*arguments)
+    status, _, err = run(*arguments)
 
     assert status == 2, err
     assert message in err
@@ -51,7 +34,7 @@ def test_a_server_that_does_not_answer_is_named(run: Run) -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
-        status, err = run(*FIND, "--every", "60")
+        status, _, err = run(*FIND, "--every", "60")
 
     assert status == 2
     assert "'http://127.0.0.1:9/api' does not answer" in err

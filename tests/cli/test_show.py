@@ -1,13 +1,10 @@
-"""`learnable show`: the prompts of a set, one prompt with its completions, and what is said where they are not there."""
+"""`learnable show`: the prompts of a set, one prompt with its completions, and what is said of what is not there."""
 
 from __future__ import annotations
 
 import json
-import os
-import pty
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import pytest
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.tables import hash_file
+from tests.cli.files_for_tests import OnATerminal
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 
 LONG = "because " * 40 + "end"
@@ -258,45 +256,16 @@ def test_a_moved_certificate_says_where_its_completions_are(shell: ScriptedShell
     assert "see v0002 of this set" in new["note"]
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "learnable", *arguments]
-
-
-def test_a_reader_that_goes_away_is_no_error(shell: ScriptedShell) -> None:
+def test_a_reader_that_goes_away_is_no_error(shell: ScriptedShell, run_unread: Callable[..., tuple[int, str]]) -> None:
     for options in (["--limit", "0"], [kept_id()], [kept_id(), "--json"]):
-        reading, writing = os.pipe()
-        os.close(reading)
-        done = subprocess.run(
-            command("show", SET, *options), stdout=writing, stderr=subprocess.PIPE, text=True, check=False
-        )
-        os.close(writing)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert run_unread("show", SET, *options) == (0, "")
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_a_terminal_wraps_and_cuts_nothing(shell: ScriptedShell, width: int) -> None:
+def test_a_terminal_wraps_and_cuts_nothing(shell: ScriptedShell, on_a_terminal: OnATerminal, width: int) -> None:
     lines = on_a_terminal(width, "show", SET, kept_id())
     assert all(len(line) <= width for line in lines)
     whole = " ".join(" ".join(lines).split())
     completions = [one["completion"] for one in listed(shell, SET, kept_id())["completions"]]
     assert whole.count(" ".join(LONG.split())) == sum(LONG in text for text in completions) > 0
     assert all(len(line) <= width for line in on_a_terminal(width, "show", SET, "--rejects"))
-
-
-def on_a_terminal(width: int, *arguments: str) -> list[str]:
-    """Return what a command prints on a terminal without colours, line by line."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "NO_COLOR": "1"}
-    with subprocess.Popen(command(*arguments), stdout=theirs, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        said = b""
-        try:
-            while some := os.read(ours, 65536):
-                said += some
-        except OSError:  # how Linux says that a terminal was closed at its other end
-            pass
-    os.close(ours)
-    assert process.returncode == 0
-    text = said.decode().replace("\r\n", "\n").replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
-    assert "\x1b" not in text, json.dumps(text)
-    return text.splitlines()

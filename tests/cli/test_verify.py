@@ -1,4 +1,4 @@
-"""`learnable verify` as it is typed: completions of evaluation sets, and answers in the shapes that models give them."""
+"""`learnable verify` as it is typed: completions of evaluation sets, and answers in the shapes that models use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 from tests.paths_for_tests import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
-confined = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
+confined = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
 
 Verify = Callable[..., tuple[int, str, list[dict[str, Any]]]]
 STUB = "import math\n\ndef area(r: int) -> int:\n    '''Return the area of a circle, rounded down.'''\n"
@@ -99,11 +99,7 @@ def test_other_tables_are_looked_up_too(verify: Verify) -> None:
 @pytest.mark.parametrize(
     ("row", "options", "message"),
     [
-        (
-            {"task_id": "Own/1", "completion": "x"},
-            ["--prompts", "p.jsonl"],
-            "task_id 'Own/1' is not a problem of p.jsonl",
-        ),
+        ({"task_id": "Own/1", "completion": "x"}, ["--prompts", "p.jsonl"], "task_id 'Own/1' is no problem of p.jsonl"),
         ({"task_id": "Own/1", "completion": "x"}, ["--prompts", "p.jsonl"], "did you mean 'Own/0'?"),
         ({"completion": "x"}, ["--prompts", "p.jsonl"], "no id of a problem in p.jsonl: add one of task_id"),
         ({"task_id": "Own/0", "completion": "x"}, [], "no tests for 'Own/0': name the table with the problems"),
@@ -112,7 +108,7 @@ def test_other_tables_are_looked_up_too(verify: Verify) -> None:
         (
             {**AREA, "test": "x =", "entry_point": "", "completion": "x"},
             [],
-            "in.jsonl, line 1: column 'test' is not Python",
+            "in.jsonl, line 1: column 'test' is no Python",
         ),
         (AREA, [], "key 'completion' is missing"),
     ],

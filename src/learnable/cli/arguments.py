@@ -1,105 +1,138 @@
-"""Turns what was typed on the command line into settings."""
+"""Flags that several commands have, in groups, and the settings that each makes, with the settings' own defaults."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
+from learnable.cli.options import VerifierTimeout, Wait, Workers, engine_option, schedule_option
 from learnable.data.errors import LearnableError
-from learnable.data.records import Sampling
-from learnable.filters.decisions.presets import find_preset
-from learnable.filters.duplicates.search import NEAR
-from learnable.filters.stopping.budget import Effort
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
-from learnable.verifiers.registry import find_verifier
+from learnable.flows.engine_settings import (
+    EngineSettings,
+    RaySettings,
+    ServerSettings,
+    SimulatedSettings,
+    VLLMSettings,
+    check_addresses,
+    check_count,
+    check_seconds,
+    find_engine,
+)
+from learnable.flows.settings import CurateSettings
 
 if TYPE_CHECKING:
     from learnable.flows.scheduling.serving import Timetable
 
-EFFORT = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
-LOCATION = ("prompt_column", "answer_column", "verifier", "dataset_split", "skip_bad_rows", "limit")
-PRESET = ("band", "min_std", "by", "top", "quota", "floor")
+DEFAULTS = CurateSettings()
+SERVER, RAY = ServerSettings(base_urls=("http://HOST:PORT/v1",)), RaySettings()  # for their other defaults
 
 
-def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
-    """Return the settings of a curation. Raises `LearnableError` for what cannot work."""
-    if asked["verifier"]:
-        find_verifier(asked["verifier"])
-    wanted = PromptSettings(
-        forms=tuple(asked["form"] or ()),
-        families=tuple(asked["family"] or ()),
-        forms_file=asked["forms_file"],
-        location=asked["prompts"],
-        knobs=_pairs(asked["knob"], "--knob"),
-        decontaminate=tuple(asked["decontaminate"] or ()),
-        near_duplicates=_near_duplicates(asked),
-        **{key: asked[key] for key in LOCATION},
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineArguments:
+    """What samples the policy."""
+
+    engine: Annotated[
+        str, engine_option(help="What samples the policy: vllm (in this process), server, ray or simulated.")
+    ] = DEFAULTS.engine.name
+    engine_arg: Annotated[
+        list[str] | None, engine_option(help="For vllm.LLM, such as tensor_parallel_size=8; repeatable.")
+    ] = None
+    base_url: Annotated[
+        list[str] | None,
+        engine_option(help="server: an OpenAI-compatible endpoint; repeatable, shares the work."),
+    ] = None
+    served_model: Annotated[
+        str | None, engine_option(help="server: the model's name there. (default: the only one)")
+    ] = SERVER.served_model
+    api_key_env: Annotated[str, engine_option(help="server: the environment variable that holds the key.")] = (
+        SERVER.api_key_env
     )
-    return CurateSettings(
-        prompts=wanted,
-        engine=engine_settings(asked),
-        preset=find_preset(asked["preset"]).override(**{key: asked[key] for key in PRESET}),
-        sampling=Sampling(temperature=asked["temperature"], top_p=asked["top_p"], max_tokens=asked["max_tokens"]),
-        workers=worker_count(asked["workers"]),
-        effort=Effort(**{key: asked[key] for key in EFFORT}),
-        **{
-            key: asked[key]
-            for key in (
-                "policy",
-                "group_size",
-                "truncated",
-                "test_share",
-                "seed",
-                "store",
-                "name",
-                "verifier_timeout",
-                "wait",
-            )
-        },
+    concurrency: Annotated[int, engine_option(help="server: groups under way at each endpoint.")] = SERVER.concurrency
+    request_timeout: Annotated[float, engine_option(help="server: seconds one group may take.")] = (
+        SERVER.request_timeout
     )
-
-
-def _near_duplicates(asked: Mapping[str, Any]) -> float | None:
-    """Return from which overlap on prompts are duplicates: of a file, where nothing is said; exact ones elsewhere."""
-    near = asked["near_duplicates"]
-    if near is not None and not 0 < near <= 1:
-        raise LearnableError(f"--near-duplicates {near:g} is out of range: give an overlap, more than 0 and at most 1")
-    return near if near is not None or not asked["prompts"] else NEAR
-
-
-def engine_settings(asked: Mapping[str, Any]) -> EngineSettings:
-    """Return the settings of what samples. Raises `LearnableError` for what cannot work."""
-    keys = ("served_model", "api_key_env", "concurrency", "request_timeout", "ray_address", "replicas")
-    return EngineSettings(
-        name=asked["engine"],
-        options={key: _literal(value) for key, value in _pairs(asked["engine_arg"], "--engine-arg").items()},
-        base_urls=tuple(asked["base_url"] or ()),
-        patience=asked["engine_patience"],
-        **{key: asked[key] for key in keys},
+    engine_patience: Annotated[float, engine_option(help="server: seconds without any answer before giving up.")] = (
+        SERVER.patience
     )
+    ray_address: Annotated[
+        str | None, engine_option(help="ray: the cluster's address. (default: RAY_ADDRESS, or a local one)")
+    ] = RAY.ray_address
+    replicas: Annotated[int, engine_option(help="ray: copies of the policy.")] = RAY.replicas
+
+    def settings(self) -> EngineSettings:
+        """Return the settings. Raises `LearnableError` for what cannot work."""
+        options = {name: _read_literal(text) for name, text in read_pairs(self.engine_arg, "--engine-arg").items()}
+        kind = find_engine(self.engine)
+        if kind is ServerSettings:
+            engine: EngineSettings = self._server()
+        elif kind is RaySettings:
+            engine = RaySettings(options, self.ray_address, self.replicas)
+        else:
+            engine = SimulatedSettings(options) if kind is SimulatedSettings else VLLMSettings(options)
+        self._check_all()
+        return engine
+
+    def _server(self) -> ServerSettings:
+        return ServerSettings(
+            base_urls=tuple(self.base_url or ()),
+            served_model=self.served_model,
+            api_key_env=self.api_key_env,
+            concurrency=self.concurrency,
+            request_timeout=self.request_timeout,
+            patience=self.engine_patience,
+        )
+
+    def _check_all(self) -> None:
+        """Raise `LearnableError` for a flag that cannot work, also where the engine does not use it."""
+        check_addresses(self.engine, self.base_url, self.ray_address)
+        check_count("--concurrency", self.concurrency)
+        check_count("--replicas", self.replicas)
+        check_seconds("--request-timeout", self.request_timeout)
+        check_seconds("--engine-patience", self.engine_patience)
 
 
-def timetable(cron: str | None, every: float | None, *, prefect: bool) -> Timetable | None:
-    """Return when to run, None for now and once. Raises `LearnableError` for what cannot work."""
-    if cron is None and every is None:
-        return None
-    if not prefect:
-        raise LearnableError("--no-prefect runs at once: leave it out to run on a schedule, which is Prefect's")
-    from learnable.flows.scheduling.serving import Timetable
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunArguments:
+    """How a run scores, and whether it waits for its store."""
 
-    return Timetable(cron, every)
+    workers: Workers = None
+    verifier_timeout: VerifierTimeout = DEFAULTS.verifier_timeout
+    wait: Wait = DEFAULTS.wait
 
 
-def worker_count(asked: int | None) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleArguments:
+    """When it runs, if not now and once."""
+
+    cron: Annotated[
+        str | None,
+        schedule_option(help="Run at these times (UTC) until stopped: minute hour day month weekday, as '0 3 * * *'."),
+    ] = None
+    every: Annotated[float | None, schedule_option(help="Run every so many seconds until stopped.")] = None
+
+    def timetable(self, *, prefect: bool) -> Timetable | None:
+        """Return when to run, None for now and once. Raises `LearnableError` for what cannot work."""
+        if self.cron is None and self.every is None:
+            return None
+        if not prefect:
+            raise LearnableError("--no-prefect runs at once: leave it out to run on a schedule, which is Prefect's")
+        from learnable.flows.scheduling.serving import Timetable
+
+        return Timetable(self.cron, self.every)
+
+
+def count_workers(given: int | None) -> int:
     """Return how many processes score: one for four cores unless told otherwise. Raises `LearnableError`."""
-    if asked is not None and asked < 0:
-        raise LearnableError(f"--workers {asked} is no number of processes: give 1 or more, or 0 to score in this one")
-    return max(1, (os.cpu_count() or 1) // 4) if asked is None else asked
+    if given is not None and given < 0:
+        raise LearnableError(f"--workers {given} is no number of processes: give 1 or more, or 0 to score in this one")
+    return max(1, (os.cpu_count() or 1) // 4) if given is None else given
 
 
-def _pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
+def read_pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
+    """Return what NAME=VALUE items say. Raises `LearnableError` for one that is none."""
     pairs = {}
     for item in items or ():
         name, separator, value = item.partition("=")
@@ -109,7 +142,8 @@ def _pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
     return pairs
 
 
-def _literal(text: str) -> Any:
+def _read_literal(text: str) -> Any:
+    """Return what JSON says, or the text itself."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:

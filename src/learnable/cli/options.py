@@ -1,17 +1,60 @@
-"""The options of `find-learnable`, grouped as `--help` shows them."""
+"""How options are declared: alone or in groups, under the panels of `--help`; those that several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
+Command = Callable[..., None]
 
 
-def _option(panel: str) -> Any:
-    return lambda *flags, help, **more: typer.Option(*flags, help=help, rich_help_panel=panel, **more)
+def with_flags(command: Command) -> Command:
+    """Let a command take groups of options.
+
+    A parameter whose type is a dataclass becomes a flag for each of the dataclass's fields, with the field's default;
+    the command gets the dataclass. So a flag is declared once, and mypy sees the way from it to its use.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    flags: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        kind = hints[parameter.name]
+        flags += _flags_of(kind) if is_dataclass(kind) else [parameter.replace(annotation=kind)]
+
+    @wraps(command)
+    def run(**typed: Any) -> None:
+        made = {
+            name: kind(**{field.name: typed.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()
+        }
+        command(**made, **typed)
+
+    shown = [flag.replace(kind=Parameter.KEYWORD_ONLY) for flag in flags]
+    run.__signature__ = Signature(shown)  # type: ignore[attr-defined]  # what Typer reads
+    run.__annotations__ = {flag.name: flag.annotation for flag in shown}
+    return run
+
+
+def _flags_of(group: Any) -> list[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+def panel(title: str) -> Any:
+    """Return a function that declares an option under a heading of `--help`."""
+    return lambda *flags, help, **more: typer.Option(*flags, help=help, rich_help_panel=title, **more)
 
 
 def complete_form(typed: str) -> list[str]:
@@ -47,166 +90,29 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-prompts = _option("Which prompts")
-policy = _option("Which policy")
-engine = _option("What samples it")
-decision = _option("What is kept")
-output = _option("Where it goes")
+prompt_option = panel("Which prompts")
+policy_option = panel("Which policy")
+engine_option = panel("What samples it")
+goal_option = panel("How many are wanted")
+decision_option = panel("What is kept")
+output_option = panel("Where it goes")
+schedule_option = panel("When it runs")
 
-Form = Annotated[
-    list[str] | None,
-    prompts(help="A form, such as sonnet or Addition, or all poem forms; repeatable.", autocompletion=complete_form),
-]
-FormsFile = Annotated[str | None, prompts("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")]
-Family = Annotated[
-    list[str] | None,
-    prompts(help="A family, such as poetry; repeatable, adds to --form.", autocompletion=complete_family),
-]
-Prompts = Annotated[
-    str | None,
-    prompts(
-        help="A .jsonl, .json, .csv, .tsv or .parquet file, also with .gz; a folder of them, or one that Dataset.save_to_disk "
-        "wrote; or a hub id."
-    ),
-]
-Problems = Annotated[
-    str | None,
-    typer.Option("--prompts", help="Problems by id, such as HumanEval.jsonl.gz, for rows with a task_id and no tests."),
-]
-PromptColumn = Annotated[
-    str,
-    prompts(
-        help="Column of --prompts that holds the prompt; a dot reaches into an object or its JSON: extra.question."
-    ),
-]
-AnswerColumn = Annotated[
-    str | None, prompts(help="Column of --prompts that holds the right answer, such as reward_model.ground_truth.")
-]
-DatasetSplit = Annotated[
-    str, prompts(help="Split to read of a data set, or list to read of a .json file with several.")
-]
-SkipBadRows = Annotated[bool, prompts("--skip-bad-rows", help="Leave out rows that are no prompt, and count them.")]
-Verifier = Annotated[str | None, prompts(help="Judge of rows that name none: a name, or yours as FILE.py:OBJECT.")]
-Knob = Annotated[list[str] | None, prompts(help="A generator's knob, such as arithmetic.largest=50; repeatable.")]
-Limit = Annotated[int | None, prompts(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")]
+HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
-Decontaminate = Annotated[
-    list[str] | None, prompts(help="An evaluation set, FILE[:COLUMN] or hub id, that no prompt may repeat; repeatable.")
+FormsFile = Annotated[
+    str | None, prompt_option("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")
 ]
-NearDuplicates = Annotated[
-    float | None,
-    prompts(help="Overlap that makes two prompts duplicates. (default: 0.9 for --prompts, else exact ones)"),
-]
-
-Policy = Annotated[str | None, policy(help="Model folder or hub id. (default: the bundled policy)")]
-Engine = Annotated[str, engine(help="What samples the policy: vllm (in this process), server, ray or simulated.")]
-EngineArg = Annotated[list[str] | None, engine(help="For vllm.LLM, such as tensor_parallel_size=8; repeatable.")]
-BaseUrl = Annotated[
-    list[str] | None, engine(help="server: an OpenAI-compatible endpoint; repeatable, shares the work.")
-]
-ServedModel = Annotated[str | None, engine(help="server: the model's name there. (default: the only one)")]
-ApiKeyEnv = Annotated[str, engine(help="server: the environment variable that holds the key.")]
-Concurrency = Annotated[int, engine(help="server: groups under way at each endpoint.")]
-RequestTimeout = Annotated[float, engine(help="server: seconds one group may take.")]
-EnginePatience = Annotated[float, engine(help="server: seconds without any answer before giving up.")]
-RayAddress = Annotated[str | None, engine(help="ray: the cluster's address. (default: RAY_ADDRESS, or a local one)")]
-Replicas = Annotated[int, engine(help="ray: copies of the policy.")]
-Temperature = Annotated[float, policy(help="Sampling temperature; use the one you train with.")]
-TopP = Annotated[float, policy(help="Nucleus sampling.")]
-MaxTokens = Annotated[int, policy(help="Most tokens of a completion.")]
-
-GroupSize = Annotated[int, decision(help="Completions a prompt that training draws (TRL: num_generations).")]
-Preset = Annotated[str, decision(help="band, hard-biased, max-learnability, or a TOML file of your own.")]
-Band = Annotated[
-    tuple[float, float] | None, decision(help="Keep prompts whose mean lies in here. (default: the preset's, 0.2 0.8)")
-]
-MinStd = Annotated[
-    float | None, decision(help="Keep prompts whose group spreads at least this much. (default: the preset's, 0.1)")
-]
-Quota = Annotated[float | None, decision(help="Largest share of the set that one family may take.")]
-Floor = Annotated[int | None, decision(help="Prompts of each family that the set should have at least.")]
-Top = Annotated[int | None, decision(help="Keep only this many prompts, those with the most to teach.")]
-By = Annotated[
-    str | None, decision("--by", "--signal", help="Mean of what: reward, or pass. (default: the preset's, reward)")
-]
-SamplingMode = Annotated[
-    str, decision("--sampling", help="optimal: stop when another rollout is not worth it. fixed: --group-size for all.")
-]
-MaxGroup = Annotated[int, decision(help="optimal: most completions of one prompt.")]
-TopUp = Annotated[bool, decision("--top-up", help="optimal: give kept prompts --group-size completions.")]
-Retest = Annotated[float, decision(help="optimal: share of rejected prompts that a later run samples again.")]
-PilotPrompts = Annotated[int, decision(help="optimal: prompts of each family that are sampled before any decision.")]
-PilotRollouts = Annotated[int, decision(help="optimal: completions of each of those.")]
-
-goal = _option("How many are wanted")
-Want = Annotated[int | None, goal(help="Stop when this many prompts are kept.")]
-Precision = Annotated[
-    float | None,
-    goal(help="Share of the kept prompts that are truly in the band. (default: as 32 completions would give)"),
-]
-DryRun = Annotated[bool, goal("--dry-run", help="Sample the pilot alone, and say what --want would cost.")]
-GpuHourPrice = Annotated[float | None, goal(help="Price of an hour of this machine, for the plan's cost.")]
-Truncated = Annotated[str, decision(help="Completions that ran out of tokens: count, or exclude.")]
-TestShare = Annotated[float, decision(help="Share of each form held out from training.")]
-Seed = Annotated[int, decision(help="Seed of prompts, rollouts and splits.")]
-
-Store = Annotated[str, output(help="Folder or URL (s3://...) of rollouts, scores and curated sets.")]
-LedgerStore = Annotated[str, typer.Option("--store", help="Folder or URL of the store.")]
-Wait = Annotated[bool, output("--wait/--no-wait", help="Wait for another run that writes the store, or stop.")]
-Name = Annotated[str, output(help="Name of the curated set. (default: from what was asked)")]
-Workers = Annotated[int | None, output(help="Processes that score. (default: one for four cores)")]
+Workers = Annotated[int | None, output_option(help="Processes that score. (default: one for four cores)")]
 VerifierTimeout = Annotated[
-    float | None, output(help="Seconds that scoring one completion may take. (default: the verifier's own)")
+    float | None, output_option(help="Seconds that scoring one completion may take. (default: the verifier's own)")
 ]
-ThenTrain = Annotated[bool, output("--then-train", help="Train on the result, as `learnable train` does by default.")]
-UsePrefect = Annotated[bool, output("--prefect/--no-prefect", help="Run as a Prefect flow, or as plain functions.")]
-AsJson = Annotated[bool, output("--json", help="Print one JSON object on stdout and nothing else there.")]
+Wait = Annotated[bool, output_option("--wait/--no-wait", help="Wait for another run that writes the store, or stop.")]
+UsePrefect = Annotated[
+    bool, output_option("--prefect/--no-prefect", help="Run as a Prefect flow, or as plain functions.")
+]
+AsJson = Annotated[bool, output_option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Quiet = Annotated[bool, output_option("--quiet", help="Show no progress.")]
 Version = Annotated[
     bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
 ]
-Quiet = Annotated[bool, output("--quiet", help="Show no progress.")]
-
-schedule = _option("When it runs")
-Cron = Annotated[
-    str | None, schedule(help="Run at these times (UTC) until stopped: minute hour day month weekday, as '0 3 * * *'.")
-]
-Every = Annotated[float | None, schedule(help="Run every so many seconds until stopped.")]
-
-what = _option("What is trained on what")
-how = _option("How it is trained")
-measured = _option("What is measured")
-
-Curated = Annotated[str, what(help="A curated set: its folder, or a version's.")]
-Part = Annotated[str, what(help="The set's train, its random control, or the reserve of its preset.")]
-TrainFamily = Annotated[list[str] | None, what("--family", help="Train on this family alone; repeatable.")]
-Output = Annotated[str | None, what(help="Folder of the run. (default: runs/NAME-N, runs/NAME-PART-N)")]
-TrainPolicy = Annotated[str | None, what(help="Model folder or hub id. (default: the one the set was curated for)")]
-Resume = Annotated[bool, what("--resume", help="Go on from the last checkpoint in --output.")]
-
-Method = Annotated[str, how(help="grpo, or sft on the set's demonstrations to warm up for it.")]
-Steps = Annotated[int, how(help="Optimizer steps.")]
-NumGenerations = Annotated[int, how(help="Completions a prompt: GRPO's group size.")]
-BatchSize = Annotated[
-    int | None, how(help="Completions a step: prompts times --num-generations. (default: 128, or what the set fills)")
-]
-MicroBatchSize = Annotated[int | None, how(help="Completions in one pass of one process. (default: all)")]
-LearningRate = Annotated[float | None, how(help="Learning rate. (default: one that suits the model's size)")]
-Beta = Annotated[float, how(help="Weight of the KL term that pulls toward the policy as it was.")]
-NoKL = Annotated[bool, how("--no-kl", help="Train without the KL term, knowing that policies collapse so.")]
-LossType = Annotated[str, how(help="One of TRL's losses: grpo, dr_grpo, dapo, ...")]
-TrainSignal = Annotated[str, how("--signal", help="Train on what: reward, or pass.")]
-TrainTemperature = Annotated[
-    float | None, how("--temperature", help="Sampling temperature. (default: the curated set's)")
-]
-MaxCompletionLength = Annotated[int | None, how(help="Most tokens of a completion. (default: the curated set's)")]
-LoraRank = Annotated[int | None, how(help="Train LoRA adapters of this rank. (default: train every weight)")]
-UseVLLM = Annotated[bool, how("--use-vllm", help="Let the trainer sample with vLLM; needs a GPU.")]
-NumProcesses = Annotated[int, how(help="Training processes on this machine.")]
-TrainSeed = Annotated[int, how("--seed", help="Seed of data order, sampling and evaluation.")]
-
-Evaluate = Annotated[bool, measured("--evaluate/--no-evaluate", help="Measure held-out reward before and after.")]
-EvalGroupSize = Annotated[int, measured(help="Fresh completions a held-out prompt.")]
-EvalK = Annotated[int, measured(help="The k of pass@k.")]
-EvalLimit = Annotated[int | None, measured(help="Most held-out prompts. (default: all)")]
-SaveSteps = Annotated[int, measured(help="Steps between checkpoints.")]
-ReportTo = Annotated[str, measured(help="A tracker that TRL knows, such as trackio.")]

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from learnable.cli.commands.find import show_plan
 from learnable.cli.console import Shell
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
@@ -19,7 +20,8 @@ from learnable.filters.stopping.budget import Effort
 from learnable.filters.stopping.plan import Estimate
 from learnable.flows.curation.cost import CostReport, plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.engine_settings import SimulatedSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 
 Simulate = Callable[..., CurateSettings]
 FIGURES = ["prompts", "kept", "rollouts", "tokens", "seconds"]
@@ -40,7 +42,7 @@ def simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Simulate:
     def settings(effort: Effort, limit: int | None = None, **knobs: str) -> CurateSettings:
         return CurateSettings(
             prompts=PromptSettings(families=("simulated",), limit=limit, knobs=knobs),
-            engine=EngineSettings("simulated"),
+            engine=SimulatedSettings(),
             effort=effort,
             store=str(tmp_path / "store"),
             workers=0,
@@ -166,6 +168,6 @@ def test_the_table_has_a_row_a_figure(simulate: Simulate) -> None:
 
 def shown(plan: CostReport, *, as_json: bool = False) -> str:
     out = Console(file=StringIO(), width=100)
-    Shell(as_json=as_json, quiet=True, out=out, err=out).show_plan(plan)
+    show_plan(Shell(as_json=as_json, quiet=True, out=out, err=out), plan)
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()

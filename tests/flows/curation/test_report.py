@@ -12,7 +12,8 @@ from learnable.filters.decisions.presets import find_preset
 from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.engine_settings import SimulatedSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 
 BEFORE = Path(__file__).parent / "compatibility"
 CHANGING = {"run_id", "seconds", "tokens_per_second", "cost"}
@@ -20,7 +21,7 @@ CHANGING = {"run_id", "seconds", "tokens_per_second", "cost"}
 
 def simulate(limit: int | None, **more: Any) -> CurateSettings:
     prompts = PromptSettings(families=("simulated",), limit=limit)
-    return CurateSettings(prompts=prompts, engine=EngineSettings("simulated"), store="store", workers=0, **more)
+    return CurateSettings(prompts=prompts, engine=SimulatedSettings(), store="store", workers=0, **more)
 
 
 def assert_same(now: Any, before: Any) -> None:

@@ -23,11 +23,11 @@ from learnable.filters.stopping.budget import Effort
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import policy_for, use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
-from learnable.flows.refreshing.pool import POOL_PARTS, RefreshSettings, open_pool
+from learnable.flows.refreshing.pool import POOL_PARTS, open_pool
 from learnable.flows.refreshing.publishing import RefreshReport, describe
 from learnable.flows.refreshing.resample import resample
 from learnable.flows.run import Run, locked_store, new_run_id
-from learnable.flows.settings import CurateSettings
+from learnable.flows.settings import CurateSettings, RefreshSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 
 EFFORT = Effort()

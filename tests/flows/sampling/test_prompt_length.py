@@ -9,8 +9,9 @@ from pathlib import Path
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
 from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.engines import use_engine
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.simulated import SimulatedEngine
 
 
@@ -46,7 +47,7 @@ def run(store: Path, engine: MeasuredEngine) -> tuple[int, Watcher]:
     """Return how many rollouts a run has, and what it said."""
     settings = CurateSettings(
         prompts=PromptSettings(families=("simulated",), limit=40),
-        engine=EngineSettings(name="simulated"),
+        engine=SimulatedSettings(),
         store=str(store),
         workers=0,
     )

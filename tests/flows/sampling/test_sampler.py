@@ -18,9 +18,10 @@ from learnable.flows.curation import pipeline, steps
 from learnable.flows.curation.goal import Goal
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
+from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling.sampler import is_anything_missing
-from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.simulated import SimulatedEngine
 
@@ -53,7 +54,7 @@ class CountedEngine(SimulatedEngine):
 def settings(tmp_path: Path) -> CurateSettings:
     return CurateSettings(
         prompts=PromptSettings(families=("simulated",), limit=300),
-        engine=EngineSettings(name="simulated"),
+        engine=SimulatedSettings(),
         store=str(tmp_path / "store"),
         workers=0,
     )

@@ -12,8 +12,8 @@ from learnable.cli.console import Shell, open_shell
 DOCTOR_HELP = """
 Show how well this machine can confine programs that a policy wrote.
 
-Starts the sandbox, lets it try what must fail, and says which rung it reaches (A best), each probe, and what to install \
-to climb. Ends with status 1 where programs cannot be confined.
+Starts the sandbox, lets it try what must fail, and says which rung it reaches (A best), each probe, and what to \
+install to climb. Ends with status 1 where programs cannot be confined.
 
 \b
 Examples:
@@ -29,7 +29,7 @@ def doctor(
     """Show how well this machine can confine programs."""
     with open_shell(as_json=as_json, quiet=True) as shell:
         findings = examine_machine(strict=strict)
-        show(shell, findings)
+        show_findings(shell, findings)
     if findings["rung"] is None:
         raise typer.Exit(1)
 
@@ -47,10 +47,15 @@ def examine_machine(*, strict: bool) -> dict[str, Any]:
         return {"rung": None, "meaning": "no sandbox", "probes": {}, "remarks": [str(error)], "advice": advice}
 
 
-def show(shell: Shell, findings: dict[str, Any]) -> None:
+def show_findings(shell: Shell, findings: dict[str, Any]) -> None:
     """Show the findings: a line each, or as JSON."""
-    lines = [f"rung         {findings['rung'] or 'none'}: {findings['meaning']}"]
-    lines += [f"{name:<28} {found}" for name, found in findings["probes"].items()]
-    lines += [f"why          {remark}" for remark in findings["remarks"]]
-    lines += [f"to climb     {step}" for step in findings["advice"]]
-    shell.show_findings(findings, lines)
+    if shell.as_json:
+        shell.dump(findings)
+        return
+    shell.line(f"rung         {findings['rung'] or 'none'}: {findings['meaning']}")
+    for name, found in findings["probes"].items():
+        shell.line(f"{name:<28} {found}")
+    for remark in findings["remarks"]:
+        shell.line(f"why          {remark}")
+    for step in findings["advice"]:
+        shell.line(f"to climb     {step}")

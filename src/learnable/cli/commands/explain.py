@@ -206,7 +206,10 @@ def _colour(letter: str) -> str:
 
 
 def tabulate_parts(parts: Sequence[Part], width: int) -> Table:
-    """Return a row a component: its value as a bar, its weight, and what a pass needs, on so many columns."""
+    """Return a table with one row per component: its value as a bar, its weight, and what a pass needs.
+
+    `width` counts the columns of the terminal.
+    """
     names = max((len(part.name) for part in parts), default=0)
     length = min(BAR, max(width - names - BESIDE_BAR, 4))
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold", title="")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from learnable.cli import options
-from learnable.cli.console import open_shell
+from learnable.cli.arguments import DEFAULTS
+from learnable.cli.console import Shell, open_shell
+from learnable.cli.display.report_tables import tabulate_holdings
+
+if TYPE_CHECKING:
+    from learnable.data.ledger.upkeep import Damage
 
 LEDGER_HELP = """
 Show what a store holds; check it; merge its small files.
@@ -23,12 +31,13 @@ Examples:
 ledger_app = typer.Typer(help=LEDGER_HELP, invoke_without_command=True)
 
 DAMAGE_FOUND = 1
+MANY_FILES = 1000  # beyond this, looking things up takes seconds
+
+Store = Annotated[str, typer.Option("--store", help="Folder or URL of the store.")]
 
 
 @ledger_app.callback()
-def ledger(
-    context: typer.Context, store: options.LedgerStore = "learnable-store", as_json: options.AsJson = False
-) -> None:
+def ledger(context: typer.Context, store: Store = DEFAULTS.store, as_json: options.AsJson = False) -> None:
     """Show what a store holds."""
     if context.invoked_subcommand is not None:
         return
@@ -36,13 +45,11 @@ def ledger(
         from learnable.data.ledger.upkeep import summarise_ledger
         from learnable.data.store import Store
 
-        shell.show_ledger(asdict(summarise_ledger(Store(store).open().ledger)) | {"store": store})
+        show_ledger(shell, asdict(summarise_ledger(Store(store).open().ledger)) | {"store": store})
 
 
 @ledger_app.command()
-def check(
-    store: options.LedgerStore = "learnable-store", wait: options.Wait = True, as_json: options.AsJson = False
-) -> None:
+def check(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, as_json: options.AsJson = False) -> None:
     """Verify every file against its checksum; set damaged ones aside. Exit status 1 when there was one."""
     with open_shell(as_json=as_json, quiet=False) as shell:
         from learnable.data.ledger.upkeep import find_damage
@@ -50,16 +57,14 @@ def check(
 
         opened = Store(store).open()
         with opened.hold(wait=None if wait else 0, on_wait=shell.progress.note):
-            damaged = [asdict(damage) for damage in find_damage(opened.ledger)]
-        shell.show_damage(damaged)
+            damaged = list(find_damage(opened.ledger))
+        show_damage(shell, damaged)
     if damaged:
         raise typer.Exit(DAMAGE_FOUND)
 
 
 @ledger_app.command()
-def compact(
-    store: options.LedgerStore = "learnable-store", wait: options.Wait = True, as_json: options.AsJson = False
-) -> None:
+def compact(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, as_json: options.AsJson = False) -> None:
     """Merge small files. May be interrupted at any time: nothing is lost, and no row is seen twice."""
     with open_shell(as_json=as_json, quiet=False) as shell:
         from learnable.data.ledger.upkeep import compact as merge
@@ -68,4 +73,40 @@ def compact(
         opened = Store(store).open()
         with opened.hold(wait=None if wait else 0, on_wait=shell.progress.note):
             before, after = merge(opened.ledger)
-        shell.show_compacted({"files_before": before, "files_after": after})
+        show_compacted(shell, before, after)
+
+
+def show_ledger(shell: Shell, holdings: Mapping[str, Any]) -> None:
+    """Show what a ledger has, as `--json` prints it."""
+    if shell.as_json:
+        shell.dump(holdings)
+        return
+    shell.out.print(tabulate_holdings(holdings))
+    shell.line(
+        f"\n{holdings['rollouts']:,} rollouts of {holdings['prompts']:,} prompts, {holdings['tokens']:,} tokens; "
+        f"{holdings['bytes']:,} bytes in {holdings['files']:,} files"
+    )
+    shell.line(f"scored by    {', '.join(holdings['verifiers']) or 'nothing yet'}")
+    if holdings["files"] > MANY_FILES:
+        shell.line(f"next         learnable ledger compact --store {quote(holdings['store'])}", whole=True)
+
+
+def show_damage(shell: Shell, damaged: Sequence[Damage]) -> None:
+    """Show which files were set aside."""
+    if shell.as_json:
+        shell.dump({"damaged": [asdict(file) for file in damaged]})
+        return
+    for file in damaged:
+        shell.line(f"damaged      {file.file}: {file.why}\n             set aside as {file.moved_to}", whole=True)
+    if damaged:
+        shell.line("What they held counts as missing: the command that made it makes it again, and nothing else.")
+    else:
+        shell.line("every file is as it was written")
+
+
+def show_compacted(shell: Shell, before: int, after: int) -> None:
+    """Show how many files there were and are."""
+    if shell.as_json:
+        shell.dump({"files_before": before, "files_after": after})
+    else:
+        shell.line(f"{before:,} files before, {after:,} now")

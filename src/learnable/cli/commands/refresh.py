@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
+from learnable.cli.arguments import EngineArguments, RunArguments, ScheduleArguments, count_workers
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.fitted_table import Column, FittedTable, figure
+from learnable.flows.settings import RefreshSettings
 
 if TYPE_CHECKING:
     from learnable.flows.refreshing.publishing import RefreshReport
@@ -16,9 +19,9 @@ if TYPE_CHECKING:
 REFRESH_HELP = """
 Bring a curated set up to date with a policy that has moved.
 
-Asks the new policy some of the set's prompts, kept and rejected ones, learns from them how far pass rates have moved, moves \
-every other prompt's certificate by that, and asks again only those that may have changed sides. Writes the \
-next version of the set, and says how much of the old one was still good.
+Asks the new policy some of the set's prompts, kept and rejected ones, learns from them how far pass rates have \
+moved, moves every other prompt's certificate by that, and asks again only those that may have changed sides. \
+Writes the next version of the set, and says how much of the old one was still good.
 
 \b
 Examples:
@@ -39,48 +42,57 @@ CHANGES_COLUMNS = (
     Column("kept\nnow"),
 )
 
-Curated = Annotated[str, options.prompts(help="A curated set: its folder, or a version's.")]
-Anchors = Annotated[int, options.decision(help="Prompts to ask first, of every family, in and out of the band.")]
-Policy = Annotated[str | None, options.policy(help="Model folder or hub id of the policy as it is now.")]
-Store = Annotated[str | None, options.output(help="Folder or URL of the store. (default: the one the set lies in)")]
+DEFAULTS = RefreshSettings(curated="", policy="")
+
+Store = Annotated[
+    str | None, options.output_option(help="Folder or URL of the store. (default: the one the set lies in)")
+]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshArguments:
+    """Which set, for which policy."""
+
+    curated: Annotated[str, options.prompt_option(help="A curated set: its folder, or a version's.")]
+    policy: Annotated[str | None, options.policy_option(help="Model folder or hub id of the policy as it is now.")] = (
+        None
+    )
+    anchors: Annotated[
+        int, options.decision_option(help="Prompts to ask first, of every family, in and out of the band.")
+    ] = DEFAULTS.anchors
+
+    def settings(self, engine: EngineArguments, store: str | None, run: RunArguments) -> RefreshSettings:
+        """Return the settings. Raises `LearnableError` for what cannot work."""
+        return RefreshSettings(
+            curated=self.curated,
+            policy=self.policy,
+            engine=engine.settings(),
+            anchors=self.anchors,
+            store=store,
+            workers=count_workers(run.workers),
+            verifier_timeout=run.verifier_timeout,
+            wait=run.wait,
+        )
+
+
+@options.with_flags
 def refresh(
-    curated: Curated,
-    policy: Policy = None,
-    anchors: Anchors = 100,
-    engine: options.Engine = "vllm",
-    engine_arg: options.EngineArg = None,
-    base_url: options.BaseUrl = None,
-    served_model: options.ServedModel = None,
-    api_key_env: options.ApiKeyEnv = "OPENAI_API_KEY",
-    concurrency: options.Concurrency = 64,
-    request_timeout: options.RequestTimeout = 600.0,
-    engine_patience: options.EnginePatience = 300.0,
-    ray_address: options.RayAddress = None,
-    replicas: options.Replicas = 1,
-    store: Store = None,
-    workers: options.Workers = None,
-    verifier_timeout: options.VerifierTimeout = None,
-    wait: options.Wait = True,
-    cron: options.Cron = None,
-    every: options.Every = None,
+    *,
+    arguments: RefreshArguments,
+    engine: EngineArguments,
+    store: Store = DEFAULTS.store,
+    run: RunArguments,
+    schedule: ScheduleArguments,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Bring a curated set up to date with a policy that has moved."""
-    asked = dict(locals())
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.cli.arguments import engine_settings, timetable, worker_count
         from learnable.flows.launch import launch_refresh
-        from learnable.flows.refreshing.pool import RefreshSettings
 
-        keys = ("curated", "policy", "anchors", "store", "verifier_timeout", "wait")
-        settings = RefreshSettings(
-            engine=engine_settings(asked), workers=worker_count(workers), **{key: asked[key] for key in keys}
-        )
-        if scheduled := timetable(cron, every, prefect=prefect):
+        settings = arguments.settings(engine, store, run)
+        if scheduled := schedule.timetable(prefect=prefect):
             from learnable.flows.launch import serve_refresh
 
             serve_refresh(settings, scheduled)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 SHOW_HELP = """
 Show the prompts of a curated set, or one prompt with every completion and its score.
 
-Without PROMPT_ID, lists the kept prompts, or the rejected ones. With it, or with as many of its first digits as tell it \
-from the others: what was asked, what is known of it, and what the policy answered.
+Without PROMPT_ID, lists the kept prompts, or the rejected ones. With it, or with as many of its first digits as \
+tell it from the others: what was asked, what is known of it, and what the policy answered.
 
 \b
 Examples:
@@ -118,7 +118,7 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
     listed = rows.head(limit or rows.height)
     if shell.as_json:
         keys = ("prompt_id", "part", "family", "form", "prompt", "n", "mean", "std", "decision", "triage")
-        prompts = [{key: plain(row[key]) for key in keys} for row in listed.iter_rows(named=True)]
+        prompts = [{key: to_json(row[key]) for key in keys} for row in listed.iter_rows(named=True)]
         shell.dump({"curated": str(curated.path), "prompts": prompts, "total": rows.height})
         return
     digits = id_digits(rows["prompt_id"])
@@ -142,7 +142,7 @@ def say_none(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, reason: str 
 
 
 def tabulate_prompts(rows: pl.DataFrame, digits: int) -> FittedTable:
-    """Return a row a prompt; ids are cut to so many `digits`, which tell them apart."""
+    """Return a table with one row per prompt; ids are cut to so many `digits`, which tell them apart."""
     triaged = rows["triage"].null_count() < rows.height
     columns = [
         Column("id", text=8),
@@ -182,7 +182,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
         "total": len(listed),
         "note": shown.note,
     }
-    shell.dump({key: plain(value) for key, value in whole.items()})
+    shell.dump({key: to_json(value) for key, value in whole.items()})
 
 
 def pick(listed: Sequence[Mapping[str, Any]], count: int | None, sort: str) -> list[Mapping[str, Any]]:
@@ -197,12 +197,12 @@ def pick(listed: Sequence[Mapping[str, Any]], count: int | None, sort: str) -> l
     return [*listed[: count - worst], *(listed[-worst:] if worst else ())]
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Return a value as JSON can say it: a number that is none as null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: plain(inner) for key, inner in value.items()}
+        return {key: to_json(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
+        return [to_json(inner) for inner in value]
     return value

@@ -19,8 +19,8 @@ class Column:
     """One column of a `FittedTable`.
 
     `heading` may have several lines. A column of `text` folds, down to `text` columns of the terminal, or is cut there
-    with an ellipsis where it may be (`cut`); 0 makes it one of figures, which are never folded or cut. Where the terminal is too narrow, columns are left out by `need`, the lowest first; 0 says
-    that it always stays.
+    with an ellipsis where it may be (`cut`); 0 makes it one of figures, which are never folded or cut. Where the
+    terminal is too narrow, columns are left out by `need`, the lowest first; 0 says that it always stays.
     """
 
     heading: str

@@ -1,0 +1,161 @@
+"""`find-learnable` and `learnable find`: the prompts that a policy can learn from."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+from learnable.cli import options
+from learnable.cli.arguments import EngineArguments, RunArguments, ScheduleArguments, count_workers
+from learnable.cli.commands.find_arguments import (
+    DecisionArguments,
+    GoalArguments,
+    OutputArguments,
+    PolicyArguments,
+    PromptArguments,
+)
+from learnable.cli.commands.train import show_training
+from learnable.cli.console import STOPPED_RUN, Shell, open_shell
+from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
+from learnable.flows.settings import CurateSettings
+from learnable.train.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from learnable.flows.curation.cost import CostReport
+    from learnable.flows.curation.report import CurationReport
+
+FIND_HELP = """
+Find the prompts a policy can learn from.
+
+Samples a group of completions for each prompt, scores them, keeps the prompts whose group neither \
+always fails nor always succeeds, and writes them as Parquet that TRL's GRPOTrainer reads as it is.
+
+\b
+Examples:
+  find-learnable --form sonnet --limit 40
+  find-learnable --family arithmetic --family comparison
+  find-learnable --prompts questions.jsonl --verifier arithmetic
+  find-learnable --prompts org/name --answer-column label --verifier choice
+  find-learnable --form haiku --policy path/to/model --signal pass --json
+  find-learnable --prompts questions.jsonl --want 2000 --precision 0.9 --dry-run --gpu-hour-price 2.5
+  find-learnable --engine server --base-url http://127.0.0.1:8000/v1 --base-url http://127.0.0.1:8001/v1
+  find-learnable --engine ray --ray-address auto --replicas 8 --store s3://bucket/store
+  find-learnable --family arithmetic --store /data/store --cron "0 3 * * *"
+"""
+
+IN_WORDS = {"too_easy": " (saturated)", "too_hard": " (beyond the policy)"}
+
+ThenTrain = Annotated[
+    bool, options.output_option("--then-train", help="Train on the result, as `learnable train` does by default.")
+]
+
+
+@options.with_flags
+def find(
+    prompts: PromptArguments,
+    policy: PolicyArguments,
+    engine: EngineArguments,
+    goal: GoalArguments,
+    decision: DecisionArguments,
+    output: OutputArguments,
+    run: RunArguments,
+    schedule: ScheduleArguments,
+    then_train: ThenTrain = False,
+    prefect: options.UsePrefect = True,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    version: options.Version = False,
+) -> None:
+    """Find the prompts a policy can learn from."""
+    with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
+        from learnable.flows.curation.cost import plan_curation
+        from learnable.flows.launch import run_curation
+
+        settings = curate_settings(prompts, policy, engine, goal, decision, output, run)
+        if goal.dry_run:
+            show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
+            return
+        scheduled = schedule.timetable(prefect=prefect)
+        training = TrainSettings(curated="", output="") if then_train else None
+        if scheduled:
+            from learnable.flows.launch import serve_curation
+
+            serve_curation(settings, training, scheduled)
+            return
+        show_curation(shell, run_curation(settings, training, use_prefect=prefect))
+
+
+def curate_settings(
+    prompts: PromptArguments,
+    policy: PolicyArguments,
+    engine: EngineArguments,
+    goal: GoalArguments,
+    decision: DecisionArguments,
+    output: OutputArguments,
+    run: RunArguments,
+) -> CurateSettings:
+    """Return the settings of a curation. Raises `LearnableError` for what cannot work."""
+    return CurateSettings(
+        prompts=prompts.settings(),
+        policy=policy.policy,
+        engine=engine.settings(),
+        preset=decision.chosen_preset(),
+        sampling=policy.sampling(),
+        workers=count_workers(run.workers),
+        effort=decision.budget(goal),
+        group_size=decision.group_size,
+        truncated=decision.truncation,
+        test_share=decision.test_share,
+        seed=decision.seed,
+        store=output.store,
+        name=output.name,
+        verifier_timeout=run.verifier_timeout,
+        wait=run.wait,
+    )
+
+
+def show_curation(shell: Shell, report: CurationReport) -> None:
+    """Show the table by form, where things were written, and what to type next."""
+    if shell.as_json:
+        shell.dump(report.to_json())
+        return
+    totals = report.totals
+    shell.out.print(tabulate_forms(report))
+    shell.line(
+        f"\n{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
+        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
+        f"{report.seconds:.0f} s."
+    )
+    if len(report.forms) > 1:
+        whole = sum(bool(form.learnable) for form in report.forms)
+        shell.line(
+            f"{whole} of {len(report.forms)} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
+        )
+    decisions = ((reason, count) for reason, count in totals.decisions.items() if reason != "keep")
+    rejected = ", ".join(f"{count} {reason}{IN_WORDS.get(reason, '')}" for reason, count in decisions)
+    if rejected:
+        shell.line(f"Rejected: {rejected}.")
+    if report.triage:
+        shell.line(f"Never solved: {', '.join(f'{count} {name}' for name, count in report.triage.items())}.")
+    if report.certified_precision is not None:
+        shell.line(
+            f"Certified: {report.certified_precision:.0%} of the kept are expected to be truly in the band. "
+            f"Forecast: {report.advice}."
+        )
+    shell.line(f"\ncurated set  {report.curated}", whole=True)
+    if report.training is not None:
+        shell.line("")
+        show_training(shell, report.training.to_json())
+    elif totals.train and report.engine != "simulated":
+        shell.line(f"next         learnable train --curated {quote(report.curated)}", whole=True)
+
+
+def show_plan(shell: Shell, plan: CostReport) -> None:
+    """Show what a run would come to, and what to type next."""
+    if shell.as_json:
+        shell.dump(plan.to_json())
+        return
+    shell.out.print(tabulate_plan(plan))
+    for remark in plan.remarks:
+        shell.line(f"\n{remark[0].upper()}{remark[1:]}.")
+    shell.line("\nnext         the same command without --dry-run")

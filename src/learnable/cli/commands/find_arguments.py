@@ -1,0 +1,243 @@
+"""The flags that `find` alone has, in groups, and the settings that each group makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from learnable.cli.arguments import DEFAULTS, read_pairs
+from learnable.cli.options import (
+    FormsFile,
+    complete_family,
+    complete_form,
+    decision_option,
+    goal_option,
+    output_option,
+    policy_option,
+    prompt_option,
+)
+from learnable.data.errors import LearnableError
+from learnable.data.records import Sampling, Truncated
+from learnable.filters.decisions.presets import Preset, find_preset
+from learnable.filters.stopping.budget import Effort, SamplingMode
+from learnable.flows.settings import PromptSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptArguments:
+    """Which prompts."""
+
+    form: Annotated[
+        list[str] | None,
+        prompt_option(
+            help="A form, such as sonnet or Addition, or all poem forms; repeatable.", autocompletion=complete_form
+        ),
+    ] = None
+    family: Annotated[
+        list[str] | None,
+        prompt_option(help="A family, such as poetry; repeatable, adds to --form.", autocompletion=complete_family),
+    ] = None
+    forms_file: FormsFile = DEFAULTS.prompts.forms_file
+    prompts: Annotated[
+        str | None,
+        prompt_option(
+            help="A .jsonl, .json, .csv, .tsv or .parquet file, also with .gz; a folder of them, or one that "
+            "Dataset.save_to_disk wrote; or a hub id."
+        ),
+    ] = DEFAULTS.prompts.location
+    prompt_column: Annotated[
+        str,
+        prompt_option(
+            help="Column of --prompts that holds the prompt; a dot reaches into an object or its JSON: extra.question."
+        ),
+    ] = DEFAULTS.prompts.prompt_column
+    answer_column: Annotated[
+        str | None,
+        prompt_option(help="Column of --prompts that holds the right answer, such as reward_model.ground_truth."),
+    ] = DEFAULTS.prompts.answer_column
+    dataset_split: Annotated[
+        str, prompt_option(help="Split to read of a data set, or list to read of a .json file with several.")
+    ] = DEFAULTS.prompts.dataset_split
+    skip_bad_rows: Annotated[
+        bool, prompt_option("--skip-bad-rows", help="Leave out rows that are no prompt, and count them.")
+    ] = DEFAULTS.prompts.skip_bad_rows
+    verifier: Annotated[
+        str | None, prompt_option(help="Judge of rows that name none: a name, or yours as FILE.py:OBJECT.")
+    ] = DEFAULTS.prompts.verifier
+    knob: Annotated[
+        list[str] | None, prompt_option(help="A generator's knob, such as arithmetic.largest=50; repeatable.")
+    ] = None
+    limit: Annotated[
+        int | None, prompt_option(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")
+    ] = DEFAULTS.prompts.limit
+    decontaminate: Annotated[
+        list[str] | None,
+        prompt_option(help="An evaluation set, FILE[:COLUMN] or hub id, that no prompt may repeat; repeatable."),
+    ] = None
+    near_duplicates: Annotated[
+        float | None,
+        prompt_option(help="Overlap that makes two prompts duplicates. (default: 0.9 for --prompts, else exact ones)"),
+    ] = DEFAULTS.prompts.near_duplicates
+
+    def settings(self) -> PromptSettings:
+        """Return the settings. Raises `LearnableError` for what cannot work."""
+        if self.verifier:
+            from learnable.verifiers.registry import find_verifier
+
+            find_verifier(self.verifier)
+        return PromptSettings(
+            forms=tuple(self.form or ()),
+            families=tuple(self.family or ()),
+            forms_file=self.forms_file,
+            location=self.prompts,
+            prompt_column=self.prompt_column,
+            answer_column=self.answer_column,
+            verifier=self.verifier,
+            dataset_split=self.dataset_split,
+            skip_bad_rows=self.skip_bad_rows,
+            limit=self.limit,
+            decontaminate=tuple(self.decontaminate or ()),
+            knobs=read_pairs(self.knob, "--knob"),
+            near_duplicates=self._overlap(),
+        )
+
+    def _overlap(self) -> float | None:
+        """Return the overlap that makes prompts duplicates; where none is given, prompts of a file alone have one."""
+        near = self.near_duplicates
+        if near is None and self.prompts:
+            from learnable.filters.duplicates.search import NEAR
+
+            return NEAR
+        if near is not None and not 0 < near <= 1:
+            raise LearnableError(
+                f"--near-duplicates {near:g} is out of range: give an overlap, more than 0 and at most 1"
+            )
+        return near
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyArguments:
+    """Which policy, and how its completions are drawn."""
+
+    policy: Annotated[str | None, policy_option(help="Model folder or hub id. (default: the bundled policy)")] = None
+    temperature: Annotated[float, policy_option(help="Sampling temperature; use the one you train with.")] = (
+        DEFAULTS.sampling.temperature
+    )
+    top_p: Annotated[float, policy_option(help="Nucleus sampling.")] = DEFAULTS.sampling.top_p
+    max_tokens: Annotated[int, policy_option(help="Most tokens of a completion.")] = DEFAULTS.sampling.max_tokens
+
+    def sampling(self) -> Sampling:
+        """Return how completions are drawn."""
+        return Sampling(temperature=self.temperature, top_p=self.top_p, max_tokens=self.max_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalArguments:
+    """How many prompts are wanted, and how sure of them."""
+
+    want: Annotated[int | None, goal_option(help="Stop when this many prompts are kept.")] = DEFAULTS.effort.want
+    precision: Annotated[
+        float | None,
+        goal_option(
+            help="Share of the kept prompts that are truly in the band. (default: as 32 completions would give)"
+        ),
+    ] = DEFAULTS.effort.precision
+    dry_run: Annotated[
+        bool, goal_option("--dry-run", help="Sample the pilot alone, and say what --want would cost.")
+    ] = False
+    gpu_hour_price: Annotated[
+        float | None, goal_option(help="Price of an hour of this machine, for the plan's cost.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionArguments:
+    """What is kept, and how many rollouts the decision may take."""
+
+    sampling: Annotated[
+        str,
+        decision_option(
+            "--sampling", help="optimal: stop when another rollout is not worth it. fixed: --group-size for all."
+        ),
+    ] = DEFAULTS.effort.sampling
+    group_size: Annotated[
+        int, decision_option(help="Completions a prompt that training draws (TRL: num_generations).")
+    ] = DEFAULTS.group_size
+    max_group: Annotated[int, decision_option(help="optimal: most completions of one prompt.")] = (
+        DEFAULTS.effort.max_group
+    )
+    pilot_prompts: Annotated[
+        int, decision_option(help="optimal: prompts of each family that are sampled before any decision.")
+    ] = DEFAULTS.effort.pilot_prompts
+    pilot_rollouts: Annotated[int, decision_option(help="optimal: completions of each of those.")] = (
+        DEFAULTS.effort.pilot_rollouts
+    )
+    top_up: Annotated[
+        bool, decision_option("--top-up", help="optimal: give kept prompts --group-size completions.")
+    ] = DEFAULTS.effort.top_up
+    retest: Annotated[
+        float, decision_option(help="optimal: share of rejected prompts that a later run samples again.")
+    ] = DEFAULTS.effort.retest
+    preset: Annotated[str, decision_option(help="band, hard-biased, max-learnability, or a TOML file of your own.")] = (
+        DEFAULTS.preset.name
+    )
+    band: Annotated[
+        tuple[float, float] | None,
+        decision_option(help="Keep prompts whose mean lies in here. (default: the preset's, 0.2 0.8)"),
+    ] = None
+    min_std: Annotated[
+        float | None,
+        decision_option(help="Keep prompts whose group spreads at least this much. (default: the preset's, 0.1)"),
+    ] = None
+    by: Annotated[
+        str | None,
+        decision_option("--by", "--signal", help="Mean of what: reward, or pass. (default: the preset's, reward)"),
+    ] = None
+    quota: Annotated[float | None, decision_option(help="Largest share of the set that one family may take.")] = None
+    floor: Annotated[int | None, decision_option(help="Prompts of each family that the set should have at least.")] = (
+        None
+    )
+    top: Annotated[int | None, decision_option(help="Keep only this many prompts, those with the most to teach.")] = (
+        None
+    )
+    truncated: Annotated[str, decision_option(help="Completions that ran out of tokens: count, or exclude.")] = (
+        DEFAULTS.truncated
+    )
+    test_share: Annotated[float, decision_option(help="Share of each form held out from training.")] = (
+        DEFAULTS.test_share
+    )
+    seed: Annotated[int, decision_option(help="Seed of prompts, rollouts and splits.")] = DEFAULTS.seed
+
+    def budget(self, goal: GoalArguments) -> Effort:
+        """Return how many rollouts prompts get. Raises `LearnableError` for what cannot work."""
+        return Effort(
+            sampling=cast(SamplingMode, self.sampling),  # refused there if it is no mode
+            max_group=self.max_group,
+            pilot_prompts=self.pilot_prompts,
+            pilot_rollouts=self.pilot_rollouts,
+            precision=goal.precision,
+            want=goal.want,
+            top_up=self.top_up,
+            retest=self.retest,
+        )
+
+    def chosen_preset(self) -> Preset:
+        """Return the preset with what flags change of it. Raises `LearnableError` for what cannot work."""
+        return find_preset(self.preset).override(
+            band=self.band, min_std=self.min_std, by=self.by, top=self.top, quota=self.quota, floor=self.floor
+        )
+
+    @property
+    def truncation(self) -> Truncated:
+        """What completions that ran out of tokens do; the settings refuse what is no such word."""
+        return cast(Truncated, self.truncated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputArguments:
+    """Where results go."""
+
+    store: Annotated[str, output_option(help="Folder or URL (s3://...) of rollouts, scores and curated sets.")] = (
+        DEFAULTS.store
+    )
+    name: Annotated[str, output_option(help="Name of the curated set. (default: from what was asked)")] = DEFAULTS.name
