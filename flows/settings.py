@@ -12,7 +12,7 @@ from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
 from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.presets import Preset
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.engine_settings import EngineSettings, VLLMSettings
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
@@ -77,7 +77,7 @@ class CurateSettings:
     policy: str | None = None
     engine: EngineSettings = field(default_factory=VLLMSettings)
     group_size: int = 16
-    effort: Effort = field(default_factory=Effort)
+    budget: SamplingBudget = field(default_factory=SamplingBudget)
     preset: Preset = field(default_factory=lambda: Preset("band"))
     sampling: Sampling = field(default_factory=Sampling)
     truncated: Truncated = "count"

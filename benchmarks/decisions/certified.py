@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import beta
 
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -44,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = CurateSettings(
             prompts=PromptSettings(forms=(asked.form,)),
-            effort=Effort(want=asked.want, precision=asked.precision),
+            budget=SamplingBudget(want=asked.want, precision=asked.precision),
             seed=asked.seed,
             store=f"{folder}/store",
         )
@@ -60,8 +60,11 @@ def main() -> None:
         truth = draw_truth(settings, asked.truth)
         print(describe("to the goal", truth, kept, report.totals.rollouts, decided.height), flush=True)
         if asked.recall:
-            for name, effort, size in (("all decided", Effort(), 16), (f"fixed {FIXED}", Effort("fixed"), FIXED)):
-                again = replace(on_known(settings, name), effort=effort, group_size=size)
+            for name, budget, size in (
+                ("all decided", SamplingBudget(), 16),
+                (f"fixed {FIXED}", SamplingBudget("fixed"), FIXED),
+            ):
+                again = replace(on_known(settings, name), budget=budget, group_size=size)
                 report = run_pipeline(again)
                 kept = read_groups(again, report).filter(pl.col("decision") == "keep")
                 print(describe(name, truth, kept, report.totals.rollouts, decided.height), flush=True)
@@ -92,7 +95,9 @@ def on_known(settings: CurateSettings, store: str) -> CurateSettings:
 
 def draw_truth(settings: CurateSettings, draws: int) -> pl.DataFrame:
     """Draw fresh completions of each prompt and say whether it is `inside` the band by all of them."""
-    fresh = replace(on_known(settings, "truth"), effort=Effort("fixed"), group_size=draws, seed=settings.seed + 2)
+    fresh = replace(
+        on_known(settings, "truth"), budget=SamplingBudget("fixed"), group_size=draws, seed=settings.seed + 2
+    )
     band = settings.band
     inside = pl.col("mean").is_between(band.low, band.high) & (pl.col("std") >= band.min_std)
     return read_groups(fresh, run_pipeline(fresh)).select("prompt_id", inside=inside)

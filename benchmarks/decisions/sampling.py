@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from learnable.data.errors import LearnableError
 from learnable.filters.decisions.band import Band
 from learnable.filters.posterior.prior import Prior
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
-from learnable.filters.stopping.stopping import Outcome, fixed_outcome
+from learnable.filters.stopping.table import Outcome, compute_fixed_outcome
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -88,7 +88,7 @@ def curate(rates: Values, folder: Path, seed: int) -> Quality:
     settings = CurateSettings(
         prompts=PromptSettings(location=str(file)),
         engine=SimulatedSettings(),
-        effort=Effort(),
+        budget=SamplingBudget(),
         seed=seed,
         store=str(folder / "store"),
         workers=0,
@@ -156,7 +156,7 @@ def plot_frontier(path: Path) -> None:
 
     figure, rows = plt.subplots(2, len(KNOWN), figsize=(11, 6), sharex=True, sharey="row", layout="constrained")
     for column, (name, prior) in enumerate(KNOWN.items()):
-        fixed = [fixed_outcome(prior, BAND, size) for size in (8, 12, 16, 24, 32, 48)]
+        fixed = [compute_fixed_outcome(prior, BAND, size) for size in (8, 12, 16, 24, 32, 48)]
         matched = [_matched(prior, size) for size in (8, 12, 16, 24, 32)]
         for axis, key in zip(rows[:, column], ("precision", "recall"), strict=True):
             for outcomes, label, style in ((fixed, "fixed group", "o--"), (matched, "optimal stopping", "s-")):
@@ -174,8 +174,8 @@ def plot_frontier(path: Path) -> None:
 
 
 def _matched(prior: Prior, group_size: int) -> Outcome:
-    precision = fixed_outcome(prior, BAND, group_size).precision
-    return match_fixed(prior, BAND, max_group=64, precision=precision, reference_group=group_size).outcome()
+    precision = compute_fixed_outcome(prior, BAND, group_size).precision
+    return match_fixed(prior, BAND, max_group=64, precision=precision, reference_group=group_size).compute_outcome()
 
 
 def _quality(rates: Values, kept: NDArray[np.bool_], rollouts: int) -> Quality:

@@ -142,7 +142,7 @@ class Forecasts(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryRow(Record):
-    """The figures of a form, or of a whole family, whose `form` is None: see `filters.statistics.summary.summarise`."""
+    """The figures of a form, or of a whole family, whose `form` is None: see `filters.statistics.forms.summarise`."""
 
     family: str = ""
     form: str | None = None
@@ -169,7 +169,7 @@ class SummaryRow(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentRow(Record):
-    """The figures of one component of a form's rewards: see `filters.statistics.components.component_stats`."""
+    """The figures of one component of a form's rewards: see `filters.statistics.forms.component_stats`."""
 
     family: str = ""
     form: str = ""

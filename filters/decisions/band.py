@@ -51,7 +51,7 @@ class Band:
             raise LearnableError(f"--by {self.signal!r} is not known: use reward or pass")
 
     @property
-    def with_spread(self) -> Band:
+    def with_min_std(self) -> Band:
         """The part of the band in which a coin spreads by at least `min_std`: p (1 - p) >= min_std^2."""
         reach = sqrt(max(0.25 - self.min_std**2, 0.0))
         low, high = max(self.low, 0.5 - reach), min(self.high, 0.5 + reach)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 from scipy.stats import f as f_distribution
 
-from learnable.filters.statistics.variance import nested_split, variance_split
+from learnable.filters.statistics.variance import split_pool_variance, split_variance
 
 Code = Literal[
     "no_spread", "constant_component", "faked_signal", "spread_between_forms", "spread_between_prompts", "alike_prompts"
@@ -47,7 +47,7 @@ def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Findin
 
     Args:
         groups: rows of `filters.statistics.groups.group_stats` with `family`, `form` and `decision`.
-        components: what `filters.statistics.components.component_stats` says of the same rollouts.
+        components: what `filters.statistics.forms.component_stats` says of the same rollouts.
     """
     scored = groups.lazy().filter(pl.col("n") > 0)
     forms = _forms(scored)
@@ -72,7 +72,7 @@ def _forms(scored: pl.LazyFrame) -> pl.DataFrame:
         pl.col("passes").sum(),
         ((pl.col("n").sum() - (pl.col("n") ** 2).sum() / pl.col("n").sum()) / (pl.len() - 1)).alias("typical_size"),
     )
-    split = variance_split(scored, _FORM)
+    split = split_variance(scored, _FORM)
     enough = (pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS)
     return counts.filter(enough).join(split, on=_FORM, how="left").sort(_FORM).collect()
 
@@ -124,7 +124,7 @@ def _faked_signals(forms: pl.DataFrame, parts: pl.DataFrame) -> Iterator[Finding
 
 def _spread_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
     """Report a pool whose rewards differ between groups, which the advantage takes out, and hardly within them."""
-    split = nested_split(scored)
+    split = split_pool_variance(scored)
     forms, prompts, within = split.between_forms, split.between_prompts, split.within
     if forms is None or prompts is None or within is None or within >= LITTLE_WITHIN:
         return
@@ -164,7 +164,7 @@ def prompts_are_alike(f_ratio: float, prompts: int, rollouts: int, typical_size:
     where an F as low as the one found has at most a chance of `DOUBT` if r were `ALIKE_INTRACLASS`, and likewise if
     prompts differed by as much as the noise of their means. With few prompts or rollouts no F is low enough.
 
-    `prompts` and `rollouts` are the form's, `typical_size` is n0 of `variance_split`, in rollouts per prompt.
+    `prompts` and `rollouts` are the form's, `typical_size` is n0 of `split_variance`, in rollouts per prompt.
     """
     true_over_noise = min(1.0, typical_size * ALIKE_INTRACLASS / (1 - ALIKE_INTRACLASS))
     return bool(f_distribution.cdf(f_ratio / (1 + true_over_noise), prompts - 1, rollouts - prompts) <= DOUBT)

@@ -57,17 +57,17 @@ def find_preset(name_or_path: str) -> Preset:
     What ends in `.toml` or has a slash is a path. Raises `UnknownNameError` for an unknown preset or key with the
     nearest ones, and `LearnableError` for a file that is missing, broken or has a value that cannot work.
     """
-    if name_or_path in preset_names():
+    if name_or_path in list_presets():
         return _read_preset(_shipped().joinpath(f"{name_or_path}.toml"), f"preset {name_or_path}")
     if "/" not in name_or_path and not name_or_path.endswith(".toml"):
-        raise UnknownNameError("preset", name_or_path, preset_names())
+        raise UnknownNameError("preset", name_or_path, list_presets())
     return _read_preset(Path(name_or_path), name_or_path)
 
 
-def preset_names() -> tuple[str, ...]:
+def list_presets() -> tuple[str, ...]:
     """Return the names of the shipped presets.
 
-    >>> preset_names()
+    >>> list_presets()
     ('band', 'hard-biased', 'max-learnability')
     """
     names = (file.name for file in _shipped().iterdir())

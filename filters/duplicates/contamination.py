@@ -9,9 +9,18 @@ import polars as pl
 
 from learnable.data.records import Prompt
 from learnable.data.sources.files.evaluation_sets import EvaluationSet
-from learnable.filters.duplicates import search as duplicates
-from learnable.filters.duplicates.word_runs import cover_words, find_template_runs, number_runs
-from learnable.filters.duplicates.wording import Flags, Ids, Texts, read_texts, split_words, whole_text
+from learnable.filters.duplicates import near_duplicates as duplicates
+from learnable.filters.duplicates.texts import (
+    Flags,
+    Ids,
+    Texts,
+    cover_words,
+    find_template_runs,
+    join_turns,
+    number_runs,
+    read_texts,
+    split_words,
+)
 
 LONG_RUN = 13
 SHORT_RUN = 8
@@ -41,7 +50,7 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
     """
     pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
     items = [f"{one.name}:{item_id}" for one in sets for item_id in one.item_ids]
-    texts = read_texts([*map(whole_text, pool), *(text for one in sets for text in one.texts)])
+    texts = read_texts([*map(join_turns, pool), *(text for one in sets for text in one.texts)])
     groups = _groups(pool, sets)
     hits = pl.concat([_equal_texts(pool, texts), _shared_runs(texts, groups, len(pool))])
     best = hits.unique("prompt", keep="first", maintain_order=True).sort("prompt")

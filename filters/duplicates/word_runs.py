@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from learnable.filters.duplicates.wording import Flags, Ids, Texts
+from learnable.filters.duplicates.texts import Flags, Ids, Texts
 
 TEMPLATE_TEXTS = 5  # fewer texts that agree are a coincidence or copies, not a template
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from learnable.filters.decisions.band import Band, Signal
 from learnable.filters.decisions.forecast import zero_std_graded, zero_std_share
-from learnable.filters.posterior.effective import Spread, fit_spread
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import FALLBACK, Prior, fit_prior
+from learnable.filters.posterior.variance_model import VarianceModel, fit_variance_model
 
 Values = NDArray[np.float64]
 
@@ -37,11 +37,11 @@ COVERAGE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class FamilyPrior:
     """What is believed of a family before a prompt is asked: its prior, and how much its rewards spread."""
 
     prior: Prior = FALLBACK
-    spread: Spread = field(default_factory=Spread)
+    spread: VarianceModel = field(default_factory=VarianceModel)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures, for a manifest."""
@@ -50,26 +50,26 @@ class Belief:
         return {**self.prior.as_dict(), "flips_per_rollout": round(spread.flips, 4), "spread": tilted}
 
 
-def fit_belief(n: Values, mean: Values, variance: Values) -> Belief:
+def fit_family_prior(n: Values, mean: Values, variance: Values) -> FamilyPrior:
     """Fit a family's belief to its groups: rollouts, mean reward and population variance of each.
 
     Falls back to Beta(.5, .5) where there are too few groups to fit (`prior.fitted_to` is 0 then).
     """
-    spread = fit_spread(n, mean, variance)
+    spread = fit_variance_model(n, mean, variance)
     sizes = spread.effective(n, mean, variance)
-    return Belief(fit_prior(sizes, sizes * mean), spread)
+    return FamilyPrior(fit_prior(sizes, sizes * mean), spread)
 
 
-def fit_beliefs(groups: pl.DataFrame, by: Signal = "reward") -> dict[str, Belief]:
+def fit_family_priors(groups: pl.DataFrame, by: Signal = "reward") -> dict[str, FamilyPrior]:
     """Fit each family's belief to the rows of `filters.statistics.groups.group_stats`, joined with `family`."""
     beliefs = {}
     for (family,), members in groups.group_by("family", maintain_order=True):
         scored = members.filter(pl.col("n") > 0)
-        beliefs[str(family)] = fit_belief(*signal_arrays(scored, by))
+        beliefs[str(family)] = fit_family_prior(*read_signal(scored, by))
     return beliefs
 
 
-def signal_arrays(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Values, Values]:
+def read_signal(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Values, Values]:
     """Return rollouts, mean and population variance of each group: of its rewards, or of pass and fail."""
     n = groups["n"].cast(pl.Float64).fill_null(0.0).to_numpy()
     if by == "pass":
@@ -93,18 +93,20 @@ class Assessment:
         return self.in_band * self.spread
 
 
-def assess(belief: Belief, band: Band, n: Values, mean: Values, variance: Values) -> Assessment:
+def assess(belief: FamilyPrior, band: Band, n: Values, mean: Values, variance: Values) -> Assessment:
     """Assess groups of one family: rollouts that count, mean reward (0 where there are none), population variance."""
     size = belief.spread.effective(n, mean, variance)
     posterior = Posterior.update(belief.prior, size, size * mean)
     inside = posterior.in_band(band)
-    if belief.spread.graded:
+    if family_prior.graded:
         return Assessment(size, posterior, inside, belief.spread.at_least(band.min_std, n, mean, variance))
-    spreading = posterior.in_band(band.with_spread)  # what a coin spreads by follows from its mean
+    spreading = posterior.in_band(band.with_min_std)  # what a coin spreads by follows from its mean
     return Assessment(size, posterior, inside, np.divide(spreading, inside, out=np.ones_like(inside), where=inside > 0))
 
 
-def certify(groups: pl.DataFrame, beliefs: Mapping[str, Belief], band: Band, group_size: int = 16) -> pl.DataFrame:
+def certify(
+    groups: pl.DataFrame, family_priors: Mapping[str, FamilyPrior], band: Band, group_size: int = 16
+) -> pl.DataFrame:
     """Add the columns `CERTIFICATE` to decided or undecided groups; null where no rollout counts.
 
     Args:
@@ -121,7 +123,7 @@ def certify(groups: pl.DataFrame, beliefs: Mapping[str, Belief], band: Band, gro
     """
     numbered = groups.with_row_index("_row")
     parts = [
-        _certify_family(members, beliefs.get(str(family), Belief()), band, group_size)
+        _certify_family(members, beliefs.get(str(family), FamilyPrior()), band, group_size)
         for (family,), members in numbered.group_by("family", maintain_order=True)
     ]
     if not parts:
@@ -129,8 +131,8 @@ def certify(groups: pl.DataFrame, beliefs: Mapping[str, Belief], band: Band, gro
     return pl.concat(parts).sort("_row").drop("_row")
 
 
-def _certify_family(groups: pl.DataFrame, belief: Belief, band: Band, group_size: int) -> pl.DataFrame:
-    n, mean, variance = signal_arrays(groups, band.signal)
+def _certify_family(groups: pl.DataFrame, belief: FamilyPrior, band: Band, group_size: int) -> pl.DataFrame:
+    n, mean, variance = read_signal(groups, band.signal)
     spread, found = belief.spread, assess(belief, band, n, np.nan_to_num(mean), variance)
     posterior = found.posterior
     ends = posterior.interval(COVERAGE)
@@ -138,7 +140,7 @@ def _certify_family(groups: pl.DataFrame, belief: Belief, band: Band, group_size
         std_ends = spread.interval(n, mean, variance, COVERAGE)
         dead = zero_std_graded(groups, group_size)
     else:
-        std_ends = coin_std(*ends)
+        std_ends = bernoulli_std(*ends)
         dead = zero_std_share(posterior, group_size)
     columns = (
         found.size,
@@ -159,7 +161,7 @@ def _certify_family(groups: pl.DataFrame, belief: Belief, band: Band, group_size
     )
 
 
-def coin_std(low: Values, high: Values) -> tuple[Values, Values]:
+def bernoulli_std(low: Values, high: Values) -> tuple[Values, Values]:
     """Return the ends of the interval of a coin's standard deviation, sqrt(p (1 - p)), from those of p."""
     at_low, at_high = np.sqrt(low * (1 - low)), np.sqrt(high * (1 - high))
     return np.minimum(at_low, at_high), np.where((low <= 0.5) & (high >= 0.5), 0.5, np.maximum(at_low, at_high))

@@ -14,9 +14,9 @@ from scipy.special import betaln
 
 Values = NDArray[np.float64]
 
-FEWEST_GROUPS = 8  # fewer say nothing of a population
+MIN_GROUPS = 8  # fewer say nothing of a population
 FLOOR = 0.005  # least weight of each part, so that evidence can always bring it back
-MOST_ROWS = 20_000  # groups that are fitted to; more change nothing
+MAX_GROUPS = 20_000  # groups that are fitted to; more change nothing
 SHAPES = (0.02, 200.0)  # alpha and beta stay in here
 LOG_SHAPE, LOG_SHAPE_WIDTH = math.log(0.7), 1.5  # a mild pull, for the few groups of a pilot
 MASS_PULL = 4.0  # against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often
@@ -67,16 +67,16 @@ def fit_prior(n: ArrayLike, s: ArrayLike) -> Prior:
         s: sum of the rewards of those draws, shape (groups,).
 
     Returns:
-        The prior, or `FALLBACK`, Beta(.5, .5), where there are fewer than `FEWEST_GROUPS` groups or nothing fits.
+        The prior, or `FALLBACK`, Beta(.5, .5), where there are fewer than `MIN_GROUPS` groups or nothing fits.
     """
     sizes, sums = np.asarray(n, dtype=np.float64), np.asarray(s, dtype=np.float64)
     usable = (sizes > 0) & np.isfinite(sums)
     sizes, sums = sizes[usable], sums[usable]
-    if len(sizes) < FEWEST_GROUPS:
+    if len(sizes) < MIN_GROUPS:
         return FALLBACK
     # In order of their values, since every other row of a file may be of one kind.
     rows = np.column_stack([sizes, sums])[np.lexsort((sizes, sums))]
-    cells, counts = np.unique(rows[:: -(-len(rows) // MOST_ROWS)], axis=0, return_counts=True)
+    cells, counts = np.unique(rows[:: -(-len(rows) // MAX_GROUPS)], axis=0, return_counts=True)
     loss = _Loss(cells[:, 0], cells[:, 1], counts.astype(np.float64))
     found = [minimize(loss, _pack(*start), method="L-BFGS-B", options={"maxiter": 200}) for start in STARTS]
     best = min((result for result in found if np.isfinite(result.fun)), key=lambda result: result.fun, default=None)

@@ -12,7 +12,7 @@ from scipy.stats import beta as beta_distribution
 
 from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.forecast import zero_std_share
-from learnable.filters.posterior.certificate import COVERAGE, coin_std
+from learnable.filters.posterior.certificate import COVERAGE, bernoulli_std
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.refresh.drift import Drift, fit_drift
 
@@ -26,7 +26,7 @@ Drifts = dict[tuple[str, bool], Drift]  # of a family's prompts, apart for those
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfLife:
+class ShareStillInBand:
     """The expected share of a set that is still in the band, and the ends of its central 90 % interval."""
 
     share: float
@@ -145,7 +145,7 @@ def find_unsure(before: pl.DataFrame, moved: pl.DataFrame, worth: float = ERROR_
     return unsure.sort("_error", "prompt_id", descending=[True, False], nulls_last=False)["prompt_id"].to_list()
 
 
-def shelf_life(p_in_band: ArrayLike, coverage: float = COVERAGE) -> ShelfLife | None:
+def estimate_share_still_in_band(p_in_band: ArrayLike, coverage: float = COVERAGE) -> ShareStillInBand | None:
     """Return how much of a set is still in the band, from each prompt's chance to be; None for an empty set.
 
     The share is a mean of independent coins. Its interval is that of the Beta distribution with its mean and variance.
@@ -155,10 +155,10 @@ def shelf_life(p_in_band: ArrayLike, coverage: float = COVERAGE) -> ShelfLife | 
         return None
     mean, variance = float(chances.mean()), float((chances * (1 - chances)).sum()) / len(chances) ** 2
     if variance <= 0:
-        return ShelfLife(mean, mean, mean)
+        return ShareStillInBand(mean, mean, mean)
     size = mean * (1 - mean) / variance - 1
     low, high = beta_distribution.interval(coverage, mean * size, (1 - mean) * size)
-    return ShelfLife(mean, float(low), float(high))
+    return ShareStillInBand(mean, float(low), float(high))
 
 
 def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, group_size: int) -> pl.DataFrame:
@@ -176,9 +176,9 @@ def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, gr
         "ci_high": ends[1],
     }
     if not graded:
-        spreading = moved.in_band(band.with_spread)
+        spreading = moved.in_band(band.with_min_std)
         columns["p_min_std"] = np.divide(spreading, inside, out=np.ones_like(inside), where=inside > 0)
-        columns["std_low"], columns["std_high"] = coin_std(*ends)
+        columns["std_low"], columns["std_high"] = bernoulli_std(*ends)
         columns["usable_at_g"] = 1 - zero_std_share(moved, group_size)
     told = known.with_columns(pl.Series(name, values) for name, values in columns.items())
     told = told.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from learnable.data.records import REWARDED_VERDICTS, VERDICTS, Truncated
-from learnable.filters.statistics.sums import exact_sum
+from learnable.filters.statistics.groups import exact_sum
 
 READ = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from learnable.filters.statistics.sums import exact_mean
-from learnable.filters.statistics.variance import variance_split
+from learnable.filters.statistics.groups import exact_mean
+from learnable.filters.statistics.variance import split_variance
 
 FORM_MEAN, FORM_STD = (0.2, 0.8), 0.1  # of a form that is learnable as a whole
 
@@ -17,7 +17,7 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
 
     Returns `by`, `prompts`, `kept`, `rollouts`, `tokens`, `mean` (of prompts' mean rewards), `pass_at_1`,
     `zero_std_share` (of prompts with a score), `errors` (rollouts without an honest score), and the columns
-    of `variance_split`. `learnability` is the mean of the prompts' expected p (1 - p), by which forms are ranked, and
+    of `split_variance`. `learnability` is the mean of the prompts' expected p (1 - p), by which forms are ranked, and
     `learnable` says whether the form as a whole would do: mean strictly within .2 to .8 and groups that spread by more
     than .1. Equal rows give equal bits, whatever their order.
     """
@@ -32,7 +32,7 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
         pl.col("zero_std").mean().alias("zero_std_share"),
         (pl.col("n_verifier_error") + pl.col("n_engine_error")).sum().alias("errors"),
     )
-    split = variance_split(decided, by)
+    split = split_variance(decided, by)
     middling = (pl.col("mean") > FORM_MEAN[0]) & (pl.col("mean") < FORM_MEAN[1])
     learnable = (middling & (pl.col("within_std") > FORM_STD)).fill_null(False)
     return counts.join(split, on=list(by), how="left").with_columns(learnable.alias("learnable")).sort(by)

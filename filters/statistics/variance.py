@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from learnable.filters.statistics.sums import exact_sum
+from learnable.filters.statistics.groups import exact_sum
 
 
-def variance_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
+def split_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
     """Split the variance of rewards into its within-prompt and between-prompt parts, per `by`.
 
     A one-way random-effects analysis of variance with prompts as groups of unequal size (Searle, Casella
@@ -53,7 +53,7 @@ def variance_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form"))
 
 
 @dataclass(frozen=True, slots=True)
-class NestedSplit:
+class VarianceShares:
     """Where a pool's variance of rewards lies, as shares that sum to 1.
 
     `between_forms`: forms differ in their mean; `between_prompts`: prompts of one form do; `within`: completions of
@@ -74,7 +74,7 @@ class NestedSplit:
         return None if self.within is None else 1.0 - self.within
 
 
-def nested_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> NestedSplit:
+def split_pool_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> VarianceShares:
     """Split the variance of a whole pool's rewards three ways: forms, prompts in them, rollouts of a prompt.
 
     A nested random-effects analysis of variance with unequal sizes: each mean square is set equal to its
@@ -87,7 +87,7 @@ def nested_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -
         k2 = (sum(n_ij^2 / n_i) - sum(n_ij^2) / N) / (a - 1)    k3 = (N - sum(n_i^2) / N) / (a - 1)
 
     A pool of one form has nothing between forms. `groups` and `by`, the columns that name a form, as for
-    `variance_split`.
+    `split_variance`.
     """
     scored = groups.filter(pl.col("n") > 0)
     n, mean = pl.col("n").cast(pl.Float64), pl.col("mean")
@@ -115,9 +115,9 @@ def nested_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -
     return _shares(pool.collect().row(0, named=True))
 
 
-def _shares(pool: dict[str, float]) -> NestedSplit:
+def _shares(pool: dict[str, float]) -> VarianceShares:
     a, b, total = pool["forms"], pool["prompts"], pool["rollouts"]
-    counts = NestedSplit(int(a), int(b), int(total))
+    counts = VarianceShares(int(a), int(b), int(total))
     if b <= a or total <= b:
         return counts
     within = pool["ss_within"] / (total - b)

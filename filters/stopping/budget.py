@@ -13,7 +13,7 @@ BLOCKS = (4, 2, 2, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class SamplingBudget:
     """How many rollouts prompts get. Raises `LearnableError` for what cannot work.
 
     `sampling`: `optimal` stops each group when its decision is not worth another rollout, `fixed` gives every prompt
@@ -60,6 +60,6 @@ class Effort:
                 "--want and --precision need decisions as rollouts come in: leave out --sampling fixed"
             )
 
-    def most_rollouts(self, group_size: int) -> int:
+    def count_max_rollouts(self, group_size: int) -> int:
         """Return the most rollouts that one prompt may get, one more block for a retest among them."""
         return group_size if self.sampling == "fixed" else max(self.max_group + self.blocks[-1], group_size)

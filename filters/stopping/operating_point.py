@@ -13,16 +13,16 @@ from scipy.optimize import linprog
 from learnable.filters.decisions.band import Band
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.budget import BLOCKS
-from learnable.filters.stopping.stopping import Lattice, Outcome, StoppingTable, fixed_outcome, solve_lattice
+from learnable.filters.stopping.table import Lattice, Outcome, StoppingTable, compute_fixed_outcome, solve_lattice
 
 REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollouts
 PRECISION_MARGIN, RECALL_MARGIN = 0.001, 0.006  # aimed above the target, since the prior is fitted and not known
-LEAST_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
+MIN_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
 LOSSES = (1.0, 20_000.0)  # of one false keep or drop, in rollouts
 USUAL_LOSS = 400.0  # of either, where the target is out of reach: about what it takes in common pools
 HALVINGS = 10
 LEAST_SHARE = 1e-6  # less is what the linear programme left over; a real share, however small, is needed
-MOST_DRAWS = 25.0  # flips a rollout that a table tells apart: more cost much time and change hardly a decision
+MAX_TABLE_ESS = 25.0  # flips a rollout that a table tells apart: more cost much time and change hardly a decision
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,9 @@ class StoppingRule:
 
     def outcome(self) -> Outcome:
         """Return what the rule leads to on average over its prior."""
-        rows = [(o.rollouts, o.kept, o.kept_in_band, o.in_band) for o in (table.outcome() for table in self.tables)]
+        rows = [
+            (o.rollouts, o.kept, o.kept_in_band, o.in_band) for o in (table.compute_outcome() for table in self.tables)
+        ]
         return Outcome(*(float(value) for value in np.array(self.shares) @ np.array(rows)))
 
 
@@ -76,30 +78,29 @@ def match_fixed(
     *,
     max_group: int,
     blocks: Sequence[int] = BLOCKS,
-    draws_per_rollout: float = 1.0,
+    ess_per_rollout: float = 1.0,
     precision: float | None = None,
     reference_group: int = REFERENCE_GROUP,
 ) -> StoppingRule:
     """Return the cheapest rule that under `prior` matches the precision and the recall of a fixed group.
 
-    A fixed group is judged by its mean alone, each rollout worth `draws_per_rollout` coin flips, at most `MOST_DRAWS`.
-    `precision`, where given, is asked for instead of the fixed group's, which counts as `LEAST_PRECISION` at least.
+    A fixed group is judged by its mean alone, each rollout worth `ess_per_rollout` coin flips, at most `MAX_TABLE_ESS`.
+    `precision`, where given, is asked for instead of the fixed group's, which counts as `MIN_PRECISION` at least.
     Where no rule within `max_group` is that good, each error is priced at `USUAL_LOSS`.
 
     Precision and recall are two linear constraints on a table's expected false keeps and false drops. Their Lagrange
     multipliers are the two losses; the shares of the tables found are a linear programme.
     """
-    draws = min(draws_per_rollout, MOST_DRAWS)
-    fixed = fixed_outcome(prior, band, round(reference_group * draws))
+    draws = min(ess_per_rollout, MAX_TABLE_ESS)
+    fixed = compute_fixed_outcome(prior, band, round(reference_group * draws))
     search = _Search(
         Lattice(prior, band, max_group, blocks, draws),
-        min((max(fixed.precision, LEAST_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0),
+        min((max(fixed.precision, MIN_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0),
         min(fixed.recall + RECALL_MARGIN, 1.0),
     )
     chosen = search.cheapest()
     tables = [
-        StoppingTable.solve(prior, band, max_group, blocks, 1.0, *losses, draws_per_rollout=draws)
-        for losses, _ in chosen
+        StoppingTable.solve(prior, band, max_group, blocks, 1.0, *losses, ess_per_rollout=draws) for losses, _ in chosen
     ]
     return StoppingRule(tuple(tables), tuple(share for _, share in chosen))
 
@@ -140,7 +141,7 @@ class _Search:
     def _try(self, false_keep_loss: float, false_drop_loss: float) -> Outcome:
         losses = (false_keep_loss, false_drop_loss)
         if losses not in self.tried:
-            self.tried[losses] = solve_lattice(self.lattice, 1.0, *losses).outcome()
+            self.tried[losses] = solve_lattice(self.lattice, 1.0, *losses).compute_outcome()
         return self.tried[losses]
 
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from learnable.filters.posterior.certificate import assess
 from learnable.filters.stopping.operating_point import StoppingRule
-from learnable.filters.stopping.schedule import LEAST_YIELD, Indices, Schedule, Values
-from learnable.filters.stopping.stopping import CONTINUE, block_ends
+from learnable.filters.stopping.schedule import MIN_YIELD, Indices, Schedule, Values
+from learnable.filters.stopping.table import CONTINUE, list_block_ends
 
-DRAWS = 2000
+SIMULATIONS = 2000
 COVERAGE = 0.9
 LEAST_RATE = 1e-6  # of a yield that is drawn: how many prompts a smaller one takes is more than can be counted
 
@@ -105,17 +105,17 @@ def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, see
     source without end, a yield at which a run gives up makes the search endless.
 
     Args:
-        schedule: after `next_wave` has judged what there is, while nothing is asked for that is not there.
+        schedule: after `request_next_round` has judged what there is, while nothing is asked for that is not there.
         tokens: of one rollout, on average, of each prompt of the pool; NaN where there is no rollout.
         endless: whether the source has more prompts than the pool, in the same mix of families.
         seed: of the draws.
     """
     rng = np.random.default_rng(seed)
-    looked = np.flatnonzero(schedule.asked > 0)
+    looked = np.flatnonzero(schedule.requested > 0)
     outlook = _foresee(schedule, looked, tokens)
-    left = np.bincount(schedule.family[schedule.asked == 0], minlength=len(schedule.names))
+    left = np.bincount(schedule.family[schedule.requested == 0], minlength=len(schedule.names))
     mix = left if left.any() else np.bincount(schedule.family, minlength=len(schedule.names))
-    draws = np.zeros((4, DRAWS))
+    draws = np.zeros((4, SIMULATIONS))
     for number in np.flatnonzero(mix):
         mine = schedule.family[looked] == number
         draws += mix[number] / mix.sum() * _draw_family(outlook, mine, rng)
@@ -145,17 +145,17 @@ def _foresee(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
 
 def _foresee_family(schedule: Schedule, family: str, rows: Indices) -> Values:
     """Return the outlook of a family's prompts but for their tokens, shape (4, prompts)."""
-    rule, belief, lots = schedule.rules[family], schedule.beliefs[family], schedule.lots[rows]
-    least_kept = schedule.group_size if schedule.effort.top_up else 0
-    n, mean, variance = schedule.evidence(rows)
+    rule, belief, lots = schedule.rules[family], schedule.family_priors[family], schedule.uniforms[rows]
+    least_kept = schedule.group_size if schedule.budget.top_up else 0
+    n, mean, variance = schedule.measure(rows)
     keep, further = rule.look_ahead(lots, n, n * mean, least_kept)
     new_keep, new_rollouts = _replay(schedule, rule, rows, least_kept)
-    if belief.spread.graded:  # which the tables know nothing of
+    if family_prior.graded:  # which the tables know nothing of
         spreads = assess(belief, schedule.band, n, mean, variance).spread
         keep, new_keep = keep * spreads, new_keep * spreads
     stopped = schedule.stopped[rows]
-    keep = np.where(stopped, np.isin(rows, schedule.certified()), keep)
-    further = np.where(stopped, keep * np.maximum(least_kept - schedule.asked[rows], 0), further)
+    keep = np.where(stopped, np.isin(rows, schedule.find_certified()), keep)
+    further = np.where(stopped, keep * np.maximum(least_kept - schedule.requested[rows], 0), further)
     return np.array([np.clip(keep, 0, 1), further, np.clip(new_keep, 0, 1), new_rollouts])
 
 
@@ -165,11 +165,11 @@ def _replay(schedule: Schedule, rule: StoppingRule, rows: Indices, least_kept: i
     The pilot gives a prompt more rollouts than a new one may need. So the rule is followed through them block by
     block, to where it stops or they end, and from there by expectation.
     """
-    rewards, lots, size = schedule.rewards[rows], schedule.lots[rows], schedule.asked[rows]
+    rewards, lots, size = schedule.rewards[rows], schedule.uniforms[rows], schedule.requested[rows]
     nothing = np.zeros(len(rows))
     keep, rollouts = rule.look_ahead(lots, nothing, nothing, least_kept)
     goes_on = np.ones(len(rows), bool)
-    for end in block_ends(schedule.effort.blocks, schedule.effort.max_group):
+    for end in list_block_ends(schedule.budget.blocks, schedule.budget.max_group):
         mine = np.flatnonzero(goes_on & (size >= end))
         seen = rewards[mine, :end]
         n, s = (~np.isnan(seen)).sum(axis=1), np.nansum(seen, axis=1)
@@ -183,7 +183,7 @@ def _draw_family(outlook: _Outlook, mine: Values, rng: np.random.Generator) -> V
     """Draw yield, rollouts a prompt, their mean square, and tokens a prompt of a family, shape (4, draws)."""
     keep, rollouts = outlook.new_keep[mine], outlook.new_rollouts[mine]
     prices = np.column_stack([rollouts, rollouts**2, rollouts * outlook.tokens[mine]])
-    draws = np.empty((DRAWS, 4))
+    draws = np.empty((SIMULATIONS, 4))
     for draw in draws:
         kept, rejected = rng.gamma(keep), rng.gamma(1 - keep)
         more = rng.gamma(0.5, size=2)
@@ -196,20 +196,20 @@ def _add_up(
     schedule: Schedule, looked: Indices, outlook: _Outlook, new: _NewPrompts, left: float, rng: np.random.Generator
 ) -> Plan:
     """Draw how many of the `left` new prompts are looked at, and what they come to with those that were."""
-    kept = (rng.random((DRAWS, len(looked))) < outlook.keep).sum(axis=1)
+    kept = (rng.random((SIMULATIONS, len(looked))) < outlook.keep).sum(axis=1)
     begun = _draw_begun(schedule, outlook, kept, rng)
-    prompts, kept, reached = _draw_search(schedule.effort.want, kept, new.rate, left, rng)
-    noise = np.sqrt(new.variance * np.where(np.isfinite(prompts), prompts, 0)) * rng.standard_normal(DRAWS)
+    prompts, kept, reached = _draw_search(schedule.budget.want, kept, new.rate, left, rng)
+    noise = np.sqrt(new.variance * np.where(np.isfinite(prompts), prompts, 0)) * rng.standard_normal(SIMULATIONS)
     ahead = np.maximum(prompts * new.rollouts + noise, 0)
     each = np.average(outlook.tokens, weights=outlook.further + 1e-9)
     tokens = begun * each + ahead * new.tokens / new.rollouts
-    asked = schedule.asked[looked]
+    asked = schedule.requested[looked]
     seen = bool(outlook.tokens.any())
     return Plan(
-        want=schedule.effort.want,
+        want=schedule.budget.want,
         chance=float(reached.mean()),
         prompts=Estimate.of(len(looked) + prompts),
-        kept=Estimate.of(np.maximum(kept, float(len(schedule.certified())))),
+        kept=Estimate.of(np.maximum(kept, float(len(schedule.find_certified())))),
         rollouts=Estimate.of(asked.sum() + begun + ahead),
         tokens=Estimate.of(asked @ outlook.tokens + tokens) if seen else None,
         tokens_ahead=Estimate.of(tokens) if seen else None,
@@ -222,10 +222,10 @@ def _draw_begun(schedule: Schedule, outlook: _Outlook, kept: Indices, rng: np.ra
 
     A goal that needs fewer ends the run before all of them are done. What one takes spreads about as much as its mean.
     """
-    want, now = schedule.effort.want, len(schedule.certified())
-    share = np.ones(DRAWS) if want is None else np.clip((want - now) / np.maximum(kept - now, 1), 0, 1)
+    want, now = schedule.budget.want, len(schedule.find_certified())
+    share = np.ones(SIMULATIONS) if want is None else np.clip((want - now) / np.maximum(kept - now, 1), 0, 1)
     total, squares = outlook.further.sum() * share, (outlook.further**2).sum() * share
-    begun: Values = np.maximum(total + np.sqrt(squares) * rng.standard_normal(DRAWS), 0)
+    begun: Values = np.maximum(total + np.sqrt(squares) * rng.standard_normal(SIMULATIONS), 0)
     return begun
 
 
@@ -237,10 +237,10 @@ def _draw_search(
     `kept` are those of the prompts that were looked at before, in each draw.
     """
     if want is None:
-        return np.full(DRAWS, left), kept + rng.binomial(int(left), rate), np.ones(DRAWS, bool)
+        return np.full(SIMULATIONS, left), kept + rng.binomial(int(left), rate), np.ones(SIMULATIONS, bool)
     missing = np.maximum(want - kept, 0)
     needed = missing + rng.negative_binomial(np.maximum(missing, 1), rate) * (missing > 0)
-    hopeless = (missing > 0) & (rate < LEAST_YIELD) & (left == np.inf)
+    hopeless = (missing > 0) & (rate < MIN_YIELD) & (left == np.inf)
     reached = (needed <= left) & ~hopeless
     all_of_them = rng.binomial(0 if left == np.inf else int(left), rate)
     short = np.minimum(kept + all_of_them, want - 1)

@@ -10,7 +10,7 @@ from learnable.data.curated.manifest import to_plain
 from learnable.data.errors import LearnableError
 from learnable.data.storage.speeds import find_speed
 from learnable.filters.stopping.plan import Estimate, Plan
-from learnable.filters.stopping.schedule import LEAST_YIELD
+from learnable.filters.stopping.schedule import MIN_YIELD
 from learnable.flows.curation.goal import is_endless
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import policy_for
@@ -105,7 +105,7 @@ def _remarks(plan: Plan, pool: int, per_second: float | None) -> list[str]:
     if plan.prompts.high is None:
         remarks.append(
             "there may be no end to the search: so little was kept that the run may give up, as it does below "
-            f"1 in {1 / LEAST_YIELD:.0f}"
+            f"1 in {1 / MIN_YIELD:.0f}"
         )
     elif plan.want is not None and plan.chance < SURE:
         remarks.append(

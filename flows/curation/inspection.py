@@ -11,7 +11,7 @@ from learnable.data.curated.manifest import ComponentRow, FindingRow
 from learnable.data.records import Prompt
 from learnable.filters.decisions.findings import Finding, find_warnings
 from learnable.filters.decisions.triage import triage
-from learnable.filters.statistics.components import component_stats
+from learnable.filters.statistics.forms import component_stats
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor

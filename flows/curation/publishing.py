@@ -18,10 +18,9 @@ from learnable.data.curated.manifest import (
     Manifest,
     SummaryRow,
 )
-from learnable.filters.decisions.choosing import in_reserve
-from learnable.filters.decisions.demonstrations import pick_demonstrations
+from learnable.filters.decisions.choosing import is_in_reserve, pick_demonstrations
 from learnable.filters.decisions.forecast import forecast
-from learnable.filters.statistics.summary import summarise
+from learnable.filters.statistics.forms import summarise
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
@@ -46,7 +45,7 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
 
 def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the parts of a curated set that are rows of its pool. `triage` says why prompts were never solved."""
-    kept, in_train, aside = DECISION == "keep", pl.col("split") == "train", in_reserve(run.settings.preset)
+    kept, in_train, aside = DECISION == "keep", pl.col("split") == "train", is_in_reserve(run.settings.preset)
     train = decided.filter(kept & in_train)
     candidates = decided.filter(in_train & ~DECISION.is_in(NOT_SAMPLED))
     parts = {
@@ -114,8 +113,8 @@ def _forecast_rows(decided: pl.DataFrame, graded: Mapping[str, bool]) -> tuple[F
 
 def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> Manifest:
     settings = run.settings
-    graded = {name: belief.spread.graded for name, belief in collected.beliefs.items()}
-    priors = {name: belief.as_dict() for name, belief in sorted(collected.beliefs.items())}
+    graded = {name: family_prior.graded for name, family_prior in collected.family_priors.items()}
+    priors = {name: family_prior.to_json() for name, family_prior in sorted(collected.family_priors.items())}
     manifest = Manifest(
         run_id=run.run_id,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -123,7 +122,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         engine=settings.engine.name,
         sampling=settings.sampling,
         group_size=settings.group_size,
-        budget=asdict(settings.effort),
+        budget=asdict(settings.budget),
         family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},
         band=BandRecord(**asdict(settings.band)),
         preset=asdict(settings.preset),

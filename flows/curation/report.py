@@ -12,7 +12,7 @@ from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.curated.manifest import FamilyPriorRecord, FindingRow, Forecasts, SummaryRow, to_plain
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
-from learnable.filters.statistics.summary import count_decisions, summarise
+from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.flows.curation.goal import Goal, judge_goal
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run

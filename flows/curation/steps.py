@@ -20,7 +20,7 @@ from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.band import REASONS, decide, decide_certified, trim_to_precision
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.duplicates.contamination import find_contaminated
-from learnable.filters.duplicates.search import NEAR, find_duplicates
+from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
 from learnable.filters.posterior.certificate import certify
 from learnable.filters.statistics.groups import group_stats
 from learnable.flows.curation.goal import first_limit, is_endless
@@ -43,7 +43,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     a source that cannot be read, and for rows that are no prompts unless the settings say to skip them.
     """
     wanted = settings.prompts
-    limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.effort.want))
+    limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.budget.want))
     bad_rows = BadRows(skip=wanted.skip_bad_rows)
     if wanted.verifier:
         find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
@@ -137,7 +137,7 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
         .sort(ORDER)
         .collect()
     )
-    chosen = _choose(settings, certify(groups, collected.beliefs, settings.band, settings.group_size))
+    chosen = _choose(settings, certify(groups, collected.family_priors, settings.band, settings.group_size))
     dropped = everyone.join(prompts.dropped, on="prompt_id")
     return (
         pl.concat([chosen, dropped.lazy().cast({"decision": pl.Enum(REASONS)})], how="diagonal")
@@ -150,7 +150,7 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
 
 def _choose(settings: CurateSettings, certified: pl.DataFrame) -> pl.LazyFrame:
     """Decide prompts one by one, then choose among them as the goal and the preset say."""
-    groups, budget = certified.lazy(), settings.effort
+    groups, budget = certified.lazy(), settings.budget
     decided = decide(groups, settings.band) if budget.sampling == "fixed" else decide_certified(groups, settings.band)
     if budget.precision is not None:
         decided = trim_to_precision(decided, budget.precision)

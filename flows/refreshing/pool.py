@@ -17,14 +17,14 @@ from learnable.data.tables import prompt_from_row
 from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.posterior.certificate import CERTIFICATE
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 
 POOL_PARTS = ("train", "test", "rejects", "reserve")
 NEVER_SAMPLED = ("duplicate", "contaminated")
 NEEDED_KEYS = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
 
-T = TypeVar("T", Band, Effort, Preset)
+T = TypeVar("T", Band, SamplingBudget, Preset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,18 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     theirs = [name for name in rows.columns if name not in OUR_COLUMNS]
     carried, rows = rows.select("prompt_id", *theirs), rows.drop(theirs)
     prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
-    budget = _read_settings(Effort, curated.manifest.budget)
+    budget = _read_settings(SamplingBudget, curated.manifest.budget)
     return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
 
 
-def _settings(settings: RefreshSettings, curated: CuratedSet, budget: Effort) -> CurateSettings:
+def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBudget) -> CurateSettings:
     manifest = curated.manifest
     return CurateSettings(
         prompts=PromptSettings(families=("simulated",) if settings.engine.name == "simulated" else ()),
         policy=settings.policy,
         engine=settings.engine,
         group_size=manifest.group_size,
-        effort=replace(budget, want=None, retest=0.0),
+        budget=replace(budget, want=None, retest=0.0),
         preset=_preset(manifest),
         sampling=manifest.sampling,
         truncated=manifest.truncated,

@@ -24,7 +24,7 @@ from learnable.data.curated.manifest import (
 )
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
-from learnable.filters.refresh.staleness import Drifts, shelf_life
+from learnable.filters.refresh.staleness import Drifts, estimate_share_still_in_band
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
     DECISION,
@@ -161,7 +161,7 @@ def _completions(run: Run, pool: CuratedPool, train: pl.DataFrame, outcome: Outc
 def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome, inspection: Inspection) -> Manifest:
     """Return the parent's manifest with what is another now."""
     parent = pool.curated
-    fitted = {name: belief.as_dict() for name, belief in sorted(outcome.collected.beliefs.items())}
+    fitted = {name: family_prior.to_json() for name, family_prior in sorted(outcome.collected.family_priors.items())}
     priors = {name: FamilyPriorRecord.from_json(figures) for name, figures in fitted.items()}
     manifest = parent.manifest.with_changes(
         parent=parent.path.name,
@@ -183,7 +183,7 @@ def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outco
 
 def _drift_rows(drifts: Drifts) -> tuple[DriftRow, ...]:
     return tuple(
-        DriftRow(family=family, trained=trained, **drift.as_dict())
+        DriftRow(family=family, trained=trained, **drift.to_json())
         for (family, trained), drift in sorted(drifts.items())
     )
 
@@ -212,5 +212,5 @@ def _before_and_after(pool: CuratedPool, decided: pl.DataFrame) -> pl.DataFrame:
 def _estimate_still_in_band(pool: CuratedPool, decided: pl.DataFrame) -> StillInBand | None:
     old = pool.rows.filter(KEPT).select("prompt_id")
     now = decided.join(old, on="prompt_id", how="semi").filter(pl.col("p_in_band").is_not_null())
-    found = shelf_life(now["p_in_band"].to_numpy())
+    found = estimate_share_still_in_band(now["p_in_band"].to_numpy())
     return None if found is None else StillInBand(**{end: round(value, 4) for end, value in asdict(found).items()})

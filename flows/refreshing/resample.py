@@ -46,8 +46,8 @@ def resample(run: Run, prompts: Sequence[Prompt]) -> Resampled:
         progress().stage("Scoring the last rollouts")
         collected = sampling.collected()
     # One by one: a preset, and a goal for precision, are about the whole set.
-    effort, preset = replace(run.settings.effort, precision=None), Preset("band", band=run.settings.band)
-    alone = replace(run, settings=replace(run.settings, effort=effort, preset=preset))
+    budget, preset = replace(run.settings.budget, precision=None), Preset("band", band=run.settings.band)
+    alone = replace(run, settings=replace(run.settings, budget=budget, preset=preset))
     return Resampled([prompt.prompt_id for prompt in prompts], decide_groups(alone, chosen, collected), collected)
 
 

@@ -14,9 +14,9 @@ from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
-from learnable.filters.posterior.certificate import Belief
+from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
-from learnable.filters.stopping.schedule import Schedule, Wave, lots
+from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
 from learnable.flows.engines import engine_for
 from learnable.flows.run import Run
 from learnable.flows.sampling.collector import Collector
@@ -40,7 +40,7 @@ class Collected:
 
     scores: pl.DataFrame
     groups: pl.DataFrame
-    beliefs: Mapping[str, Belief]
+    family_priors: Mapping[str, FamilyPrior]
     certified: int
     gave_up: bool
     generated: int
@@ -57,8 +57,8 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     `endless` says whether the source has more prompts than these. Raises `LearnableError` for a verifier that fails.
     """
     settings, pool = run.settings, prompts.prompts
-    families, uniforms = [prompt.family for prompt in pool], lots([p.prompt_id for p in pool])
-    schedule = Schedule(families, uniforms, settings.band, settings.effort, settings.group_size)
+    families, uniforms = [prompt.family for prompt in pool], hash_to_uniforms([p.prompt_id for p in pool])
+    schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size)
     stored, redrawn = run.store.ledger.find_rollouts(run.draw, pool)
     stored = stored.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
     watch = ErrorWatch()
@@ -120,16 +120,16 @@ class AdaptiveSampling:
         engine or a verifier is given up.
         """
         self._note(self.collector.settle())
-        wave, announced = self.schedule.pilot(), self.settings.effort.want is None
-        while len(wave) and not self.schedule.goal_reached:
-            missing = self.find_missing(wave)
+        round_, announced = self.schedule.request_pilot(), self.settings.budget.want is None
+        while len(round_) and not self.schedule.goal_reached:
+            missing = self.find_missing(round_)
             if missing and until_missing:
                 return True
             if missing and not announced and self.schedule.rules:
-                progress().note(str(self._plan_before(wave)))
+                progress().note(str(self._plan_before(round_)))
                 announced = True
             self.generate(missing)
-            wave = self.schedule.next_wave()
+            round_ = self.schedule.request_next_round()
             self._loop.expect(self.schedule.expected_rollouts)
         return False
 
@@ -144,20 +144,24 @@ class AdaptiveSampling:
         Groups of one size need no pilot: nothing is sampled then.
         """
         self._note(self.collector.settle())
-        wave = self.schedule.pilot()
-        if self.settings.effort.sampling == "fixed":
+        round_ = self.schedule.request_pilot()
+        if self.settings.budget.sampling == "fixed":
             size, (tokens, count) = self.settings.group_size, self._tokens.sum(axis=1)
             each = tokens / count if count else None
             return plan_fixed(len(self.prompts), size, int(self._have[:, :size].sum()), each)
-        self.generate(self.find_missing(wave))
-        while len(wave := self.schedule.next_wave()) and not self.schedule.goal_reached and not self.find_missing(wave):
+        self.generate(self.find_missing(round_))
+        while (
+            len(round_ := self.schedule.request_next_round())
+            and not self.schedule.goal_reached
+            and not self.find_missing(round_)
+        ):
             pass
-        return self._plan_before(wave)
+        return self._plan_before(round_)
 
-    def find_missing(self, wave: Wave) -> list[MissingRollouts]:
+    def find_missing(self, round_: Round) -> list[MissingRollouts]:
         """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
         lacking: dict[str, tuple[Prompt, set[int]]] = {}
-        for row, first, end in zip(wave.prompts.tolist(), wave.first.tolist(), wave.end.tolist(), strict=True):
+        for row, first, end in zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True):
             prompt = self.prompts[row]
             _, indices = lacking.setdefault(prompt.question_id, (prompt, set()))
             indices.update((np.flatnonzero(~self._have[row, first:end]) + first).tolist())
@@ -187,21 +191,21 @@ class AdaptiveSampling:
     def count_stored(self) -> None:
         """Let every group count what else the ledger has of it without a gap."""
         gapless = np.cumprod(self._have, axis=1, dtype=bool).sum(axis=1)
-        requested = self.schedule.asked
+        requested = self.schedule.requested
         requested[:] = np.where(requested > 0, np.maximum(requested, gapless), 0)
 
     def grow(self, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         """Give stopped groups more rollouts: up to, without it, index `ends`."""
         ends = np.minimum(ends, self.schedule.rewards.shape[1])
-        more = ends > self.schedule.asked[rows]
-        wave = Wave(rows[more], self.schedule.asked[rows[more]].copy(), ends[more])
-        self.generate(self.find_missing(wave))
-        self.schedule.asked[wave.prompts] = wave.end
+        more = ends > self.schedule.requested[rows]
+        round_ = Round(rows[more], self.schedule.requested[rows[more]].copy(), ends[more])
+        self.generate(self.find_missing(round_))
+        self.schedule.requested[round_.prompts] = round_.end
 
     def select(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of the rollouts that the schedule requested, in the order of `scores`."""
         names = [prompt.prompt_id for prompt in self.prompts]
-        requested = pl.DataFrame({"prompt_id": names, "_requested": self.schedule.asked})
+        requested = pl.DataFrame({"prompt_id": names, "_requested": self.schedule.requested})
         joined = scores.join(requested, on="prompt_id", how="left", maintain_order="left")
         return joined.filter(pl.col("rollout_index") < pl.col("_requested")).drop("_requested")
 
@@ -215,14 +219,16 @@ class AdaptiveSampling:
         groups = pl.DataFrame(
             {
                 "prompt_id": [prompt.prompt_id for prompt in self.prompts],
-                "requested": schedule.asked,
+                "requested": schedule.requested,
                 "stopped": schedule.stopped,
-                "threshold": schedule.thresholds(),
+                "threshold": schedule.find_thresholds(),
             }
         )
         scores = self.select(self.collector.finish())
-        certified = len(schedule.certified())
-        return Collected(scores, groups, schedule.beliefs, certified, schedule.gave_up, self.collector.writer.saved)
+        certified = len(schedule.find_certified())
+        return Collected(
+            scores, groups, schedule.family_priors, certified, schedule.gave_up, self.collector.writer.saved
+        )
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -236,14 +242,14 @@ class AdaptiveSampling:
                 "flight were dropped; the same command goes on from there"
             ) from interrupt
 
-    def _plan_before(self, wave: Wave) -> Plan:
+    def _plan_before(self, round_: Round) -> Plan:
         """Forecast what lies ahead, before the rollouts of this round are there."""
         schedule = self.schedule
         sums, counts = self._tokens
         tokens = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-        schedule.asked[wave.prompts] = wave.first
+        schedule.requested[round_.prompts] = round_.first
         plan = plan_ahead(schedule, tokens, endless=self._endless, seed=self.settings.seed)
-        schedule.asked[wave.prompts] = wave.end
+        schedule.requested[round_.prompts] = round_.end
         return plan
 
     def _note(self, scores: pl.DataFrame) -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from learnable.data.records import Prompt, Sampling, Score
     from learnable.filters.decisions.band import Band
     from learnable.filters.decisions.presets import Preset
-    from learnable.filters.stopping.budget import Effort
+    from learnable.filters.stopping.budget import SamplingBudget
     from learnable.flows.engine_settings import (
         EngineSettings,
         RaySettings,
@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Band",
     "CurateSettings",
-    "Effort",
+    "SamplingBudget",
     "EngineSettings",
     "LearnableError",
     "Preset",
@@ -61,7 +61,7 @@ _HOMES = {
     "learnable.data.records": ("Prompt", "Sampling", "Score"),
     "learnable.filters.decisions.band": ("Band",),
     "learnable.filters.decisions.presets": ("Preset",),
-    "learnable.filters.stopping.budget": ("Effort",),
+    "learnable.filters.stopping.budget": ("SamplingBudget",),
     "learnable.flows.engine_settings": (
         "EngineSettings",
         "RaySettings",

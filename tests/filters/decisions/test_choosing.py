@@ -16,8 +16,8 @@ from scipy.stats import beta as beta_law
 
 from learnable.data.errors import LearnableError
 from learnable.filters.decisions.band import REASONS
-from learnable.filters.decisions.choosing import choose, in_reserve, largest_size, most_of
-from learnable.filters.decisions.presets import Preset, find_preset, preset_names
+from learnable.filters.decisions.choosing import cap_share, choose, find_largest_size, is_in_reserve
+from learnable.filters.decisions.presets import Preset, find_preset, list_presets
 
 Row = dict[str, Any]
 FIGURES = ("mean", "pass_rate", "alpha", "beta", "p_zero", "p_one", "p_keep")
@@ -228,15 +228,15 @@ def test_a_quota_by_form_counts_forms() -> None:
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), SHARES, st.integers(1, 120))
 def test_the_size_is_the_largest_of_all(counts: list[int], share: float, limit: int) -> None:
     sizes = range(min(sum(counts), limit) + 1)
-    assert largest_size(counts, share, limit) == max(
-        size for size in sizes if sum(min(count, most_of(share, size)) for count in counts) >= size
+    assert find_largest_size(counts, share, limit) == max(
+        size for size in sizes if sum(min(count, cap_share(share, size)) for count in counts) >= size
     )
 
 
 @given(st.integers(1, 100), st.integers(0, 10_000))
 @example(29, 100)  # 0.29 * 100 is less than 29 in floats
 def test_most_of_a_size_is_that_of_exact_fractions(percent: int, size: int) -> None:
-    assert most_of(percent / 100, size) == percent * size // 100
+    assert cap_share(percent / 100, size) == percent * size // 100
 
 
 @given(st.integers(1, 12), st.none() | st.integers(1, 12))
@@ -256,7 +256,7 @@ def test_a_quota_of_no_prompts_is_no_error() -> None:
     assert chosen([kept_of("a", 1)[0] | {"decision": "too_easy"}], Preset("q", quota=0.1)) == []
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", list_presets())
 def test_shipped_presets_choose_and_reserve_as_they_say(name: str) -> None:
     preset = find_preset(name)
     rng = np.random.default_rng(5)
@@ -281,14 +281,14 @@ def test_shipped_presets_choose_and_reserve_as_they_say(name: str) -> None:
         assert taken["learnability_expected"].min() >= left["learnability_expected"].max()  # type: ignore[operator]
     else:
         assert taken["mean"].to_list() == [mean for mean in means if low <= mean <= high]
-    reserved = sorted(set(after.filter(in_reserve(preset))["mean"]))
+    reserved = sorted(set(after.filter(is_in_reserve(preset))["mean"]))
     assert reserved == ([1 / 32] if name == "hard-biased" else [])
 
 
 @given(ROWS, st.sampled_from(["reward", "pass"]))
 def test_the_reserve_is_scored_not_kept_and_inside(rows: list[Row], by: str) -> None:
     preset = Preset("aside").override(reserve=(0.0, 0.5), by=by)
-    reserved = set(framed(rows).filter(in_reserve(preset)).collect()["prompt_id"])
+    reserved = set(framed(rows).filter(is_in_reserve(preset)).collect()["prompt_id"])
     p = "mean" if by == "reward" else "pass_rate"
     assert reserved == {
         row["prompt_id"] for row in rows if is_scored(row) and row["decision"] != "keep" and 0 < row[p] < 0.5
@@ -297,4 +297,4 @@ def test_the_reserve_is_scored_not_kept_and_inside(rows: list[Row], by: str) -> 
 
 @given(ROWS)
 def test_without_a_reserve_nothing_is_in_it(rows: list[Row]) -> None:
-    assert framed(rows).filter(in_reserve(find_preset("band"))).collect().is_empty()
+    assert framed(rows).filter(is_in_reserve(find_preset("band"))).collect().is_empty()

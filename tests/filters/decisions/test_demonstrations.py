@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from learnable.filters.decisions.demonstrations import pick_demonstrations
+from learnable.filters.decisions.choosing import pick_demonstrations
 
 COLUMNS = ["prompt_id", "rollout_id", "rollout_index", "reward", "passed", "verdict", "num_tokens"]
 ROWS = [

@@ -19,8 +19,7 @@ from learnable.filters.duplicates.contamination import (
     TEMPLATE_SHARE,
     find_contaminated,
 )
-from learnable.filters.duplicates.word_runs import TEMPLATE_TEXTS
-from learnable.filters.duplicates.wording import split_words
+from learnable.filters.duplicates.texts import TEMPLATE_TEXTS, split_words
 from tests.paths_for_tests import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"

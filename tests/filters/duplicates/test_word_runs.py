@@ -6,8 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.filters.duplicates.word_runs import TEMPLATE_TEXTS, cover_words, find_template_runs, number_runs
-from learnable.filters.duplicates.wording import Texts, read_texts
+from learnable.filters.duplicates.texts import (
+    TEMPLATE_TEXTS,
+    Texts,
+    cover_words,
+    find_template_runs,
+    number_runs,
+    read_texts,
+)
 
 TEXTS = st.lists(st.text(alphabet="ab ", max_size=40).map(lambda text: " ".join(text)), min_size=1, max_size=12)
 

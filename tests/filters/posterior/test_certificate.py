@@ -12,18 +12,18 @@ from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.forecast import zero_std_graded, zero_std_share
 from learnable.filters.posterior.certificate import (
     CERTIFICATE,
-    Belief,
+    FamilyPrior,
     assess,
+    bernoulli_std,
     certify,
-    coin_std,
-    fit_belief,
-    fit_beliefs,
+    fit_family_prior,
+    fit_family_priors,
 )
-from learnable.filters.posterior.effective import COIN, Spread
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import FALLBACK, Prior
+from learnable.filters.posterior.variance_model import BERNOULLI, VarianceModel
 from learnable.filters.stopping.operating_point import match_fixed
-from learnable.filters.stopping.stopping import CONTINUE, block_ends
+from learnable.filters.stopping.table import CONTINUE, list_block_ends
 from tests.filters.populations_for_tests import Population, Values, coins, graded, partly_zero, statistics
 
 MAX_GROUP = 48
@@ -44,12 +44,12 @@ POPULATIONS = {
 Sampled = tuple[Values, Values, Values]
 
 
-def follow_the_rule(belief: Belief, band: Band, rewards: Values, rng: np.random.Generator) -> Sampled:
+def follow_the_rule(belief: FamilyPrior, band: Band, rewards: Values, rng: np.random.Generator) -> Sampled:
     """Rollouts, means and variances of groups that stop when the rule says so."""
-    rule = match_fixed(belief.prior, band, max_group=MAX_GROUP, draws_per_rollout=belief.spread.flips)
+    rule = match_fixed(belief.prior, band, max_group=MAX_GROUP, ess_per_rollout=belief.spread.flips)
     sums, lots = np.cumsum(rewards, axis=1), rng.random(len(rewards))
     n, going = np.zeros(len(rewards), np.int64), np.ones(len(rewards), np.bool_)
-    for end in block_ends((4, 2, 2, 4), MAX_GROUP):
+    for end in list_block_ends((4, 2, 2, 4), MAX_GROUP):
         n[going] = end
         going[going] = rule.decide(lots[going], n[going], sums[going, end - 1]) == CONTINUE
     assert not going.any()
@@ -64,7 +64,7 @@ def chances_and_truths(population: Population) -> tuple[dict[str, Values], Value
     chances: dict[str, list[Values]] = {"8": [], "16": [], "rule": []}
     truths = []
     for _ in range(PILOTS):
-        belief = fit_belief(*statistics(population.rewards(rng, population.prompts(rng, 64), 8)))
+        belief = fit_family_prior(*statistics(population.rewards(rng, population.prompts(rng, 64), 8)))
         p = population.prompts(rng, PROMPTS)
         truths.append((p >= band.low) & (p <= band.high))
         rewards = population.rewards(rng, p, MAX_GROUP)
@@ -112,7 +112,10 @@ ROWS = [
     ("coins", 16, 0.0, 0.0, 0, 16, 0),
     ("poems", 1, 0.3, 0.0, 0, 0, 0),
 ]
-BELIEFS = {"coins": Belief(Prior(0.4, 0.9, 0.2, 0.1)), "poems": Belief(Prior(2, 2, 0.05), Spread(8.65, 0.1, 0.4))}
+BELIEFS = {
+    "coins": FamilyPrior(Prior(0.4, 0.9, 0.2, 0.1)),
+    "poems": FamilyPrior(Prior(2, 2, 0.05), VarianceModel(8.65, 0.1, 0.4)),
+}
 
 
 def grouped() -> pl.DataFrame:
@@ -128,7 +131,7 @@ def test_certificates_equal_rows_taken_one_by_one() -> None:
         if not row["n"]:
             assert all(row[name] is None for name in CERTIFICATE)
             continue
-        belief, group = BELIEFS.get(row["family"], Belief()), (row["n"], row["mean"], row["std"] ** 2)
+        belief, group = BELIEFS.get(row["family"], FamilyPrior()), (row["n"], row["mean"], row["std"] ** 2)
         size = float(belief.spread.effective(*group))
         alone = Posterior.update(belief.prior, size, size * row["mean"])
         assert row["n_eff"] == pytest.approx(size)
@@ -141,14 +144,14 @@ def test_certificates_equal_rows_taken_one_by_one() -> None:
             assert (row["std_low"], row["std_high"]) == pytest.approx(tuple(map(float, belief.spread.interval(*group))))
             [dead] = zero_std_graded(pl.DataFrame([row]), 16)
         else:
-            assert row["p_keep"] == pytest.approx(float(alone.in_band(band.with_spread)))
+            assert row["p_keep"] == pytest.approx(float(alone.in_band(band.with_min_std)))
             dead = float(zero_std_share(alone, 16))
         assert row["p_keep"] == pytest.approx(row["p_in_band"] * row["p_min_std"])
         assert row["usable_at_g"] == pytest.approx(1 - dead)
 
 
 def test_passes_are_coins_whatever_the_rewards() -> None:
-    found = certify(grouped(), {"poems": Belief(Prior(1, 1))}, Band(signal="pass"))
+    found = certify(grouped(), {"poems": FamilyPrior(Prior(1, 1))}, Band(signal="pass"))
     poem = found.row(1, named=True)
     assert (poem["n_eff"], poem["alpha"], poem["beta"]) == (8, 1, 9)
 
@@ -162,7 +165,7 @@ def test_no_groups_have_empty_certificates() -> None:
 @given(st.floats(0, 0.5), st.floats(0.5, 1), st.floats(0, 0.5))
 def test_the_band_with_spread_is_where_a_coin_spreads_enough(low: float, high: float, min_std: float) -> None:
     band = Band(low, max(high, low + 0.01), min_std)
-    narrow = band.with_spread
+    narrow = band.with_min_std
     for p in np.linspace(0, 1, 201):
         inside, spreads = band.low <= p <= band.high, p * (1 - p) - min_std**2
         if abs(spreads) > 1e-9 and min(abs(p - band.low), abs(p - band.high)) > 1e-9:
@@ -170,7 +173,7 @@ def test_the_band_with_spread_is_where_a_coin_spreads_enough(low: float, high: f
 
 
 def test_a_band_in_which_no_coin_spreads_enough_holds_next_to_nothing() -> None:
-    narrow = Band(0.95, 1.0, min_std=0.3).with_spread
+    narrow = Band(0.95, 1.0, min_std=0.3).with_min_std
     assert narrow.high - narrow.low < 1e-8
     assert float(Posterior.update(Prior(1, 1), 0, 0).in_band(narrow)) < 1e-8
 
@@ -180,7 +183,7 @@ def test_a_coins_std_is_that_of_the_rates_between(one: float, other: float) -> N
     low, high = sorted((one, other))
     between = np.append(np.linspace(low, high, 2001), 0.5 if low <= 0.5 <= high else low)
     stds = np.sqrt(between * (1 - between))
-    found = coin_std(np.array([low]), np.array([high]))
+    found = bernoulli_std(np.array([low]), np.array([high]))
     assert [float(end[0]) for end in found] == pytest.approx([stds.min(), stds.max()], abs=1e-12)
 
 
@@ -190,12 +193,12 @@ def test_each_family_has_its_own_belief() -> None:
     for family, rewards in (("coins", coins(rng, rng.random(40), 8)), ("poems", graded(0.17)(rng, rng.random(40), 8))):
         n, mean, variance = statistics(rewards)
         frames.append(pl.DataFrame({"family": family, "n": n, "mean": mean, "std": np.sqrt(variance)}))
-        expected[family] = fit_belief(n, mean, variance)
+        expected[family] = fit_family_prior(n, mean, variance)
     unscored = pl.DataFrame({"family": "new", "n": 0.0, "mean": None, "std": None}, schema=frames[0].schema)
-    found = fit_beliefs(pl.concat([*frames, unscored]).sample(fraction=1.0, shuffle=True, seed=5))
-    assert found["new"] == Belief(FALLBACK, COIN)
+    found = fit_family_priors(pl.concat([*frames, unscored]).sample(fraction=1.0, shuffle=True, seed=5))
+    assert found["new"] == FamilyPrior(FALLBACK, BERNOULLI)
     assert found["coins"].prior == expected["coins"].prior
-    assert found["coins"].spread == COIN
+    assert found["coins"].spread == BERNOULLI
     assert found["poems"].spread.flips == pytest.approx(expected["poems"].spread.flips)
     assert found["poems"].prior.alpha == pytest.approx(expected["poems"].prior.alpha, rel=1e-2)
     assert found["poems"].as_dict()["flips_per_rollout"] == round(found["poems"].spread.flips, 4)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.prior import FALLBACK, FEWEST_GROUPS, FLOOR, MOST_ROWS, SHAPES, Prior, fit_prior
+from learnable.filters.posterior.prior import FALLBACK, FLOOR, MAX_GROUPS, MIN_GROUPS, SHAPES, Prior, fit_prior
 from tests.filters.populations_for_tests import coins, draw_means
 
 
@@ -40,9 +40,9 @@ def test_groups_of_different_sizes_are_one_population() -> None:
 
 
 def test_few_groups_say_nothing() -> None:
-    assert fit_prior([8] * (FEWEST_GROUPS - 1), [3] * (FEWEST_GROUPS - 1)) == FALLBACK
+    assert fit_prior([8] * (MIN_GROUPS - 1), [3] * (MIN_GROUPS - 1)) == FALLBACK
     assert fit_prior([], []) == FALLBACK
-    assert fit_prior([8] * FEWEST_GROUPS, [3] * FEWEST_GROUPS).fitted_to == FEWEST_GROUPS
+    assert fit_prior([8] * MIN_GROUPS, [3] * MIN_GROUPS).fitted_to == MIN_GROUPS
 
 
 def test_groups_without_scores_are_left_out() -> None:
@@ -79,7 +79,7 @@ def test_order_of_the_groups_does_not_matter(passes: list[int], random: object) 
 
 def test_every_kind_of_row_counts_in_a_large_file() -> None:
     """Two kinds in turn: every other row alone would be one kind."""
-    turns = MOST_ROWS + 2
+    turns = MAX_GROUPS + 2
     found = fit_prior(np.full(turns, 8), np.tile([0, 8], turns // 2))
     assert float(Posterior.update(found, 0, 0).mean) == pytest.approx(0.5, abs=0.01)
 

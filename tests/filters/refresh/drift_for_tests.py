@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from learnable.filters.decisions.band import Band
-from learnable.filters.posterior.certificate import certify, fit_beliefs
+from learnable.filters.posterior.certificate import certify, fit_family_priors
 
 Values = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def simulate(
     ids = [f"{family}-{number:05d}" for number in rng.permutation(prompts)]
     stats = coins(ids, family, old, draws, rng)
     return Moved(
-        certify(stats, fit_beliefs(stats), Band()).with_columns(
+        certify(stats, fit_family_priors(stats), Band()).with_columns(
             n_eff=pl.col("n").cast(pl.Float64), trained=pl.lit(False)
         ),
         coins(ids, family, new, draws, rng).with_columns(n_eff=pl.col("n").cast(pl.Float64)),

@@ -12,11 +12,11 @@ from learnable.filters.decisions.band import Band
 from learnable.filters.refresh.drift import Drift
 from learnable.filters.refresh.staleness import (
     choose_anchors,
+    estimate_share_still_in_band,
     expected_mean,
     find_unsure,
     fit_drifts,
     move_certificates,
-    shelf_life,
 )
 from tests.filters.refresh.drift_for_tests import Moved, simulate
 
@@ -144,7 +144,7 @@ def test_of_a_graded_family_the_spread_stays() -> None:
 
 @pytest.mark.parametrize("chances", [[0.9] * 40, [0.99, 0.5, 0.1, 0.7] * 15, [0.02] * 10 + [0.97] * 50])
 def test_the_shelf_life_holds_the_share_that_is_drawn(chances: list[float]) -> None:
-    found = shelf_life(chances)
+    found = estimate_share_still_in_band(chances)
     assert found is not None
     drawn = (np.random.default_rng(12).random((20_000, len(chances))) < chances).mean(axis=1)
     inside = ((drawn >= found.low - 0.5 / len(chances)) & (drawn <= found.high + 0.5 / len(chances))).mean()
@@ -153,7 +153,7 @@ def test_the_shelf_life_holds_the_share_that_is_drawn(chances: list[float]) -> N
 
 
 def test_the_shelf_life_of_certainties_is_certain_and_of_nothing_is_none() -> None:
-    found = shelf_life([1.0, 1.0, 0.0, 1.0])
+    found = estimate_share_still_in_band([1.0, 1.0, 0.0, 1.0])
     assert found is not None
     assert (found.share, found.low, found.high) == (0.75, 0.75, 0.75)
-    assert shelf_life([]) is None
+    assert estimate_share_still_in_band([]) is None

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.filters.statistics.summary import summarise
-from learnable.filters.statistics.sums import exact_mean, exact_sum
+from learnable.filters.statistics.forms import summarise
+from learnable.filters.statistics.groups import exact_mean, exact_sum
 
 
 def random_groups(prompts: int) -> pl.DataFrame:

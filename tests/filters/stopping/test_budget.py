@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,10 @@ from learnable.filters.stopping.budget import Effort
 )
 def test_what_cannot_work_is_named(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(LearnableError, match=message):
-        Effort(**wrong)
+        SamplingBudget(**wrong)
 
 
 def test_a_retest_has_room_beyond_the_largest_group() -> None:
-    assert Effort(max_group=48, blocks=(4, 2)).most_rollouts(16) == 50
-    assert Effort(max_group=8, blocks=(4,)).most_rollouts(16) == 16
-    assert Effort("fixed").most_rollouts(12) == 12
+    assert SamplingBudget(max_group=48, blocks=(4, 2)).count_max_rollouts(16) == 50
+    assert SamplingBudget(max_group=8, blocks=(4,)).count_max_rollouts(16) == 16
+    assert SamplingBudget("fixed").count_max_rollouts(12) == 12

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from learnable.filters.decisions.presets import find_preset
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engine_settings import SimulatedSettings
@@ -41,7 +41,7 @@ def assert_same(now: Any, before: Any) -> None:
 
 def test_a_curation_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = simulate(20, effort=Effort("fixed"), group_size=4, preset=find_preset("hard-biased"))
+    settings = simulate(20, budget=SamplingBudget("fixed"), group_size=4, preset=find_preset("hard-biased"))
     report = json.loads(json.dumps(run_pipeline(settings).to_json()))
     assert_same(report, json.loads((BEFORE / "find_report.json").read_text()))
 
@@ -49,5 +49,5 @@ def test_a_curation_says_what_it_said(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_dry_run_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    report = plan_curation(simulate(None, effort=Effort(want=30)), gpu_hour_price=2.0)
+    report = plan_curation(simulate(None, budget=SamplingBudget(want=30)), gpu_hour_price=2.0)
     assert_same(json.loads(json.dumps(report.to_json())), json.loads((BEFORE / "dry_run_report.json").read_text()))

@@ -15,7 +15,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.filters.decisions.presets import find_preset
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.earlier_versions import RENAMED, with_current_names
 from learnable.flows.engine_settings import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
@@ -53,7 +53,7 @@ MEANT = {
             prompts=PromptSettings(location="q.jsonl", verifier="arithmetic", near_duplicates=0.9),
             policy="org/model",
             engine=SERVER,
-            effort=Effort(want=200, precision=0.9, max_group=64, top_up=True),
+            budget=SamplingBudget(want=200, precision=0.9, max_group=64, top_up=True),
             preset=find_preset("hard-biased").override(min_std=0.2),
             sampling=Sampling(temperature=0.7, top_k=20, max_tokens=64),
             truncated="exclude",
@@ -71,7 +71,7 @@ MEANT = {
         "settings": CurateSettings(
             prompts=PromptSettings(families=("simulated",)),
             engine=SimulatedSettings({"tokens": 20}),
-            effort=Effort(sampling="fixed"),
+            budget=SamplingBudget(sampling="fixed"),
             group_size=8,
             wait=False,
         ),

@@ -102,7 +102,7 @@ def curate_settings(
         preset=decision.chosen_preset(),
         sampling=policy.sampling(),
         workers=count_workers(run.workers),
-        effort=decision.budget(goal),
+        budget=decision.budget(goal),
         group_size=decision.group_size,
         truncated=decision.truncation,
         test_share=decision.test_share,

@@ -19,7 +19,7 @@ from learnable.cli.options import (
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.filters.decisions.presets import Preset, find_preset
-from learnable.filters.stopping.budget import Effort, SamplingMode
+from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
 from learnable.flows.settings import PromptSettings
 
 
@@ -105,7 +105,7 @@ class PromptArguments:
         """Return the overlap that makes prompts duplicates; where none is given, prompts of a file alone have one."""
         near = self.near_duplicates
         if near is None and self.prompts:
-            from learnable.filters.duplicates.search import NEAR
+            from learnable.filters.duplicates.near_duplicates import NEAR
 
             return NEAR
         if near is not None and not 0 < near <= 1:
@@ -135,13 +135,13 @@ class PolicyArguments:
 class GoalArguments:
     """How many prompts are wanted, and how sure of them."""
 
-    want: Annotated[int | None, goal_option(help="Stop when this many prompts are kept.")] = DEFAULTS.effort.want
+    want: Annotated[int | None, goal_option(help="Stop when this many prompts are kept.")] = DEFAULTS.budget.want
     precision: Annotated[
         float | None,
         goal_option(
             help="Share of the kept prompts that are truly in the band. (default: as 32 completions would give)"
         ),
-    ] = DEFAULTS.effort.precision
+    ] = DEFAULTS.budget.precision
     dry_run: Annotated[
         bool, goal_option("--dry-run", help="Sample the pilot alone, and say what --want would cost.")
     ] = False
@@ -159,25 +159,25 @@ class DecisionArguments:
         decision_option(
             "--sampling", help="optimal: stop when another rollout is not worth it. fixed: --group-size for all."
         ),
-    ] = DEFAULTS.effort.sampling
+    ] = DEFAULTS.budget.sampling
     group_size: Annotated[
         int, decision_option(help="Completions a prompt that training draws (TRL: num_generations).")
     ] = DEFAULTS.group_size
     max_group: Annotated[int, decision_option(help="optimal: most completions of one prompt.")] = (
-        DEFAULTS.effort.max_group
+        DEFAULTS.budget.max_group
     )
     pilot_prompts: Annotated[
         int, decision_option(help="optimal: prompts of each family that are sampled before any decision.")
-    ] = DEFAULTS.effort.pilot_prompts
+    ] = DEFAULTS.budget.pilot_prompts
     pilot_rollouts: Annotated[int, decision_option(help="optimal: completions of each of those.")] = (
-        DEFAULTS.effort.pilot_rollouts
+        DEFAULTS.budget.pilot_rollouts
     )
     top_up: Annotated[
         bool, decision_option("--top-up", help="optimal: give kept prompts --group-size completions.")
-    ] = DEFAULTS.effort.top_up
+    ] = DEFAULTS.budget.top_up
     retest: Annotated[
         float, decision_option(help="optimal: share of rejected prompts that a later run samples again.")
-    ] = DEFAULTS.effort.retest
+    ] = DEFAULTS.budget.retest
     preset: Annotated[str, decision_option(help="band, hard-biased, max-learnability, or a TOML file of your own.")] = (
         DEFAULTS.preset.name
     )
@@ -208,9 +208,9 @@ class DecisionArguments:
     )
     seed: Annotated[int, decision_option(help="Seed of prompts, rollouts and splits.")] = DEFAULTS.seed
 
-    def budget(self, goal: GoalArguments) -> Effort:
+    def budget(self, goal: GoalArguments) -> SamplingBudget:
         """Return how many rollouts prompts get. Raises `LearnableError` for what cannot work."""
-        return Effort(
+        return SamplingBudget(
             sampling=cast(SamplingMode, self.sampling),  # refused there if it is no mode
             max_group=self.max_group,
             pilot_prompts=self.pilot_prompts,

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.filters.posterior.effective import COIN, DRAWS, MOST_FLIPS, PRIOR_DRAWS, Spread, fit_spread
 from learnable.filters.posterior.prior import Prior
+from learnable.filters.posterior.variance_model import (
+    BERNOULLI,
+    MAX_ESS_PER_ROLLOUT,
+    PRIOR_DFS,
+    USUAL_PRIOR_DF,
+    VarianceModel,
+    fit_variance_model,
+)
 from tests.filters.populations_for_tests import Values, coins, draw_means, graded, partly_zero, statistics
 
 SPREADS = [0.1, 0.17, 0.3]
@@ -24,7 +31,7 @@ def family(spread: float, prior: Prior, count: int = 3000, size: int = 8) -> tup
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("prior", [Prior(2, 2), Prior(0.8, 2)], ids=str)
 def test_planted_spreads_come_back(spread: float, prior: Prior) -> None:
-    found = fit_spread(*statistics(family(spread, prior)[1]))
+    found = fit_variance_model(*statistics(family(spread, prior)[1]))
     assert found.flips == pytest.approx(1 / (4 * spread**2), rel=0.05)
     assert found.tilt * (0.8 - 0.2) == pytest.approx(0, abs=0.15 / found.flips)
     assert found.draws >= 16
@@ -34,7 +41,7 @@ def test_planted_spreads_come_back(spread: float, prior: Prior) -> None:
 def test_small_and_large_groups_are_one_family() -> None:
     found = []
     for size in (2, 3, 40):
-        found.append(fit_spread(*statistics(family(0.17, Prior(2, 2), 6000, size)[1])).flips)
+        found.append(fit_variance_model(*statistics(family(0.17, Prior(2, 2), 6000, size)[1])).flips)
     assert found == pytest.approx([1 / (4 * 0.17**2)] * 3, rel=0.06)
 
 
@@ -42,7 +49,7 @@ def test_variance_that_grows_faster_than_a_coins_is_seen() -> None:
     rng = np.random.default_rng(53)
     zero, weight = 0.25, 12.0
     p = (1 - zero) * rng.beta(2, 2, 4000)
-    found = fit_spread(*statistics(partly_zero(zero, weight)(rng, p, 40)))
+    found = fit_variance_model(*statistics(partly_zero(zero, weight)(rng, p, 40)))
     for mean in (0.2, 0.4, 0.6):
         q = mean / (1 - zero)
         true = (1 - zero) * (q * (1 - q) / (weight + 1) + q * q) - mean * mean
@@ -54,8 +61,8 @@ def test_prompts_that_differ_in_spread_are_taken_one_by_one() -> None:
     rng = np.random.default_rng(59)
     p = rng.beta(2, 2, 2000)
     rewards = np.concatenate([graded(0.05)(rng, p[:1000], 8), graded(0.35)(rng, p[1000:], 8)])
-    found = fit_spread(*statistics(rewards))
-    assert found.draws == min(DRAWS)
+    found = fit_variance_model(*statistics(rewards))
+    assert found.draws == min(PRIOR_DFS)
     sizes = found.effective(*statistics(rewards))
     assert np.median(sizes[:1000]) > 5 * np.median(sizes[1000:])
 
@@ -64,8 +71,8 @@ def test_prompts_that_differ_in_spread_are_taken_one_by_one() -> None:
 def test_pass_and_fail_is_a_coin(size: int) -> None:
     rng = np.random.default_rng(61)
     groups = statistics(coins(rng, rng.random(500), size))
-    found = fit_spread(*groups)
-    assert found == COIN
+    found = fit_variance_model(*groups)
+    assert found == BERNOULLI
     assert not found.graded
     assert found.effective(*groups).tolist() == [size] * 500
 
@@ -75,8 +82,8 @@ def test_pass_and_fail_is_a_coin(size: int) -> None:
     [
         ([[0.0] * 8] * 9, 1.0),
         ([[1.0] * 8] * 9, 1.0),
-        ([[0.5] * 8] * 9, MOST_FLIPS),
-        ([[0.4] * 8, [0.7] * 8], MOST_FLIPS),
+        ([[0.5] * 8] * 9, MAX_ESS_PER_ROLLOUT),
+        ([[0.4] * 8, [0.7] * 8], MAX_ESS_PER_ROLLOUT),
         ([[0.5]] * 9, 1.0),  # nothing varies in a group of one
         ([[0.5, 0.7]], pytest.approx((0.6 * 0.4 + 0.01) / 0.02)),
         ([[0.0, 0.0, 1.0]], 1.0),
@@ -84,9 +91,9 @@ def test_pass_and_fail_is_a_coin(size: int) -> None:
 )
 def test_little_to_go_by(rewards: list[list[float]], flips: float) -> None:
     groups = statistics(np.array(rewards))
-    found = fit_spread(*groups)
+    found = fit_variance_model(*groups)
     assert found.flips == flips
-    assert found.draws == PRIOR_DRAWS
+    assert found.draws == USUAL_PRIOR_DF
     assert np.all(found.effective(*groups) >= groups[0])
     low, high = found.interval(*groups)
     assert np.all((low >= 0) & (low <= high) & (high <= 0.5))
@@ -95,25 +102,27 @@ def test_little_to_go_by(rewards: list[list[float]], flips: float) -> None:
 def test_groups_without_scores_tell_nothing() -> None:
     groups = statistics(family(0.17, Prior(2, 2), 50)[1])
     padded = [np.append(values, pad) for values, pad in zip(groups, (0.0, np.nan, np.nan), strict=True)]
-    found = fit_spread(*padded)
-    assert found == fit_spread(*groups)
+    found = fit_variance_model(*padded)
+    assert found == fit_variance_model(*groups)
     assert found.effective(*padded)[-1] == 0.0
-    assert fit_spread([], [], []) == COIN
+    assert fit_variance_model([], [], []) == BERNOULLI
 
 
 GROUPS = st.lists(st.floats(0, 1).map(lambda r: round(r, 4)), min_size=1, max_size=12)
-FAMILIES = st.builds(Spread, st.floats(1.01, 90), st.floats(-0.5, 0.5), st.floats(0.1, 0.9), st.sampled_from(DRAWS))
+FAMILIES = st.builds(
+    VarianceModel, st.floats(1.01, 90), st.floats(-0.5, 0.5), st.floats(0.1, 0.9), st.sampled_from(PRIOR_DFS)
+)
 
 
 @given(FAMILIES, GROUPS)
-def test_effective_sizes_are_between_all_and_a_hundred_flips_each(spread: Spread, rewards: list[float]) -> None:
+def test_effective_sizes_are_between_all_and_a_hundred_flips_each(spread: VarianceModel, rewards: list[float]) -> None:
     n, mean, variance = statistics(np.array([rewards]))
     size = float(spread.effective(n, mean, variance)[0])
-    assert n[0] <= size <= MOST_FLIPS * n[0] * (1 + 1e-12)
+    assert n[0] <= size <= MAX_ESS_PER_ROLLOUT * n[0] * (1 + 1e-12)
 
 
 @given(FAMILIES, GROUPS)
-def test_ends_of_an_interval_leave_out_each_tail(spread: Spread, rewards: list[float]) -> None:
+def test_ends_of_an_interval_leave_out_each_tail(spread: VarianceModel, rewards: list[float]) -> None:
     group = statistics(np.array([rewards]))
     low, high = (float(end[0]) for end in spread.interval(*group))
     assert 0 < low <= high <= 0.5
@@ -127,7 +136,7 @@ def test_ends_of_an_interval_leave_out_each_tail(spread: Spread, rewards: list[f
 
 def test_a_groups_own_spread_counts_the_more_the_larger_it_is() -> None:
     """Between the family's 0.2 and its own 0.05."""
-    spread = Spread(0.25 / 0.2**2)
+    spread = VarianceModel(0.25 / 0.2**2)
     stds = [float(np.sqrt(spread.shrunken(n, 0.5, 0.05**2))) for n in (2, 8, 32, 1000)]
     assert stds == sorted(stds, reverse=True)
     assert 0.17 < stds[0] < 0.2
@@ -136,7 +145,7 @@ def test_a_groups_own_spread_counts_the_more_the_larger_it_is() -> None:
 
 def test_agreement_at_the_edge_is_no_proof_of_a_small_spread() -> None:
     """Rewards near 0 agree whatever they vary by, so such a group is worth what its family's are."""
-    spread = Spread(4.0)
+    spread = VarianceModel(4.0)
     assert float(spread.effective(8, 0.0, 0.0)) == pytest.approx(8 * 4.0)
     assert float(spread.effective(8, 0.5, 0.0)) > 8 * 4.0 * 1.5
 
@@ -146,7 +155,7 @@ def test_agreement_at_the_edge_is_no_proof_of_a_small_spread() -> None:
 def test_intervals_hold_nine_in_ten(spread: float, prior: Prior) -> None:
     """Of a family that is fitted to a pilot of 64; more where prompts are all alike, as they are here."""
     std, rewards = family(spread, prior)
-    found = fit_spread(*statistics(rewards[:64]))
+    found = fit_variance_model(*statistics(rewards[:64]))
     low, high = found.interval(*statistics(rewards[64:]))
     assert 0.87 < np.mean((low <= std[64:]) & (std[64:] <= high)) < 0.995
 
@@ -155,7 +164,7 @@ def test_intervals_hold_nine_in_ten(spread: float, prior: Prior) -> None:
 def test_chances_of_a_spread_come_true(spread: float, least: float) -> None:
     """Where `least` is close to what half of the family has; chances are cautious, since prompts are taken to differ."""
     std, rewards = family(spread, Prior(2, 2), 6000)
-    found = fit_spread(*statistics(rewards[:64]))
+    found = fit_variance_model(*statistics(rewards[:64]))
     chance, true = found.at_least(least, *statistics(rewards)), std >= least
     assert chance.mean() == pytest.approx(true.mean(), abs=0.1)
     fifths = [(chance >= low) & (chance <= low + 0.2) for low in (0.0, 0.2, 0.4, 0.6, 0.8)]
@@ -167,5 +176,5 @@ def test_chances_of_a_spread_come_true(spread: float, least: float) -> None:
 def test_the_usual_least_spread_is_certain_in_the_band() -> None:
     std, rewards = family(0.3, Prior(0.8, 2), 2000)
     middling = (std / 0.6) ** 2 >= 0.16
-    found = fit_spread(*statistics(rewards[:64]))
+    found = fit_variance_model(*statistics(rewards[:64]))
     assert found.at_least(0.1, *statistics(rewards[middling])).mean() > 0.99

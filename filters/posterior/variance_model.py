@@ -10,16 +10,16 @@ from scipy.stats import chi2, f
 
 Values = NDArray[np.float64]
 
-PRIOR_DRAWS = 8.0  # degrees of freedom of the family's variance beside a group's own, where nothing tells better
-DRAWS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # what they are chosen from
-MOST_FLIPS = 100.0  # that one rollout may be worth
+USUAL_PRIOR_DF = 8.0  # degrees of freedom of the family's variance beside a group's own, where nothing tells better
+PRIOR_DFS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # what they are chosen from
+MAX_ESS_PER_ROLLOUT = 100.0  # that one rollout may be worth
 RIDGE = 0.3  # groups' worth of evidence against a tilt
 COIN_TOLERANCE = 1e-9
 LEAST_RATIO = 1e-3  # of a group's variance to its family's, as seen by the fit of `draws`
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class VarianceModel:
     """How much a family's rewards vary inside a group: `m (1 - m) / flips` at mean m, and a coin's where `flips` is 1.
 
     Where some completions earn nothing and others nearly all, the share of a coin's variance grows with the mean: it is
@@ -30,7 +30,7 @@ class Spread:
     flips: float = 1.0
     tilt: float = 0.0
     centre: float = 0.5
-    draws: float = PRIOR_DRAWS
+    draws: float = USUAL_PRIOR_DF
 
     @property
     def graded(self) -> bool:
@@ -43,7 +43,7 @@ class Spread:
         if not self.graded:
             return sizes
         coin, _ = self._expected(sizes, mean)
-        return sizes * np.clip(coin / self.shrunken(sizes, mean, variance), 1.0, MOST_FLIPS)
+        return sizes * np.clip(coin / self.shrunken(sizes, mean, variance), 1.0, MAX_ESS_PER_ROLLOUT)
 
     def shrunken(self, n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Values:
         """Return within-group variances, each drawn toward the one its family has at the group's mean.
@@ -80,7 +80,7 @@ class Spread:
         worth = np.asarray(n, dtype=np.float64) * self.flips
         m = np.divide(worth * _filled(mean) + 0.5, worth + 1)
         coin = m * (1 - m)
-        return coin, coin * np.clip(1 / self.flips + self.tilt * (m - self.centre), 1 / MOST_FLIPS, 1.0)
+        return coin, coin * np.clip(1 / self.flips + self.tilt * (m - self.centre), 1 / MAX_ESS_PER_ROLLOUT, 1.0)
 
     def _own_draws(self, n: ArrayLike, mean: ArrayLike) -> Values:
         """Return the degrees of freedom of the groups' own variances.
@@ -103,10 +103,10 @@ class Spread:
         return 1 / (1 / (self.draws + self._own_draws(n, mean)) + wobble)
 
 
-COIN = Spread()
+BERNOULLI = VarianceModel()
 
 
-def fit_spread(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Spread:
+def fit_variance_model(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> VarianceModel:
     """Fit how many coin flips one rollout of a family is worth: its pooled m (1 - m) over its pooled variance.
 
     Both are unbiased for groups of any size, and weighted by their degrees of freedom. A family whose rewards are only
@@ -122,35 +122,35 @@ def fit_spread(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Spread:
     sizes, means, spreads = sizes[usable], means[usable], spreads[usable]
     bernoulli = means * (1 - means)
     if not len(sizes) or np.all(np.abs(spreads - bernoulli) < COIN_TOLERANCE):
-        return COIN
+        return BERNOULLI
     unbiased = sizes * spreads / (sizes - 1)
     found, coins = (sizes - 1) * unbiased, (sizes - 1) * (bernoulli + unbiased / sizes)
     if found.sum() <= 0:
-        return Spread(MOST_FLIPS)
-    flips = float(np.clip(coins.sum() / found.sum(), 1.0, MOST_FLIPS))
+        return VarianceModel(MAX_ESS_PER_ROLLOUT)
+    flips = float(np.clip(coins.sum() / found.sum(), 1.0, MAX_ESS_PER_ROLLOUT))
     if flips <= 1:
-        return COIN
+        return BERNOULLI
     # The line through the centroid: there the mean of the shares is 1 / flips whatever the tilt.
     centre = float((coins * means).sum() / coins.sum())
     off = means - centre
     tilt = float((found * off).sum() / ((coins * off**2).sum() + RIDGE * coins.mean()))
-    spread = Spread(flips, tilt, centre)
+    spread = VarianceModel(flips, tilt, centre)
     return replace(spread, draws=_fit_draws(spread, sizes, means, spreads))
 
 
-def _fit_draws(spread: Spread, n: Values, mean: Values, variance: Values) -> float:
-    """Return how alike prompts are, of `DRAWS`: the maximum of the likelihood of the groups' variances.
+def _fit_draws(spread: VarianceModel, n: Values, mean: Values, variance: Values) -> float:
+    """Return how alike prompts are, of `PRIOR_DFS`: the maximum of the likelihood of the groups' variances.
 
     A group's variance over its family's has an F distribution (Smyth, 2004, "Linear models and empirical Bayes
-    methods"). A mild pull toward `PRIOR_DRAWS` decides where a few groups do not.
+    methods"). A mild pull toward `USUAL_PRIOR_DF` decides where a few groups do not.
     """
     own = spread._own_draws(n, mean)
     telling = own > 1
     own = own[telling]
     _, expected = spread._expected(n, mean)
     ratios = np.maximum((n * variance)[telling] / own / expected[telling], LEAST_RATIO)
-    fits = [np.sum(f.logpdf(ratios, own, draws)) - np.log(draws / PRIOR_DRAWS) ** 2 / 2 for draws in DRAWS]
-    return DRAWS[int(np.argmax(fits))]
+    fits = [np.sum(f.logpdf(ratios, own, draws)) - np.log(draws / USUAL_PRIOR_DF) ** 2 / 2 for draws in PRIOR_DFS]
+    return PRIOR_DFS[int(np.argmax(fits))]
 
 
 def _filled(values: ArrayLike) -> Values:

@@ -68,7 +68,7 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(folded.translate(_DRESS))
 
 
-def whole_text(prompt: Prompt) -> str:
+def join_turns(prompt: Prompt) -> str:
     """Return everything that is asked: the text, or every turn of a chat."""
     return prompt.prompt if isinstance(prompt.prompt, str) else "\n".join(turn.content for turn in prompt.prompt)
 

@@ -45,7 +45,7 @@ class Outcome:
 class Lattice:
     """The states (n, s) of a group under a prior: the chance to be in the band there, and of each next state.
 
-    A reward that varies less than a coin tells more: `draws_per_rollout` is how many coin flips a rollout is worth
+    A reward that varies less than a coin tells more: `ess_per_rollout` is how many coin flips a rollout is worth
     (1 for pass and fail), and `s` counts those. There is a row where a block ends, and with `every_size`, for groups
     that lack a score, one for every n between.
     """
@@ -56,15 +56,15 @@ class Lattice:
         band: Band,
         max_group: int,
         blocks: Sequence[int] = BLOCKS,
-        draws_per_rollout: float = 1.0,
+        ess_per_rollout: float = 1.0,
         *,
         every_size: bool = False,
     ) -> None:
         self.prior, self.band = prior, band
-        self.ends = block_ends(blocks, max_group)
+        self.ends = list_block_ends(blocks, max_group)
         rows = range(max_group + 1) if every_size else (0, *self.ends)
         self.rows = np.array(rows)
-        self.draws = np.array([round(n * draws_per_rollout) for n in rows])
+        self.draws = np.array([round(n * ess_per_rollout) for n in rows])
         self.in_band = [self._in_band(draws) for draws in self.draws]
         self.following = [self._next_row(n) for n in rows]
         self.moves = [self._moves(row, after) for row, after in enumerate(self.following)]
@@ -118,7 +118,7 @@ class StoppingTable:
         false_keep_loss: float = 400.0,
         false_drop_loss: float = 400.0,
         *,
-        draws_per_rollout: float = 1.0,
+        ess_per_rollout: float = 1.0,
     ) -> StoppingTable:
         """Solve by backward induction from the largest group.
 
@@ -126,7 +126,7 @@ class StoppingTable:
         in the band; going on costs the next block and the expected cost after it. `blocks` are the sizes of the
         first blocks; the last repeats up to `max_group`.
         """
-        lattice = Lattice(prior, band, max_group, blocks, draws_per_rollout, every_size=draws_per_rollout == 1)
+        lattice = Lattice(prior, band, max_group, blocks, ess_per_rollout, every_size=ess_per_rollout == 1)
         return solve_lattice(lattice, rollout_price, false_keep_loss, false_drop_loss)
 
     @property
@@ -217,7 +217,7 @@ def solve_lattice(
     return StoppingTable(lattice, false_keep_loss / total if total > 0 else 0.5, actions)
 
 
-def fixed_outcome(prior: Prior, band: Band, group_size: int) -> Outcome:
+def compute_fixed_outcome(prior: Prior, band: Band, group_size: int) -> Outcome:
     """Return what keeping prompts whose mean of `group_size` coin flips lies in the band leads to, over the prior."""
     lattice = Lattice(prior, band, group_size, (group_size,))
     chance = _present(lattice.moves[0])[0]
@@ -227,10 +227,10 @@ def fixed_outcome(prior: Prior, band: Band, group_size: int) -> Outcome:
     return Outcome(float(group_size), float(chance[keep].sum()), float(inside[keep].sum()), float(inside.sum()))
 
 
-def block_ends(blocks: Sequence[int], max_group: int) -> list[int]:
+def list_block_ends(blocks: Sequence[int], max_group: int) -> list[int]:
     """Return the group sizes at which blocks end; the last block repeats, and the largest group ends the last one.
 
-    >>> block_ends((4, 4, 8), 30)
+    >>> list_block_ends((4, 4, 8), 30)
     [4, 8, 16, 24, 30]
     """
     return list(_ends(blocks, max_group))

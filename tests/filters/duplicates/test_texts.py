@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import Message, Prompt
-from learnable.filters.duplicates.wording import read_texts, split_words, whole_text
+from learnable.filters.duplicates.texts import join_turns, read_texts, split_words
 
 WORDS = st.lists(st.sampled_from("the sea Haiku write 12 3.5 café naïve C x".split()), min_size=1, max_size=12)
 SEPARATORS = st.sampled_from([" ", "  ", "\n", ", ", "; ", "! ", " (", ") ", ' "', "… ", " — ", "? "])
@@ -64,7 +64,7 @@ def test_chinese_characters_are_words() -> None:
 
 def test_a_chat_is_all_its_turns() -> None:
     chat = Prompt((Message("system", "Be brief."), Message("user", "2 + 2 =")), "arithmetic", {"answer": 4}, "a", "A")
-    assert split_words(whole_text(chat)) == ["be", "brief", "2", "+", "2", "="]
+    assert split_words(join_turns(chat)) == ["be", "brief", "2", "+", "2", "="]
 
 
 @given(st.lists(st.text(max_size=40), max_size=6))

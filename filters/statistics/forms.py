@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from learnable.data.records import Truncated
-from learnable.filters.statistics.sums import exact_mean, exact_sum
-from learnable.filters.statistics.variance import variance_split
+from learnable.filters.statistics.groups import exact_mean, exact_sum
+from learnable.filters.statistics.variance import split_variance
 
 
 def component_stats(
@@ -24,7 +24,7 @@ def component_stats(
     Returns:
         In the order of their names, `by`, `component`, `prompts` and `rollouts` that have it, `mean` (of prompts'
         means), `share_zero` and `share_one` (of rollouts where it is exactly 0 and 1), `within_std`,
-        `between_std` and `intraclass` as in `variance_split`, and `explained`: the share of the reward's
+        `between_std` and `intraclass` as in `split_variance`, and `explained`: the share of the reward's
         variance within groups that goes along with the component, the square of their correlation there. Components
         move together, so these shares may add up to more than 1. Null where the component or the reward never
         differs within a group.
@@ -39,7 +39,7 @@ def component_stats(
         (pl.col("ones").sum() / pl.col("n").sum()).alias("share_one"),
         *(exact_sum(pl.col(name)) for name in ("ss", "ss_reward", "products")),
     )
-    split = variance_split(prompts, keys).select(*keys, "within_std", "between_std", "intraclass")
+    split = split_variance(prompts, keys).select(*keys, "within_std", "between_std", "intraclass")
     joined = sums.join(split, on=keys, how="left").with_columns(_explained().alias("explained"))
     return joined.drop("ss", "ss_reward", "products").sort(keys)
 

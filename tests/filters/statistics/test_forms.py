@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
-from learnable.filters.statistics.components import component_stats
+from learnable.filters.statistics.forms import component_stats
 
 SCHEMA = {
     "family": pl.String,
