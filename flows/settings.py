@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from learnable.data.sources.files.locations import folder_name, local_path, plai
 from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.statistics.groups import Truncated
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 
 ENGINES = ("vllm", "server", "ray", "simulated")
 BUILTIN_LIMIT = 512  # the built-in generators never end
@@ -112,7 +112,7 @@ class CurateSettings:
     policy: str | None = None
     engine: EngineSettings = field(default_factory=EngineSettings)
     group_size: int = 16
-    effort: Effort = field(default_factory=Effort)
+    budget: SamplingBudget = field(default_factory=SamplingBudget)
     preset: Preset = field(default_factory=lambda: Preset("band"))
     sampling: Sampling = field(default_factory=Sampling)
     truncated: Truncated = "count"
@@ -123,6 +123,13 @@ class CurateSettings:
     workers: int = 1
     verifier_timeout: float | None = None
     wait: bool = True
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Let Prefect read the parameters of a deployment that an earlier version made."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(_rename_old_keys, handler(source))
 
     def __post_init__(self) -> None:
         if self.truncated not in ("count", "exclude"):
@@ -178,3 +185,10 @@ class CurateSettings:
     def set_name(self) -> str:
         """The curated set's name: the one given, or one from what was asked."""
         return self.name or self.prompts.name
+
+
+def _rename_old_keys(values: Any) -> Any:
+    """Return settings with today's keys: pydantic would pass over `effort`, as `budget` was called, in silence."""
+    if isinstance(values, Mapping) and "effort" in values:
+        return {"budget": values["effort"], **{key: value for key, value in values.items() if key != "effort"}}
+    return values

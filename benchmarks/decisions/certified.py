@@ -1,13 +1,15 @@
 """Are certified prompts truly in the band, and what did it cost to find them? On real completions.
 
-Runs `find-learnable --form sonnet --want 20 --precision 0.9` on the bundled policy with vLLM, then draws 256 fresh completions of
-each kept prompt: their mean is the truth. Reports the share of kept prompts that are truly in the band, with its 95 %
-interval, and rollouts against a fixed group of 32.
+Runs `find-learnable --form sonnet --want 20 --precision 0.9` on the bundled policy with vLLM, then draws 256 fresh
+completions of each kept prompt: their mean is the truth. Reports the share of kept prompts that are truly in the band,
+with its 95 % interval, and rollouts against a fixed group of 32.
 
-With `--recall` the truth is drawn of every prompt that was looked at. The same prompts are then decided without a goal, by optimal
-stopping and by the mean of a fixed group of 32, each with completions of its own: so both are compared at nearly equal recall.
+With `--recall` the truth is drawn of every prompt that was looked at. The same prompts are then decided without a
+goal, by optimal stopping and by the mean of a fixed group of 32, each with completions of its own: so both are
+compared at nearly equal recall.
 
-    python -m benchmarks.decisions.certified [--form sonnet] [--want 20] [--precision 0.9] [--seed 0] [--truth 256] [--recall]
+    python -m benchmarks.decisions.certified [--form sonnet] [--want 20] [--precision 0.9] [--seed 0] [--truth 256]
+        [--recall]
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pathlib import Path
 import polars as pl
 from scipy.stats import beta
 
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -37,12 +39,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--truth", type=int, default=256, help="fresh completions of a prompt")
     parser.add_argument("--recall", action="store_true", help="draw them of every prompt that was looked at")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = CurateSettings(
-            prompts=PromptSettings(forms=(asked.form,)),
-            effort=Effort(want=asked.want, precision=asked.precision),
-            seed=asked.seed,
+            prompts=PromptSettings(forms=(arguments.form,)),
+            budget=SamplingBudget(want=arguments.want, precision=arguments.precision),
+            seed=arguments.seed,
             store=f"{folder}/store",
         )
         report = run_pipeline(settings)
@@ -52,13 +54,16 @@ def main() -> None:
             f"{kept.height} kept of {decided.height}, certified precision {report['certified_precision']:.3f}",
             flush=True,
         )
-        known = decided if asked.recall else kept
+        known = decided if arguments.recall else kept
         known.select("prompt", "verifier", "spec", "family", "form").write_ndjson(f"{folder}/known.jsonl")
-        truth = draw_truth(settings, asked.truth)
+        truth = draw_truth(settings, arguments.truth)
         print(describe("to the goal", truth, kept, report["totals"]["rollouts"], decided.height), flush=True)
-        if asked.recall:
-            for name, effort, size in (("all decided", Effort(), 16), (f"fixed {FIXED}", Effort("fixed"), FIXED)):
-                again = replace(on_known(settings, name), effort=effort, group_size=size)
+        if arguments.recall:
+            for name, budget, size in (
+                ("all decided", SamplingBudget(), 16),
+                (f"fixed {FIXED}", SamplingBudget("fixed"), FIXED),
+            ):
+                again = replace(on_known(settings, name), budget=budget, group_size=size)
                 report = run_pipeline(again)
                 kept = read_groups(again, report).filter(pl.col("decision") == "keep")
                 print(describe(name, truth, kept, report["totals"]["rollouts"], decided.height), flush=True)
@@ -80,15 +85,17 @@ def describe(name: str, truth: pl.DataFrame, kept: pl.DataFrame, rollouts: int, 
 
 
 def on_known(settings: CurateSettings, store: str) -> CurateSettings:
-    """Return settings for the prompts that are to be known, with completions of another seed in a store of their own."""
+    """Return settings for the prompts that are to be known: completions of another seed, a store of their own."""
     folder = Path(settings.store).parent
     prompts = PromptSettings(location=str(folder / "known.jsonl"))
     return replace(settings, prompts=prompts, seed=settings.seed + 1, store=str(folder / store.replace(" ", "-")))
 
 
-def draw_truth(settings: CurateSettings, draws: int) -> pl.DataFrame:
-    """Draw fresh completions of each prompt and say whether it is `inside` the band by all of them."""
-    fresh = replace(on_known(settings, "truth"), effort=Effort("fixed"), group_size=draws, seed=settings.seed + 2)
+def draw_truth(settings: CurateSettings, completions: int) -> pl.DataFrame:
+    """Sample fresh completions of each prompt and say whether it is `inside` the band by all of them."""
+    fresh = replace(
+        on_known(settings, "truth"), budget=SamplingBudget("fixed"), group_size=completions, seed=settings.seed + 2
+    )
     band = settings.band
     inside = pl.col("mean").is_between(band.low, band.high) & (pl.col("std") >= band.min_std)
     return read_groups(fresh, run_pipeline(fresh)).select("prompt_id", inside=inside)

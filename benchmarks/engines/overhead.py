@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import engine_for
@@ -51,7 +51,7 @@ def main() -> None:
 def measure(prompts: int, repeats: int) -> dict[str, float]:
     """Return medians over `repeats` rounds, in seconds, after one round to warm up."""
     settings = CurateSettings(
-        prompts=PromptSettings(families=("arithmetic", "poetry"), limit=prompts), effort=Effort("fixed")
+        prompts=PromptSettings(families=("arithmetic", "poetry"), limit=prompts), budget=SamplingBudget("fixed")
     )
     engine = engine_for(settings)
     if not isinstance(engine, VLLMEngine):

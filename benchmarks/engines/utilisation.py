@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import engine_for
 from learnable.flows.sampling.collector import Collection
@@ -58,7 +58,7 @@ def measure(prompts: int, workers: int) -> dict[str, float]:
     """Return the two shares, the seconds that were watched, and how long scoring went on alone at the end."""
     with tempfile.TemporaryDirectory() as store:
         asked = PromptSettings(families=("programs",), limit=prompts)
-        settings = CurateSettings(prompts=asked, effort=Effort("fixed"), store=store, workers=workers)
+        settings = CurateSettings(prompts=asked, budget=SamplingBudget("fixed"), store=store, workers=workers)
         engine = engine_for(settings)
         if not isinstance(engine, VLLMEngine):
             raise TypeError("the benchmark watches vLLM")

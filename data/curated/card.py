@@ -29,7 +29,7 @@ COLUMN_NOTES = {
     "p_zero": "chance that it always fails",
     "p_one": "chance that it always succeeds",
     "p_in_band": "chance that its true mean reward lies in the band",
-    "p_spread": "chance that its true spread is at least the least one asked for",
+    "p_min_std": "chance that its true spread is at least the least one asked for",
     "p_keep": "chance that it belongs here: both of them",
     "ci_low": "with `ci_high`: the central 90 % interval of its true mean reward",
     "std_low": "with `std_high`: the central 90 % interval of its true spread",

@@ -27,7 +27,7 @@ REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Keep a prompt whose group mean lies in [low, high] and whose group spreads by at least `min_std`.
+    """Keep a prompt whose group has a mean in [low, high] and a standard deviation of at least `min_std`.
 
     `signal` says of what: the graded reward, or pass and fail. Raises `LearnableError` for an impossible band.
     """
@@ -50,8 +50,8 @@ class Band:
             raise LearnableError(f"--by {self.signal!r} is not known: use reward or pass")
 
     @property
-    def with_spread(self) -> Band:
-        """The part of the band in which a coin spreads by at least `min_std`: p (1 - p) >= min_std^2."""
+    def with_min_std(self) -> Band:
+        """The part of the band in which a 0/1 reward has a standard deviation of `min_std`: p (1 - p) >= min_std^2."""
         reach = sqrt(max(0.25 - self.min_std**2, 0.0))
         low, high = max(self.low, 0.5 - reach), min(self.high, 0.5 + reach)
         return self if (low, high) == (self.low, self.high) else replace(self, low=low, high=max(high, low + 1e-9))
@@ -60,7 +60,7 @@ class Band:
 def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
     """Add `decision`, one of `REASONS`, to the rows of `filters.statistics.groups.group_stats`.
 
-    A mean outside the band is named before a missing spread: a prompt that always passes is `too_easy`.
+    A mean outside the band is named before a missing variance: a prompt that always passes is `too_easy`.
     `zero_std` is left for groups that agree on a middling reward.
     """
     p = pl.col("mean" if band.signal == "reward" else "pass_rate")
@@ -84,15 +84,14 @@ def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
 
 
 def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
-    """Add `decision` to certified groups: keep a prompt that belongs in the set as surely as its `threshold` asks.
+    """Add `decision` to certified groups: keep a prompt that belongs in the set as surely as its `threshold` demands.
 
     Args:
-        groups: rows of `filters.posterior.certificate.certify` with `stopped` (whether its group is done) and `threshold`.
+        groups: rows of `filters.posterior.certificate.certify` with `stopped` (whether the group is done) and
+            `threshold`.
         band: its middle says whether a rejected prompt is too easy or too hard, by the mean that is expected of it.
     """
-    spread = 1 - pl.col("p_zero") - pl.col("p_one")
-    expected = pl.col("p_one") + spread * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
-    above = expected > (band.low + band.high) / 2
+    above = expected_mean() > (band.low + band.high) / 2
     return groups.with_columns(
         pl.when(pl.col("p_keep").is_null())
         .then(pl.lit("not_scored"))
@@ -108,6 +107,12 @@ def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
         .cast(pl.Enum(REASONS))
         .alias("decision")
     )
+
+
+def expected_mean() -> pl.Expr:
+    """Return the mean reward that a certified row expects: p_one + (1 - p_zero - p_one) alpha / (alpha + beta)."""
+    beta_weight = 1 - pl.col("p_zero") - pl.col("p_one")
+    return pl.col("p_one") + beta_weight * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
 
 
 def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:

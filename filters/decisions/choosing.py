@@ -1,4 +1,4 @@
-"""Which judged prompts make the curated set: the best, no family too many, none too few; and which wait in reserve."""
+"""Which prompts and completions make the curated set: the best, no family too many, none too few, a reserve."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def choose(groups: pl.LazyFrame, preset: Preset) -> pl.LazyFrame:
     3. A kept prompt that is not chosen becomes `over_quota`; every other one keeps its reason.
 
     Args:
-        groups: decided and certified groups: `prompt_id` (unique), `family`, `form`, `decision`, `n`, `mean`, `pass_rate`,
-            `alpha`, `beta`, `p_zero`, `p_one`, `p_keep`.
+        groups: decided and certified groups: `prompt_id` (unique), `family`, `form`, `decision`, `n`, `mean`,
+            `pass_rate`, `alpha`, `beta`, `p_zero`, `p_one`, `p_keep`.
         preset: the policy of choosing.
 
     Raises:
@@ -47,6 +47,22 @@ def choose(groups: pl.LazyFrame, preset: Preset) -> pl.LazyFrame:
     return rows.lazy().with_columns(decision.cast(pl.Enum(REASONS)).alias("decision"))
 
 
+def pick_demonstrations(scores: pl.LazyFrame) -> pl.LazyFrame:
+    """Pick each prompt's passed rollout of the highest reward; among equals the shortest, then the first drawn.
+
+    Args:
+        scores: one row a rollout: `prompt_id`, `rollout_id`, `rollout_index`, `reward`, `passed`, `verdict`,
+            `num_tokens`.
+
+    Returns:
+        `prompt_id` and `rollout_id`, for prompts that have a finished and passed rollout.
+    """
+    passed = scores.filter((pl.col("verdict") == "scored") & pl.col("passed"))
+    order = ["reward", "num_tokens", "rollout_index"]
+    best = passed.sort(order, descending=[True, False, False]).unique("prompt_id", keep="first", maintain_order=True)
+    return best.select("prompt_id", "rollout_id").sort("prompt_id")
+
+
 def expected_learnability() -> pl.Expr:
     """Return E[p (1 - p)] under the posterior; what always fails or always passes adds nothing.
 
@@ -56,7 +72,7 @@ def expected_learnability() -> pl.Expr:
     return (1 - pl.col("p_zero") - pl.col("p_one")) * alpha * beta / (total * (total + 1))
 
 
-def in_reserve(preset: Preset) -> pl.Expr:
+def is_in_reserve(preset: Preset) -> pl.Expr:
     """Say of each row of `choose` whether it is set aside: scored but not kept, with its mean inside `reserve`.
 
     Both ends are left out: with (0, 0.2) a prompt that always failed, where wrong labels hide, is not in reserve.
@@ -68,25 +84,25 @@ def in_reserve(preset: Preset) -> pl.Expr:
     return _is_scored() & (pl.col("decision") != "keep") & inside.fill_null(False)
 
 
-def largest_size(counts: Sequence[int], share: float, limit: int) -> int:
+def find_largest_size(counts: Sequence[int], share: float, limit: int) -> int:
     """Return how many prompts at most, and no more than `limit`, can be taken with no family over `share` of them.
 
     A set of N takes at most floor(share * N) of each family, g(N) in all; g does not fall as N grows. So no set that
     fits is larger than g of an upper bound, and cutting the bound to that until it stays ends at the largest that fits.
 
-    >>> largest_size([100, 6, 4], share=0.5, limit=110)
+    >>> find_largest_size([100, 6, 4], share=0.5, limit=110)
     20
     """
     sizes, bound = np.asarray(counts, dtype=np.int64), min(int(sum(counts)), limit)
-    while (filled := int(np.minimum(sizes, most_of(share, bound)).sum())) < bound:
+    while (filled := int(np.minimum(sizes, cap_share(share, bound)).sum())) < bound:
         bound = filled
     return bound
 
 
-def most_of(share: float, size: int) -> int:
+def cap_share(share: float, size: int) -> int:
     """Return the largest count that is at most `share` of `size`; 0.29 of 100 is 29, though floats say 28.999...
 
-    >>> most_of(0.29, 100)
+    >>> cap_share(0.29, 100)
     29
     """
     return int(share * size + 1e-9)
@@ -112,10 +128,10 @@ def _pick(candidates: pl.DataFrame, preset: Preset) -> pl.Series:
     counts = candidates.group_by(_family(preset)).len()["len"].to_list()
     share = 1.0 if preset.quota is None else preset.quota
     limit = len(candidates) if preset.top is None else preset.top
-    size = largest_size(counts, share, limit)
+    size = find_largest_size(counts, share, limit)
     if counts and not size:
         raise LearnableError(_explain_impossible(preset, share, len(counts), limit))
-    allowed = candidates.filter(pl.col("place") <= most_of(share, size))
+    allowed = candidates.filter(pl.col("place") <= cap_share(share, size))
     turn = pl.col("place").clip(upper_bound=preset.floor + 1)  # each family's first `floor` by turns, then all alike
     order = allowed.sort(turn, "rank_value", "prompt_id", descending=[False, True, False], nulls_last=True)
     return order["prompt_id"].head(size)
@@ -123,11 +139,11 @@ def _pick(candidates: pl.DataFrame, preset: Preset) -> pl.Series:
 
 def _explain_impossible(preset: Preset, share: float, families: int, limit: int) -> str:
     parts = min(families, limit)
-    least = ceil(1000 / parts) / 1000
+    smallest = ceil(1000 / parts) / 1000
     names = "families" if preset.quota_by == "family" else "forms"
     return (
-        f"--quota {share:g} leaves an empty set: with {names} to choose from: {families}, and prompts to take: {limit} at "
-        f"most, one {preset.quota_by} has 1/{parts} of them or more; give {least:g} or more, or no quota"
+        f"--quota {share:g} leaves an empty set: with {names} to choose from: {families}, and prompts to take: {limit} "
+        f"at most, one {preset.quota_by} has 1/{parts} of them or more; give {smallest:g} or more, or no quota"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 from scipy.stats import f as f_distribution
 
-from learnable.filters.statistics.variance import nested_split, variance_split
+from learnable.filters.statistics.variance import split_pool_variance, split_variance
 
 Code = Literal[
     "no_spread", "constant_component", "faked_signal", "spread_between_forms", "spread_between_prompts", "alike_prompts"
@@ -18,7 +18,7 @@ Code = Literal[
 
 ENOUGH_PROMPTS = 8  # fewer say nothing of a form
 ENOUGH_ROLLOUTS = 100  # what never happens in 100 happens in fewer than 3 of 100 (95 % confidence)
-DEAD_SHARE = 0.7  # of a form's groups without any spread
+DEAD_SHARE = 0.7  # of a form's groups without any variance
 DRIVING_SHARE = 0.5  # of the reward's variance within groups that one component explains
 LITTLE_WITHIN = 0.3  # share of a pool's variance that lies within groups
 ALIKE_INTRACLASS = 0.05  # share of a form's variance between its prompts that is as good as none
@@ -47,16 +47,16 @@ def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Findin
 
     Args:
         groups: rows of `filters.statistics.groups.group_stats` with `family`, `form` and `decision`.
-        components: what `filters.statistics.components.component_stats` says of the same rollouts.
+        components: what `filters.statistics.forms.component_stats` says of the same rollouts.
     """
     scored = groups.lazy().filter(pl.col("n") > 0)
     forms = _forms(scored)
     parts = components.filter((pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS))
     return [
-        *_no_spread(forms),
+        *_zero_variance(forms),
         *_constant_components(parts.sort("family", "component", "form").to_dicts()),
         *_faked_signals(forms, parts),
-        *_spread_elsewhere(scored),
+        *_variance_elsewhere(scored),
         *_alike_prompts(forms),
     ]
 
@@ -72,12 +72,12 @@ def _forms(scored: pl.LazyFrame) -> pl.DataFrame:
         pl.col("passes").sum(),
         ((pl.col("n").sum() - (pl.col("n") ** 2).sum() / pl.col("n").sum()) / (pl.len() - 1)).alias("typical_size"),
     )
-    split = variance_split(scored, _FORM)
+    split = split_variance(scored, _FORM)
     enough = (pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS)
     return counts.filter(enough).join(split, on=_FORM, how="left").sort(_FORM).collect()
 
 
-def _no_spread(forms: pl.DataFrame) -> Iterator[Finding]:
+def _zero_variance(forms: pl.DataFrame) -> Iterator[Finding]:
     for family, rows in _by(("family",), forms.filter(pl.col("dead") > DEAD_SHARE).to_dicts()):
         named = _name(f"{row['form']} ({row['dead']:.0%})" for row in rows)
         text = (
@@ -104,7 +104,7 @@ def _constant_components(parts: Sequence[_Row]) -> Iterator[Finding]:
 
 
 def _faked_signals(forms: pl.DataFrame, parts: pl.DataFrame) -> Iterator[Finding]:
-    """Report forms whose rewards spread within groups by one component, while no group has both passes and fails."""
+    """Report forms whose rewards vary within groups by one component, while no group has both passes and fails."""
     unmoved = forms.filter((pl.col("mixed") == 0) & (pl.col("dead") <= DEAD_SHARE)).select(*_FORM, "passes")
     drivers = parts.filter(pl.col("explained") >= DRIVING_SHARE).sort(
         "explained", "component", descending=[True, False]
@@ -122,9 +122,9 @@ def _faked_signals(forms: pl.DataFrame, parts: pl.DataFrame) -> Iterator[Finding
         yield Finding("faked_signal", name, _form_names(rows), text)
 
 
-def _spread_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
+def _variance_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
     """Report a pool whose rewards differ between groups, which the advantage takes out, and hardly within them."""
-    split = nested_split(scored)
+    split = split_pool_variance(scored)
     forms, prompts, within = split.between_forms, split.between_prompts, split.within
     if forms is None or prompts is None or within is None or within >= LITTLE_WITHIN:
         return
@@ -164,7 +164,7 @@ def prompts_are_alike(f_ratio: float, prompts: int, rollouts: int, typical_size:
     where an F as low as the one found has at most a chance of `DOUBT` if r were `ALIKE_INTRACLASS`, and likewise if
     prompts differed by as much as the noise of their means. With few prompts or rollouts no F is low enough.
 
-    `prompts` and `rollouts` are the form's, `typical_size` is n0 of `variance_split`, in rollouts per prompt.
+    `prompts` and `rollouts` are the form's, `typical_size` is n0 of `split_variance`, in rollouts per prompt.
     """
     true_over_noise = min(1.0, typical_size * ALIKE_INTRACLASS / (1 - ALIKE_INTRACLASS))
     return bool(f_distribution.cdf(f_ratio / (1 + true_over_noise), prompts - 1, rollouts - prompts) <= DOUBT)

@@ -23,7 +23,7 @@ FLAGS = "the command line"
 class Preset:
     """A policy of choosing the curated set. Raises `LearnableError` for a value that cannot work.
 
-    `band` decides prompt by prompt. Then, where asked for: `top` prompts at most, the best by `rank_by` (expected
+    `band` decides prompt by prompt. Then, where given: `top` prompts at most, the best by `rank_by` (expected
     p (1 - p), or the chance of being in the band) of those `kept` by the band or of all `scored` ones; a `quota`, the
     largest share of the set that one family (or form, as `quota_by` says) may take; a `floor`, how many prompts of each
     the set should have. Prompts not chosen whose mean lies strictly inside `reserve` are set aside.
@@ -57,17 +57,17 @@ def find_preset(name_or_path: str) -> Preset:
     What ends in `.toml` or has a slash is a path. Raises `UnknownNameError` for an unknown preset or key with the
     nearest ones, and `LearnableError` for a file that is missing, broken or has a value that cannot work.
     """
-    if name_or_path in preset_names():
+    if name_or_path in list_presets():
         return _read_preset(_shipped().joinpath(f"{name_or_path}.toml"), f"preset {name_or_path}")
     if "/" not in name_or_path and not name_or_path.endswith(".toml"):
-        raise UnknownNameError("preset", name_or_path, preset_names())
+        raise UnknownNameError("preset", name_or_path, list_presets())
     return _read_preset(Path(name_or_path), name_or_path)
 
 
-def preset_names() -> tuple[str, ...]:
+def list_presets() -> tuple[str, ...]:
     """Return the names of the shipped presets.
 
-    >>> preset_names()
+    >>> list_presets()
     ('band', 'hard-biased', 'max-learnability')
     """
     names = (file.name for file in _shipped().iterdir())
@@ -120,8 +120,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _is_count(value: Any, minimum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
 
 
 def _is_interval(value: Any) -> bool:

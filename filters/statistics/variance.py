@@ -1,4 +1,4 @@
-"""Where rewards spread: within the groups of one prompt, which GRPO learns from, or between prompts, which it cannot."""
+"""Where rewards vary: within the groups of one prompt, which GRPO learns from, or between prompts, which it cannot."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from learnable.filters.statistics.sums import exact_sum
+from learnable.filters.statistics.groups import exact_sum
 
 
-def variance_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
+def split_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
     """Split the variance of rewards into its within-prompt and between-prompt parts, per `by`.
 
     A one-way random-effects analysis of variance with prompts as groups of unequal size (Searle, Casella
@@ -19,7 +19,7 @@ def variance_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form"))
         MSW = SSW / (N - k)    MSB = SSB / (k - 1)    n0 = (N - sum(n_i^2) / N) / (k - 1)
         within variance = MSW    between variance = max(0, (MSB - MSW) / n0)
 
-    The between part is what prompts truly differ by: the spread that sampling noise gives their means is
+    The between part is what prompts truly differ by: the variance that sampling noise gives their means is
     taken out. `f_ratio` is MSB / MSW, about 1 where prompts differ by no more than that noise.
 
     Args:
@@ -39,10 +39,10 @@ def variance_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form"))
         exact_sum(n * (mean - grand_mean) ** 2).alias("ssb"),
         _positive(total - prompts).alias("df_within"),
         _positive(prompts - 1).alias("df_between"),
-        (total - (n**2).sum() / total).alias("spread_of_sizes"),
+        (total - (n**2).sum() / total).alias("n0_times_df"),
     )
     msw, msb = pl.col("ssw") / pl.col("df_within"), pl.col("ssb") / pl.col("df_between")
-    between = ((msb - msw) / (pl.col("spread_of_sizes") / pl.col("df_between"))).clip(lower_bound=0)
+    between = ((msb - msw) / (pl.col("n0_times_df") / pl.col("df_between"))).clip(lower_bound=0)
     return sums.select(
         *by,
         msw.sqrt().alias("within_std"),
@@ -53,7 +53,7 @@ def variance_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form"))
 
 
 @dataclass(frozen=True, slots=True)
-class NestedSplit:
+class VarianceShares:
     """Where a pool's variance of rewards lies, as shares that sum to 1.
 
     `between_forms`: forms differ in their mean; `between_prompts`: prompts of one form do; `within`: completions of
@@ -74,7 +74,7 @@ class NestedSplit:
         return None if self.within is None else 1.0 - self.within
 
 
-def nested_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> NestedSplit:
+def split_pool_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> VarianceShares:
     """Split the variance of a whole pool's rewards three ways: forms, prompts in them, rollouts of a prompt.
 
     A nested random-effects analysis of variance with unequal sizes: each mean square is set equal to its
@@ -87,7 +87,7 @@ def nested_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -
         k2 = (sum(n_ij^2 / n_i) - sum(n_ij^2) / N) / (a - 1)    k3 = (N - sum(n_i^2) / N) / (a - 1)
 
     A pool of one form has nothing between forms. `groups` and `by`, the columns that name a form, as for
-    `variance_split`.
+    `split_variance`.
     """
     scored = groups.filter(pl.col("n") > 0)
     n, mean = pl.col("n").cast(pl.Float64), pl.col("mean")
@@ -115,9 +115,9 @@ def nested_split(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -
     return _shares(pool.collect().row(0, named=True))
 
 
-def _shares(pool: dict[str, float]) -> NestedSplit:
+def _shares(pool: dict[str, float]) -> VarianceShares:
     a, b, total = pool["forms"], pool["prompts"], pool["rollouts"]
-    counts = NestedSplit(int(a), int(b), int(total))
+    counts = VarianceShares(int(a), int(b), int(total))
     if b <= a or total <= b:
         return counts
     within = pool["ss_within"] / (total - b)

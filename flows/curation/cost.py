@@ -8,7 +8,7 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.storage.speeds import find_speed
 from learnable.filters.stopping.plan import Estimate, Plan
-from learnable.filters.stopping.schedule import LEAST_YIELD
+from learnable.filters.stopping.schedule import MIN_YIELD
 from learnable.flows.curation.steps import open_sampling, read_prompts
 from learnable.flows.engines import policy_for
 from learnable.flows.run import Run, new_run_id
@@ -79,7 +79,7 @@ def _remarks(plan: Plan, pool: int, per_second: float | None) -> list[str]:
         )
     if plan.prompts.high is None:
         remarks.append(
-            f"there may be no end to the search: so little was kept that the run may give up, as it does below 1 in {1 / LEAST_YIELD:.0f}"
+            f"there may be no end to the search: so little was kept that the run may give up, as it does below 1 in {1 / MIN_YIELD:.0f}"
         )
     elif plan.want is not None and plan.chance < SURE:
         remarks.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from learnable.filters.stopping.schedule import LEAST_YIELD
+from learnable.filters.stopping.schedule import MIN_YIELD
 from learnable.flows.sampling.collected import Collected
 from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
 
@@ -33,13 +33,13 @@ def first_limit(want: int | None) -> int:
 
 def is_endless(settings: CurateSettings, read: int) -> bool:
     """Whether there are more prompts than the `read` ones for a goal to be reached with."""
-    want, wanted = settings.effort.want, settings.prompts
+    want, wanted = settings.budget.want, settings.prompts
     return want is not None and not wanted.location and wanted.limit is None and read >= first_limit(want)
 
 
 def next_limit(settings: CurateSettings, read: int, collected: Collected) -> int | None:
     """Return how many prompts to read instead of `read`, or None where no more are needed or to be had."""
-    want, limit = settings.effort.want, first_limit(settings.effort.want)
+    want, limit = settings.budget.want, first_limit(settings.budget.want)
     if want is None or collected.certified >= want or collected.gave_up:
         return None
     if settings.prompts.location or settings.prompts.limit:
@@ -51,14 +51,16 @@ def next_limit(settings: CurateSettings, read: int, collected: Collected) -> int
 
 def judge_goal(settings: CurateSettings, looked_at: int, kept: int, *, gave_up: bool) -> Goal | None:
     """Say whether the goal was reached, and if not, what ended the search; None where there is no goal."""
-    want = settings.effort.want
+    want = settings.budget.want
     if want is None:
         return None
     if kept >= want:
         return Goal(want, kept)
     seen = f"{looked_at:,} prompts were looked at"
     if gave_up:
-        why = f"{seen}, and fewer than 1 in {1 / LEAST_YIELD:.0f} is kept: this policy can hardly learn from these prompts"
+        why = (
+            f"{seen}, and fewer than 1 in {1 / MIN_YIELD:.0f} is kept: this policy can hardly learn from these prompts"
+        )
     elif settings.prompts.limit:
         why = f"{seen}, all that --limit {settings.prompts.limit} allows"
     else:

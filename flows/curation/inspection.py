@@ -10,7 +10,7 @@ import polars as pl
 from learnable.data.records import Prompt
 from learnable.filters.decisions.findings import Finding, find_warnings
 from learnable.filters.decisions.triage import triage
-from learnable.filters.statistics.components import component_stats
+from learnable.filters.statistics.forms import component_stats
 from learnable.flows.run import Run
 from learnable.flows.sampling.collected import Collected
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor

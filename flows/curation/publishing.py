@@ -11,10 +11,9 @@ import polars as pl
 import polars.selectors as cs
 
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
-from learnable.filters.decisions.choosing import in_reserve
-from learnable.filters.decisions.demonstrations import pick_demonstrations
+from learnable.filters.decisions.choosing import is_in_reserve, pick_demonstrations
 from learnable.filters.decisions.forecast import forecast
-from learnable.filters.statistics.summary import summarise
+from learnable.filters.statistics.forms import summarise
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
 from learnable.flows.sampling.collected import Collected
@@ -39,7 +38,7 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
 
 def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the parts of a curated set that are rows of its pool. `triage` says why prompts were never solved."""
-    kept, in_train, aside = DECISION == "keep", pl.col("split") == "train", in_reserve(run.settings.preset)
+    kept, in_train, aside = DECISION == "keep", pl.col("split") == "train", is_in_reserve(run.settings.preset)
     train = decided.filter(kept & in_train)
     candidates = decided.filter(in_train & ~DECISION.is_in(NOT_SAMPLED))
     parts = {
@@ -98,7 +97,7 @@ def judged(decided: pl.DataFrame, graded: Mapping[str, bool], inspection: Inspec
 
 def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> dict[str, Any]:
     settings = run.settings
-    graded = {name: belief.spread.graded for name, belief in collected.beliefs.items()}
+    graded = {name: family_prior.graded for name, family_prior in collected.family_priors.items()}
     return {
         "run_id": run.run_id,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -106,8 +105,8 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         "engine": settings.engine.name,
         "sampling": asdict(settings.sampling),
         "group_size": settings.group_size,
-        "effort": asdict(settings.effort),
-        "beliefs": {name: belief.as_dict() for name, belief in sorted(collected.beliefs.items())},
+        "effort": settings.budget.to_json(),
+        "beliefs": {name: family_prior.to_json() for name, family_prior in sorted(collected.family_priors.items())},
         "band": asdict(settings.band),
         "preset": asdict(settings.preset),
         "truncated": settings.truncated,

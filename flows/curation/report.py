@@ -10,7 +10,7 @@ import polars as pl
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
-from learnable.filters.statistics.summary import count_decisions, summarise
+from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.flows.curation.goal import judge_goal
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
@@ -79,7 +79,7 @@ def find_warnings(report: Report) -> list[str]:
     if report["goal"] and not report["goal"]["reached"]:
         goal = report["goal"]
         warnings.append(f"{goal['got']} prompts kept, not the {goal['want']} that were wanted: {goal['why']}")
-    if unfitted := [name for name, belief in report["beliefs"].items() if not belief["fitted_to"]]:
+    if unfitted := [name for name, prior in report["beliefs"].items() if not prior["fitted_to"]]:
         warnings.append(f"too few groups to fit a prior, so Beta(.5, .5) stands in for it: {', '.join(unfitted)}")
     if totals["kept"] == 0:
         warnings.append(

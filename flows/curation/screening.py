@@ -10,7 +10,7 @@ from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.filters.duplicates.contamination import find_contaminated
-from learnable.filters.duplicates.search import NEAR, find_duplicates
+from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
 
 COLUMNS = ("prompt_id", "decision", "collides_with", "overlap")
 

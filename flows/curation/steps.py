@@ -22,7 +22,7 @@ from learnable.filters.decisions.band import REASONS, decide, decide_certified, 
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.posterior.certificate import certify
 from learnable.filters.statistics.groups import group_stats
-from learnable.filters.stopping.schedule import Schedule, lots
+from learnable.filters.stopping.schedule import Schedule, hash_to_uniforms
 from learnable.flows.curation.goal import first_limit
 from learnable.flows.curation.screening import screen
 from learnable.flows.run import Run
@@ -45,7 +45,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     `limit` stands in for the settings' own where a goal needs more of a source without end.
     """
     wanted = settings.prompts
-    limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.effort.want))
+    limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.budget.want))
     bad_rows = BadRows(skip=wanted.skip_bad_rows)
     candidates: Iterable[Prompt]
     if wanted.verifier:
@@ -95,9 +95,9 @@ def open_sampling(run: Run, prompts: PromptSet) -> Iterator[AdaptiveSampling]:
     settings, pool = run.settings, prompts.prompts
     schedule = Schedule(
         [prompt.family for prompt in pool],
-        lots([p.prompt_id for p in pool]),
+        hash_to_uniforms([p.prompt_id for p in pool]),
         settings.band,
-        settings.effort,
+        settings.budget,
         settings.group_size,
     )
     held, redrawn = run.store.ledger.find_rollouts(run.draw, pool)
@@ -131,13 +131,13 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
         .sort("family", "form", "prompt_id")
         .collect()
     )
-    certified = certify(groups, collected.beliefs, settings.band, settings.group_size).lazy()
-    if settings.effort.sampling == "fixed":
+    certified = certify(groups, collected.family_priors, settings.band, settings.group_size).lazy()
+    if settings.budget.sampling == "fixed":
         decided = decide(certified, settings.band)
     else:
         decided = decide_certified(certified, settings.band)
-    if settings.effort.precision is not None:
-        decided = trim_to_precision(decided, settings.effort.precision)
+    if settings.budget.precision is not None:
+        decided = trim_to_precision(decided, settings.budget.precision)
     chosen = choose(decided, settings.preset).drop(SCHEDULED)
     dropped = everyone.join(prompts.dropped, on="prompt_id")
     return (

@@ -113,8 +113,8 @@ def decide_all(run: Run, pool: CuratedPool, asked: Asked, drifts: Drifts) -> pl.
     by_move = decide_certified(moved.lazy(), run.settings.band).drop("stopped", "threshold", "trained").collect()
     parts = [_certified(asked.decided, "rollouts"), _certified(by_move, "moved")]
     decided = pl.concat(parts, how="diagonal_relaxed").lazy()
-    if run.settings.effort.precision is not None:
-        decided = trim_to_precision(decided, run.settings.effort.precision)
+    if run.settings.budget.precision is not None:
+        decided = trim_to_precision(decided, run.settings.budget.precision)
     never = pool.rows.filter(pl.col("decision").is_in(NEVER_SAMPLED)).drop(INSPECTED, strict=False)
     aside = never.with_columns(pl.col("decision").cast(pl.Enum(REASONS)))
     whole = pl.concat([choose(decided, run.settings.preset).collect(), aside], how="diagonal_relaxed")

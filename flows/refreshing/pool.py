@@ -15,15 +15,15 @@ from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
 from learnable.filters.decisions.band import Band
 from learnable.filters.decisions.presets import Preset
-from learnable.filters.posterior.certificate import CERTIFICATE
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.posterior.certificate import CERTIFICATE, read_family_priors
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 
 POOL_PARTS = ("train", "test", "rejects", "reserve")
 NEVER_SAMPLED = ("duplicate", "contaminated")
 NEEDED_KEYS = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
 
-T = TypeVar("T", Band, Effort, Preset, Sampling)
+T = TypeVar("T", Band, Preset, Sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,8 @@ class CuratedPool:
     @property
     def graded(self) -> dict[str, bool]:
         """Whether the rewards of each family are more than pass and fail."""
-        return {name: belief["flips_per_rollout"] > 1 for name, belief in self.curated.manifest["beliefs"].items()}
+        family_priors = read_family_priors(self.curated.manifest["beliefs"])
+        return {name: family_prior.graded for name, family_prior in family_priors.items()}
 
 
 def open_pool(asked: RefreshSettings) -> CuratedPool:
@@ -101,7 +102,7 @@ def _settings(asked: RefreshSettings, curated: CuratedSet) -> CurateSettings:
         policy=asked.policy,
         engine=asked.engine,
         group_size=manifest["group_size"],
-        effort=replace(_read_settings(Effort, manifest["effort"]), want=None, retest=0.0),
+        budget=replace(SamplingBudget.from_json(manifest["effort"]), want=None, retest=0.0),
         preset=_preset(manifest),
         sampling=_read_settings(Sampling, manifest["sampling"]),
         truncated=manifest["truncated"],

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 from learnable.data.curated.curated_set import CuratedSet
-from learnable.filters.refresh.staleness import Drifts, shelf_life
+from learnable.filters.refresh.staleness import Drifts, estimate_share_still_in_band
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import DECISION, judged, passed_completions, show, split_parts, write_version
 from learnable.flows.curation.report import Report
@@ -113,12 +113,12 @@ def _manifest(
         "changed": _changed(pool, decided, changes),
         "shelf_life": _shelf_life(pool, decided),
         "drift": [
-            {"family": family, "trained": trained, **drift.as_dict()}
+            {"family": family, "trained": trained, **drift.to_json()}
             for (family, trained), drift in sorted(changes.drifts.items())
         ],
         "families": _families(pool, decided, changes),
         "beliefs": parent.manifest["beliefs"]
-        | {name: belief.as_dict() for name, belief in sorted(changes.collected.beliefs.items())},
+        | {name: family_prior.to_json() for name, family_prior in sorted(changes.collected.family_priors.items())},
         **judged(decided, pool.graded, inspection),
     }
 
@@ -146,5 +146,5 @@ def _before_and_after(pool: CuratedPool, decided: pl.DataFrame) -> pl.DataFrame:
 def _shelf_life(pool: CuratedPool, decided: pl.DataFrame) -> dict[str, float] | None:
     old = pool.rows.filter(KEPT).select("prompt_id")
     now = decided.join(old, on="prompt_id", how="semi").filter(pl.col("p_in_band").is_not_null())
-    found = shelf_life(now["p_in_band"].to_numpy())
+    found = estimate_share_still_in_band(now["p_in_band"].to_numpy())
     return None if found is None else {key: round(value, 4) for key, value in asdict(found).items()}

@@ -40,6 +40,6 @@ def ask_again(run: Run, prompts: Sequence[Prompt]) -> Asked:
         progress().stage("Scoring the last rollouts")
         collected = sampling.collected()
     # One by one: what the preset and a goal for precision ask for, they ask of the whole set.
-    effort, preset = replace(run.settings.effort, precision=None), Preset("band", band=run.settings.band)
-    alone = replace(run, settings=replace(run.settings, effort=effort, preset=preset))
+    budget, preset = replace(run.settings.budget, precision=None), Preset("band", band=run.settings.band)
+    alone = replace(run, settings=replace(run.settings, budget=budget, preset=preset))
     return Asked([prompt.prompt_id for prompt in prompts], decide_groups(alone, chosen, collected), collected)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from learnable.filters.posterior.certificate import Belief
+from learnable.filters.posterior.certificate import FamilyPrior
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Collected:
 
     scores: pl.DataFrame
     groups: pl.DataFrame
-    beliefs: Mapping[str, Belief]
+    family_priors: Mapping[str, FamilyPrior]
     certified: int
     gave_up: bool
     generated: int

@@ -13,7 +13,7 @@ from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
-from learnable.filters.stopping.schedule import Schedule, Wave
+from learnable.filters.stopping.schedule import Round, Schedule
 from learnable.flows.curation.goal import is_endless
 from learnable.flows.engines import engine_for
 from learnable.flows.sampling.collected import Collected
@@ -60,16 +60,16 @@ class AdaptiveSampling:
         A run with a goal says what lies ahead before it pays for more than the pilot.
         """
         self._note(self.collection.settle())
-        wave, announced = self.schedule.pilot(), self.settings.effort.want is None
-        while len(wave) and not self.schedule.goal_reached:
-            owed = self.owed(wave)
+        round_, announced = self.schedule.request_pilot(), self.settings.budget.want is None
+        while len(round_) and not self.schedule.goal_reached:
+            owed = self.owed(round_)
             if owed and until_owed:
                 return True
             if owed and not announced and self.schedule.rules:
-                progress().note(str(self._plan_before(wave)))
+                progress().note(str(self._plan_before(round_)))
                 announced = True
             self.generate(owed)
-            wave = self.schedule.next_wave()
+            round_ = self.schedule.request_next_round()
             self._rollout.expect(self.schedule.expected_rollouts)
         return False
 
@@ -84,19 +84,23 @@ class AdaptiveSampling:
         Groups of one size need no pilot: nothing is made then.
         """
         self._note(self.collection.settle())
-        wave = self.schedule.pilot()
-        if self.settings.effort.sampling == "fixed":
+        round_ = self.schedule.request_pilot()
+        if self.settings.budget.sampling == "fixed":
             size, (tokens, held) = self.settings.group_size, self._tokens.sum(axis=1)
             return plan_fixed(len(self.prompts), size, int(self._have[:, :size].sum()), tokens / held if held else None)
-        self.generate(self.owed(wave))
-        while len(wave := self.schedule.next_wave()) and not self.schedule.goal_reached and not self.owed(wave):
+        self.generate(self.owed(round_))
+        while (
+            len(round_ := self.schedule.request_next_round())
+            and not self.schedule.goal_reached
+            and not self.owed(round_)
+        ):
             pass
-        return self._plan_before(wave)
+        return self._plan_before(round_)
 
-    def owed(self, wave: Wave) -> list[Owed]:
-        """Return the rollouts of a wave that the ledger lacks, once for the prompts that share a question."""
+    def owed(self, round_: Round) -> list[Owed]:
+        """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
         missing: dict[str, tuple[Prompt, set[int]]] = {}
-        for row, first, end in zip(wave.prompts.tolist(), wave.first.tolist(), wave.end.tolist(), strict=True):
+        for row, first, end in zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True):
             prompt = self.prompts[row]
             _, indices = missing.setdefault(prompt.question_id, (prompt, set()))
             indices.update((np.flatnonzero(~self._have[row, first:end]) + first).tolist())
@@ -126,21 +130,21 @@ class AdaptiveSampling:
     def take_up_held(self) -> None:
         """Let every group count what else the ledger holds of it without a gap."""
         gapless = np.cumprod(self._have, axis=1, dtype=bool).sum(axis=1)
-        asked = self.schedule.asked
+        asked = self.schedule.requested
         asked[:] = np.where(asked > 0, np.maximum(asked, gapless), 0)
 
     def grow(self, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         """Give stopped groups more rollouts: up to, without it, index `ends`."""
         ends = np.minimum(ends, self.schedule.rewards.shape[1])
-        more = ends > self.schedule.asked[rows]
-        wave = Wave(rows[more], self.schedule.asked[rows[more]].copy(), ends[more])
-        self.generate(self.owed(wave))
-        self.schedule.asked[wave.prompts] = wave.end
+        more = ends > self.schedule.requested[rows]
+        round_ = Round(rows[more], self.schedule.requested[rows[more]].copy(), ends[more])
+        self.generate(self.owed(round_))
+        self.schedule.requested[round_.prompts] = round_.end
 
     def select(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of the rollouts that were asked for, in the order of `scores`."""
         asked = pl.DataFrame(
-            {"prompt_id": [prompt.prompt_id for prompt in self.prompts], "_asked": self.schedule.asked}
+            {"prompt_id": [prompt.prompt_id for prompt in self.prompts], "_asked": self.schedule.requested}
         )
         joined = scores.join(asked, on="prompt_id", how="left", maintain_order="left")
         return joined.filter(pl.col("rollout_index") < pl.col("_asked")).drop("_asked")
@@ -155,14 +159,16 @@ class AdaptiveSampling:
         groups = pl.DataFrame(
             {
                 "prompt_id": [prompt.prompt_id for prompt in self.prompts],
-                "asked": schedule.asked,
+                "asked": schedule.requested,
                 "stopped": schedule.stopped,
-                "threshold": schedule.thresholds(),
+                "threshold": schedule.find_thresholds(),
             }
         )
         scores = self.select(self.collection.finish())
-        certified = len(schedule.certified())
-        return Collected(scores, groups, schedule.beliefs, certified, schedule.gave_up, self.collection.writer.saved)
+        certified = len(schedule.find_certified())
+        return Collected(
+            scores, groups, schedule.family_priors, certified, schedule.gave_up, self.collection.writer.saved
+        )
 
     @contextmanager
     def told_when_stopped(self) -> Iterator[None]:
@@ -176,14 +182,14 @@ class AdaptiveSampling:
                 "dropped; the same command goes on from there"
             ) from interrupt
 
-    def _plan_before(self, wave: Wave) -> Plan:
-        """Foresee what lies ahead as long as a wave that is asked for is not there yet."""
+    def _plan_before(self, round_: Round) -> Plan:
+        """Foresee what lies ahead as long as a round that is asked for is not there yet."""
         schedule, settings = self.schedule, self.settings
         sums, counts = self._tokens
         tokens = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-        schedule.asked[wave.prompts] = wave.first
+        schedule.requested[round_.prompts] = round_.first
         plan = plan_ahead(schedule, tokens, endless=is_endless(settings, len(self.prompts)), seed=settings.seed)
-        schedule.asked[wave.prompts] = wave.end
+        schedule.requested[round_.prompts] = round_.end
         return plan
 
     def _note(self, scores: pl.DataFrame) -> None:

@@ -18,33 +18,33 @@ def sample_afterwards(sampling: AdaptiveSampling, store: Store) -> None:
 
     A retest happens only in a run that generates anyway: the same command again costs nothing.
     """
-    effort, schedule = sampling.settings.effort, sampling.schedule
-    if effort.sampling == "fixed":
+    budget, schedule = sampling.settings.budget, sampling.schedule
+    if budget.sampling == "fixed":
         return
-    if effort.want is None:  # a goal that was reached stays so
+    if budget.want is None:  # a goal that was reached stays so
         sampling.take_up_held()
-    if effort.top_up:
-        kept = schedule.certified()
+    if budget.top_up:
+        kept = schedule.find_certified()
         sampling.grow(kept, np.full(len(kept), sampling.settings.group_size))
-    if effort.want is None and effort.retest and sampling.generated:
+    if budget.want is None and budget.retest and sampling.generated:
         rejected = _rejected_before(sampling, store)
         if len(rejected):
             progress().note(f"{len(rejected)} prompts that were rejected before are sampled again")
-            sampling.grow(rejected, schedule.asked[rejected] + effort.blocks[-1])
+            sampling.grow(rejected, schedule.requested[rejected] + budget.blocks[-1])
 
 
 def _rejected_before(sampling: AdaptiveSampling, store: Store) -> NDArray[np.int64]:
     """Return the prompts to retest: a share of those that the last version of this set rejected and this run would too."""
     settings, schedule = sampling.settings, sampling.schedule
     previous = _last_rejects(settings, store, sampling.collection.draw.policy_id)
-    kept = set(schedule.certified().tolist())
+    kept = set(schedule.find_certified().tolist())
     rows = [
         row
         for row, prompt in enumerate(sampling.prompts)
         if prompt.prompt_id in previous
         and row not in kept
-        and schedule.asked[row] > 0
-        and _chance(prompt.prompt_id, schedule.asked[row]) < settings.effort.retest
+        and schedule.requested[row] > 0
+        and _chance(prompt.prompt_id, schedule.requested[row]) < settings.budget.retest
     ]
     return np.array(rows, dtype=np.int64)
 

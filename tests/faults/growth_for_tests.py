@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.records import Sampling
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation import pipeline, steps
 from learnable.flows.engines import engine_for
 from learnable.flows.sampling import engine_loop as rollout
@@ -58,7 +58,7 @@ def bump(verifiers: Iterable[str]) -> None:
 def main(folder: Path) -> None:
     wanted = PromptSettings(families=FAMILIES, limit=PROMPTS)
     base = CurateSettings(
-        prompts=wanted, group_size=SMALL, effort=Effort("fixed"), sampling=LOW, store=str(folder / "store")
+        prompts=wanted, group_size=SMALL, budget=SamplingBudget("fixed"), sampling=LOW, store=str(folder / "store")
     )
 
     def step(name: str, settings: CurateSettings) -> None:

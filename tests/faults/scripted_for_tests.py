@@ -8,7 +8,7 @@ from pathlib import Path
 
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
 from learnable.flows.engines import use_engine
@@ -55,7 +55,7 @@ def small_settings(folder: Path, group_size: int = GROUP_SIZE) -> CurateSettings
         policy=str(policy),
         store=str(folder / "store"),
         group_size=group_size,
-        effort=Effort("fixed"),
+        budget=SamplingBudget("fixed"),
         workers=0,
         wait=False,
         test_share=0.25,

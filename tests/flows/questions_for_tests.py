@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, PromptSettings
 
 
@@ -19,4 +19,4 @@ def ask(folder: Path, texts: Sequence[str], store: str) -> CurateSettings:
     rows = [{"prompt": text, "answer": "yes", "verifier": "choice"} for text in texts]
     (folder / "q.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     prompts = PromptSettings(location=str(folder / "q.jsonl"))
-    return CurateSettings(prompts=prompts, policy=str(policy), store=store, effort=Effort("fixed"), workers=0)
+    return CurateSettings(prompts=prompts, policy=str(policy), store=store, budget=SamplingBudget("fixed"), workers=0)

@@ -10,6 +10,7 @@ import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.filters.decisions.forecast import Forecast, forecast
+from learnable.filters.posterior.certificate import read_family_priors
 from learnable.train.settings import TrainSettings
 
 FIRST_LOGS = 10  # later, the policy is another one than was asked
@@ -46,9 +47,9 @@ def foresee(curated: CuratedSet, settings: TrainSettings) -> Foresight | None:
     if settings.method != "grpo" or not set(NEEDED) <= set(curated.manifest.get("schema", {})):
         return None
     rows = pl.DataFrame(curated.read(settings.part, settings.families, columns=list(NEEDED)))
-    beliefs: Mapping[str, Mapping[str, float]] = curated.manifest.get("beliefs", {})
+    family_priors = read_family_priors(curated.manifest.get("beliefs", {}))
     passes = settings.signal == "pass" or curated.manifest["band"]["signal"] == "pass"
-    graded = {name: belief["flips_per_rollout"] > 1 and not passes for name, belief in beliefs.items()}
+    graded = {name: family_prior.graded and not passes for name, family_prior in family_priors.items()}
     found: list[Forecast] = forecast(rows, graded, [settings.num_generations])
     if not found:
         return None

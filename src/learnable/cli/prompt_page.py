@@ -131,7 +131,7 @@ def _certificate(row: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterato
         "true std",
         (
             f"{figure(row['std_low'])} to {figure(row['std_high'])} (90% interval); "
-            f"{row['p_spread']:.0%} likely {figure(band['min_std'])} or more"
+            f"{row['p_min_std']:.0%} likely {figure(band['min_std'])} or more"
         ),
     )
     yield "p_keep", f"{row['p_keep']:.1%} likely to belong in the set"

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.filters.decisions.presets import find_preset
-from learnable.filters.duplicates.search import NEAR
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.duplicates.near_duplicates import NEAR
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
 from learnable.verifiers.registry import find_verifier
 
 if TYPE_CHECKING:
     from learnable.flows.scheduling.serving import Timetable
 
-EFFORT = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
+BUDGET_FLAGS = ("sampling", "max_group", "pilot_prompts", "pilot_rollouts", "precision", "want", "top_up", "retest")
 LOCATION = ("prompt_column", "answer_column", "verifier", "dataset_split", "skip_bad_rows", "limit")
 PRESET = ("band", "min_std", "by", "top", "quota", "floor")
 
@@ -43,7 +43,7 @@ def curate_settings(asked: Mapping[str, Any]) -> CurateSettings:
         preset=find_preset(asked["preset"]).override(**{key: asked[key] for key in PRESET}),
         sampling=Sampling(temperature=asked["temperature"], top_p=asked["top_p"], max_tokens=asked["max_tokens"]),
         workers=worker_count(asked["workers"]),
-        effort=Effort(**{key: asked[key] for key in EFFORT}),
+        budget=SamplingBudget(**{key: asked[key] for key in BUDGET_FLAGS}),
         **{
             key: asked[key]
             for key in (

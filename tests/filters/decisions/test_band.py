@@ -5,8 +5,8 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.filters.decisions.band import Band, decide
+from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.filters.statistics.groups import group_stats
-from learnable.filters.statistics.summary import count_decisions, summarise
 
 
 def decided(rewards: dict[str, list[float | None]], band: Band) -> dict[str, str]:

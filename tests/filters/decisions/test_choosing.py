@@ -16,8 +16,14 @@ from scipy.stats import beta as beta_law
 
 from learnable.data.errors import LearnableError
 from learnable.filters.decisions.band import REASONS
-from learnable.filters.decisions.choosing import choose, in_reserve, largest_size, most_of
-from learnable.filters.decisions.presets import Preset, find_preset, preset_names
+from learnable.filters.decisions.choosing import (
+    cap_share,
+    choose,
+    find_largest_size,
+    is_in_reserve,
+    pick_demonstrations,
+)
+from learnable.filters.decisions.presets import Preset, find_preset, list_presets
 
 Row = dict[str, Any]
 FIGURES = ("mean", "pass_rate", "alpha", "beta", "p_zero", "p_one", "p_keep")
@@ -228,26 +234,26 @@ def test_a_quota_by_form_counts_forms() -> None:
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), SHARES, st.integers(1, 120))
 def test_the_size_is_the_largest_of_all(counts: list[int], share: float, limit: int) -> None:
     sizes = range(min(sum(counts), limit) + 1)
-    assert largest_size(counts, share, limit) == max(
-        size for size in sizes if sum(min(count, most_of(share, size)) for count in counts) >= size
+    assert find_largest_size(counts, share, limit) == max(
+        size for size in sizes if sum(min(count, cap_share(share, size)) for count in counts) >= size
     )
 
 
 @given(st.integers(1, 100), st.integers(0, 10_000))
 @example(29, 100)  # 0.29 * 100 is less than 29 in floats
 def test_most_of_a_size_is_that_of_exact_fractions(percent: int, size: int) -> None:
-    assert most_of(percent / 100, size) == percent * size // 100
+    assert cap_share(percent / 100, size) == percent * size // 100
 
 
 @given(st.integers(1, 12), st.none() | st.integers(1, 12))
 def test_an_impossible_quota_names_the_least_that_works(families: int, top: int | None) -> None:
     rows = [row for family in "abcdefghijkl"[:families] for row in kept_of(family, 2)]
-    least = 1 / min(families, top or families)
-    assert chosen(rows, Preset("q", quota=least, top=top))
+    smallest = 1 / min(families, top or families)
+    assert chosen(rows, Preset("q", quota=smallest, top=top))
     with pytest.raises(LearnableError, match=r"--quota \S+ leaves an empty set") as error:
-        choose(framed(rows), Preset("q", quota=least - 0.01, top=top))
+        choose(framed(rows), Preset("q", quota=smallest - 0.01, top=top))
     offered = float(str(error.value).split("give ")[1].split()[0])
-    assert least <= offered < least + 0.001
+    assert smallest <= offered < smallest + 0.001
     assert chosen(rows, Preset("q", quota=offered, top=top))
 
 
@@ -256,7 +262,7 @@ def test_a_quota_of_no_prompts_is_no_error() -> None:
     assert chosen([kept_of("a", 1)[0] | {"decision": "too_easy"}], Preset("q", quota=0.1)) == []
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", list_presets())
 def test_shipped_presets_choose_and_reserve_as_they_say(name: str) -> None:
     preset = find_preset(name)
     rng = np.random.default_rng(5)
@@ -281,14 +287,14 @@ def test_shipped_presets_choose_and_reserve_as_they_say(name: str) -> None:
         assert taken["learnability_expected"].min() >= left["learnability_expected"].max()  # type: ignore[operator]
     else:
         assert taken["mean"].to_list() == [mean for mean in means if low <= mean <= high]
-    reserved = sorted(set(after.filter(in_reserve(preset))["mean"]))
+    reserved = sorted(set(after.filter(is_in_reserve(preset))["mean"]))
     assert reserved == ([1 / 32] if name == "hard-biased" else [])
 
 
 @given(ROWS, st.sampled_from(["reward", "pass"]))
 def test_the_reserve_is_scored_not_kept_and_inside(rows: list[Row], by: str) -> None:
     preset = Preset("aside").override(reserve=(0.0, 0.5), by=by)
-    reserved = set(framed(rows).filter(in_reserve(preset)).collect()["prompt_id"])
+    reserved = set(framed(rows).filter(is_in_reserve(preset)).collect()["prompt_id"])
     p = "mean" if by == "reward" else "pass_rate"
     assert reserved == {
         row["prompt_id"] for row in rows if is_scored(row) and row["decision"] != "keep" and 0 < row[p] < 0.5
@@ -297,4 +303,22 @@ def test_the_reserve_is_scored_not_kept_and_inside(rows: list[Row], by: str) -> 
 
 @given(ROWS)
 def test_without_a_reserve_nothing_is_in_it(rows: list[Row]) -> None:
-    assert framed(rows).filter(in_reserve(find_preset("band"))).collect().is_empty()
+    assert framed(rows).filter(is_in_reserve(find_preset("band"))).collect().is_empty()
+
+
+SCORE_COLUMNS = ["prompt_id", "rollout_id", "rollout_index", "reward", "passed", "verdict", "num_tokens"]
+ROLLOUTS = [
+    ("a", "a0", 0, 0.9, True, "scored", 5),
+    ("a", "a1", 1, 1.0, True, "scored", 9),
+    ("a", "a2", 2, 1.0, True, "scored", 4),
+    ("a", "a3", 3, 1.0, True, "scored", 4),
+    ("a", "a4", 4, 1.0, True, "truncated", 1),
+    ("b", "b0", 0, 0.95, False, "scored", 3),
+    ("c", "c0", 0, None, None, "verifier_error", 3),
+]
+
+
+def test_the_best_passed_rollout_is_picked_whatever_the_order() -> None:
+    for rows in (ROLLOUTS, ROLLOUTS[::-1]):
+        scores = pl.LazyFrame(rows, schema=SCORE_COLUMNS, orient="row")
+        assert pick_demonstrations(scores).collect().rows() == [("a", "a2")]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from learnable.filters.decisions.band import Band, decide
 from learnable.filters.decisions.findings import ALIKE_INTRACLASS, DOUBT, Finding, find_warnings, prompts_are_alike
-from learnable.filters.statistics.components import component_stats
+from learnable.filters.statistics.forms import component_stats
 from learnable.filters.statistics.groups import group_stats
 
 Rng = np.random.Generator

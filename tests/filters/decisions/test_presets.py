@@ -8,7 +8,7 @@ import pytest
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.filters.decisions.band import Band
-from learnable.filters.decisions.presets import BAND_KEYS, RULES, Preset, find_preset, preset_names
+from learnable.filters.decisions.presets import BAND_KEYS, RULES, Preset, find_preset, list_presets
 from tests.paths_for_tests import ROOT
 
 SHIPPED = sorted((ROOT / "filters" / "preset_files").glob("*.toml"))
@@ -50,7 +50,7 @@ def test_every_shipped_file_is_a_preset_by_its_name(file: Path) -> None:
 
 
 def test_the_shipped_names_are_those_of_the_files() -> None:
-    assert list(preset_names()) == [file.stem for file in SHIPPED] == ["band", "hard-biased", "max-learnability"]
+    assert list(list_presets()) == [file.stem for file in SHIPPED] == ["band", "hard-biased", "max-learnability"]
 
 
 def test_shipped_presets_say_what_they_are_known_for() -> None:

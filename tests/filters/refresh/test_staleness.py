@@ -1,4 +1,4 @@
-"""Which prompts a new policy is asked again, and what is said of the others."""
+"""Which prompts a new policy is sampled on again, and what is said of the others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from learnable.filters.decisions.band import Band
 from learnable.filters.refresh.drift import Drift
 from learnable.filters.refresh.staleness import (
     choose_anchors,
+    estimate_share_still_in_band,
     expected_mean,
     find_unsure,
     fit_drifts,
     move_certificates,
-    shelf_life,
 )
 from tests.filters.refresh.drift_for_tests import Moved, simulate
 
@@ -56,7 +56,7 @@ def test_prompts_without_a_certificate_are_no_anchors_and_are_asked_first() -> N
     unknown = groups["prompt_id"][7]
     blank = groups.with_columns(
         pl.when(pl.col("prompt_id") != unknown).then(pl.col(name)).alias(name)
-        for name in ("alpha", "beta", "p_zero", "p_one", "p_in_band", "p_spread", "p_keep")
+        for name in ("alpha", "beta", "p_zero", "p_one", "p_in_band", "p_min_std", "p_keep")
     )
     assert unknown not in choose_anchors(blank, 50, BAND)
     aged = move_certificates(blank, {("a", False): Drift(noise=2.0)}, {}, BAND, 16)
@@ -83,7 +83,7 @@ def test_the_least_sure_comes_first() -> None:
 
 
 def test_families_drift_apart() -> None:
-    """One family of two moves: its prompts are asked again, and the other's are left alone."""
+    """One family of two moves: its prompts are sampled again, and the other's are left alone."""
     still, gone = simulate(500, 0, 0, family="a", seed=7), simulate(500, 1.5, 1.0, family="b", seed=8)
     both = Moved(pl.concat([still.before, gone.before]), pl.concat([still.after, gone.after]), np.zeros(0))
     names = choose_anchors(both.before, 200, BAND)
@@ -127,16 +127,16 @@ def test_moved_certificates_hang_together() -> None:
     aged = move_certificates(groups, {("a", False): Drift(shift=0.7, noise=0.4)}, {}, BAND, 16)
     assert aged["prompt_id"].to_list() == groups["prompt_id"].to_list()
     assert aged.columns == groups.columns
-    product = aged["p_in_band"] * aged["p_spread"]
+    product = aged["p_in_band"] * aged["p_min_std"]
     assert (product - aged["p_keep"]).abs().max() < 1e-12
     assert (aged.select(expected_mean().alias("m"))["m"] >= groups.select(expected_mean().alias("m"))["m"] - 0.01).all()
     assert (aged["ci_low"] <= aged["ci_high"]).all()
 
 
 def test_of_a_graded_family_the_spread_stays() -> None:
-    groups = simulate(50, 0, 0, seed=11).before.with_columns(p_spread=pl.lit(0.7), std_low=pl.lit(0.1))
+    groups = simulate(50, 0, 0, seed=11).before.with_columns(p_min_std=pl.lit(0.7), std_low=pl.lit(0.1))
     aged = move_certificates(groups, {("a", False): Drift(shift=1.0, noise=0.5)}, {"a": True}, BAND, 16)
-    kept = ("p_spread", "std_low", "std_high", "usable_at_g")
+    kept = ("p_min_std", "std_low", "std_high", "usable_at_g")
     assert aged.select(kept).equals(groups.select(kept))
     assert (aged["p_keep"] - 0.7 * aged["p_in_band"]).abs().max() < 1e-12
     assert not aged["p_in_band"].equals(groups["p_in_band"])
@@ -144,7 +144,7 @@ def test_of_a_graded_family_the_spread_stays() -> None:
 
 @pytest.mark.parametrize("chances", [[0.9] * 40, [0.99, 0.5, 0.1, 0.7] * 15, [0.02] * 10 + [0.97] * 50])
 def test_the_shelf_life_holds_the_share_that_is_drawn(chances: list[float]) -> None:
-    found = shelf_life(chances)
+    found = estimate_share_still_in_band(chances)
     assert found is not None
     drawn = (np.random.default_rng(12).random((20_000, len(chances))) < chances).mean(axis=1)
     inside = ((drawn >= found.low - 0.5 / len(chances)) & (drawn <= found.high + 0.5 / len(chances))).mean()
@@ -153,7 +153,7 @@ def test_the_shelf_life_holds_the_share_that_is_drawn(chances: list[float]) -> N
 
 
 def test_the_shelf_life_of_certainties_is_certain_and_of_nothing_is_none() -> None:
-    found = shelf_life([1.0, 1.0, 0.0, 1.0])
+    found = estimate_share_still_in_band([1.0, 1.0, 0.0, 1.0])
     assert found is not None
     assert (found.share, found.low, found.high) == (0.75, 0.75, 0.75)
-    assert shelf_life([]) is None
+    assert estimate_share_still_in_band([]) is None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import f_oneway
 
 from learnable.filters.statistics.groups import group_stats
-from learnable.filters.statistics.variance import NestedSplit, nested_split, variance_split
+from learnable.filters.statistics.variance import VarianceShares, split_pool_variance, split_variance
 
 GROUPS = st.lists(st.lists(st.floats(0, 1).map(lambda r: round(r, 3)), min_size=2, max_size=8), min_size=2, max_size=6)
 
@@ -23,7 +23,7 @@ def split_of(groups: list[list[float]]) -> dict[str, float]:
     ]
     scores = pl.LazyFrame(rows, schema=["prompt_id", "reward", "passed", "verdict", "num_tokens"], orient="row")
     stats = group_stats(scores).with_columns(family=pl.lit("f"), form=pl.lit("F"))
-    return variance_split(stats).collect().to_dicts()[0]
+    return split_variance(stats).collect().to_dicts()[0]
 
 
 @given(GROUPS)
@@ -72,13 +72,13 @@ FORMS = st.lists(
 )
 
 
-def nested_of(forms: Forms) -> NestedSplit:
+def nested_of(forms: Forms) -> VarianceShares:
     rows = [
         {"family": "f", "form": f"F{i}", "n": len(group), "mean": fmean(group), "std": pstdev(group)}
         for i, form in enumerate(forms)
         for group in form
     ]
-    return nested_split(pl.LazyFrame(rows))
+    return split_pool_variance(pl.LazyFrame(rows))
 
 
 def nested_variances(forms: Forms) -> tuple[float, float, float]:

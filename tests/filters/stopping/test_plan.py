@@ -1,20 +1,18 @@
-"""Plans against what then happens: stopping tables against coin flips, and whole plans against simulated pools."""
+"""Plans against what then happens: stopping tables against single rewards, and whole plans against simulated pools."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from learnable.filters.arrays import Values
 from learnable.filters.decisions.band import Band
 from learnable.filters.posterior.prior import Prior
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.plan import Estimate, Plan, plan_ahead, plan_fixed
-from learnable.filters.stopping.schedule import Schedule, Wave
-from learnable.filters.stopping.stopping import StoppingTable
-
-Values = NDArray[np.float64]
+from learnable.filters.stopping.schedule import Round, Schedule
+from learnable.filters.stopping.table import StoppingTable
 
 TABLE = StoppingTable.solve(Prior(0.4, 0.6, zero=0.2, one=0.1), Band(), max_group=24)
 TOKENS = 100.0
@@ -23,40 +21,42 @@ TOKENS = 100.0
 class Pool:
     """A pool whose rollouts are drawn beforehand, and the schedule that samples it."""
 
-    def __init__(self, rewards: Values, effort: Effort, families: list[str] | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, rewards: Values, budget: SamplingBudget, families: list[str] | None = None, seed: int = 0
+    ) -> None:
         self.rewards, size = rewards, len(rewards)
-        lots = np.random.default_rng([seed, 1]).random(size)
-        self.schedule = Schedule(families or ["one"] * size, lots, Band(), effort)
-        self.wave = self.schedule.pilot()
-        self.sample(self.wave)
-        self.wave = self.schedule.next_wave()
+        uniforms = np.random.default_rng([seed, 1]).random(size)
+        self.schedule = Schedule(families or ["one"] * size, uniforms, Band(), budget)
+        self.round_ = self.schedule.request_pilot()
+        self.sample(self.round_)
+        self.round_ = self.schedule.request_next_round()
 
     @classmethod
-    def of_coins(cls, rates: Values, effort: Effort, families: list[str] | None = None, seed: int = 0) -> Pool:
-        flips = np.random.default_rng([seed, 2]).random((len(rates), effort.most_rollouts(16)))
-        return cls((flips < rates[:, None]).astype(np.float64), effort, families, seed)
+    def of_coins(cls, rates: Values, budget: SamplingBudget, families: list[str] | None = None, seed: int = 0) -> Pool:
+        uniforms = np.random.default_rng([seed, 2]).random((len(rates), budget.count_max_rollouts(16)))
+        return cls((uniforms < rates[:, None]).astype(np.float64), budget, families, seed)
 
-    def sample(self, wave: Wave) -> None:
-        for prompt, first, end in zip(wave.prompts, wave.first, wave.end, strict=True):
+    def sample(self, round_: Round) -> None:
+        for prompt, first, end in zip(round_.prompts, round_.first, round_.end, strict=True):
             self.schedule.rewards[prompt, first:end] = self.rewards[prompt, first:end]
 
     def plan(self, *, endless: bool = False, seed: int = 0) -> Plan:
-        schedule, wave = self.schedule, self.wave
-        schedule.asked[wave.prompts] = wave.first
-        tokens = np.where(schedule.asked > 0, TOKENS, np.nan)
+        schedule, round_ = self.schedule, self.round_
+        schedule.requested[round_.prompts] = round_.first
+        tokens = np.where(schedule.requested > 0, TOKENS, np.nan)
         plan = plan_ahead(schedule, tokens, endless=endless, seed=seed)
-        schedule.asked[wave.prompts] = wave.end
+        schedule.requested[round_.prompts] = round_.end
         return plan
 
     def finish(self) -> tuple[int, int, int]:
         """Run to the end; return prompts looked at, rollouts, and prompts kept."""
-        while len(self.wave) and not self.schedule.goal_reached:
-            self.sample(self.wave)
-            self.wave = self.schedule.next_wave()
-        self.schedule.asked[self.wave.prompts] = self.wave.first
-        asked = self.schedule.asked
-        self.wave = Wave(*(np.zeros(0, np.int64) for _ in range(3)))
-        return int((asked > 0).sum()), int(asked.sum()), len(self.schedule.certified())
+        while len(self.round_) and not self.schedule.goal_reached:
+            self.sample(self.round_)
+            self.round_ = self.schedule.request_next_round()
+        self.schedule.requested[self.round_.prompts] = self.round_.first
+        requested = self.schedule.requested
+        self.round_ = Round(*(np.zeros(0, np.int64) for _ in range(3)))
+        return int((requested > 0).sum()), int(requested.sum()), len(self.schedule.find_certified())
 
 
 def holds(estimate: Estimate | None, figure: float) -> bool:
@@ -65,34 +65,34 @@ def holds(estimate: Estimate | None, figure: float) -> bool:
 
 
 @pytest.mark.parametrize(("n", "s"), [(0, 0), (4, 2), (8, 1), (8, 8), (12, 9)])
-def test_prospects_are_what_coin_flips_come_to(n: int, s: int) -> None:
+def test_prospects_are_what_single_rewards_come_to(n: int, s: int) -> None:
     rng = np.random.default_rng(n + s)
     prior, games = TABLE.lattice.prior, 40_000
-    kinds = rng.choice(3, size=games * 20, p=[prior.zero, prior.one, prior.spread])
+    kinds = rng.choice(3, size=games * 20, p=[prior.zero, prior.one, prior.beta_weight])
     rates = np.choose(kinds, [0.0, 1.0, rng.beta(prior.alpha, prior.beta, len(kinds))])
     rates = rates[rng.binomial(n, rates) == s][:games]  # those that would have led here
     size, sums, spent = np.full(len(rates), n), np.full(len(rates), float(s)), np.zeros(len(rates))
     for end in TABLE.lattice.ends:
-        goes_on = (TABLE.decide_all(size, sums) == 0) & (size < end)
+        goes_on = (TABLE.decide(size, sums) == 0) & (size < end)
         block = np.where(goes_on, end - size, 0)
         sums, size, spent = sums + rng.binomial(block, rates), size + block, spent + block
-    kept = TABLE.decide_all(size, sums) == 1
-    [keep], [further] = TABLE.look_ahead([n], [s])
+    kept = TABLE.decide(size, sums) == 1
+    [keep], [further] = TABLE.forecast_groups([n], [s])
     assert keep == pytest.approx(kept.mean(), abs=0.02)
     assert further == pytest.approx(spent.mean(), abs=0.15)
 
 
 def test_prospects_from_the_start_are_the_tables_outcome() -> None:
-    [keep], [further] = TABLE.look_ahead([0], [0])
-    outcome = TABLE.outcome()
+    [keep], [further] = TABLE.forecast_groups([0], [0])
+    outcome = TABLE.compute_outcome()
     assert (keep, further) == (pytest.approx(outcome.kept), pytest.approx(outcome.rollouts))
 
 
 def test_kept_groups_that_are_topped_up_cost_what_they_lack() -> None:
     n, s = np.array([8, 12, 8, 8]), np.array([4, 6, 0, 2])
-    assert TABLE.decide_all(n, s).tolist() == [1, 1, 2, 0]
-    without = TABLE.look_ahead(n, s)[1]
-    keep, further = TABLE.look_ahead(n, s, least_kept=30)
+    assert TABLE.decide(n, s).tolist() == [1, 1, 2, 0]
+    without = TABLE.forecast_groups(n, s)[1]
+    keep, further = TABLE.forecast_groups(n, s, min_kept_group=30)
     assert further[:3].tolist() == [22, 18, 0]
     assert without[3] + 6 * keep[3] <= further[3] <= without[3] + 18 * keep[3]  # it ends with 12 to 24 of the 30
 
@@ -100,14 +100,14 @@ def test_kept_groups_that_are_topped_up_cost_what_they_lack() -> None:
 def test_each_prompt_looks_ahead_along_its_own_table() -> None:
     strict = StoppingTable.solve(Prior(0.4, 0.6), Band(), max_group=24, false_keep_loss=4000)
     rule = StoppingRule((TABLE, strict), (0.3, 0.7))
-    keep, further = rule.look_ahead([0.1, 0.9], [8, 8], [3, 3])
-    expected = [table.look_ahead([8], [3]) for table in (TABLE, strict)]
+    keep, further = rule.forecast_groups([0.1, 0.9], [8, 8], [3, 3])
+    expected = [table.forecast_groups([8], [3]) for table in (TABLE, strict)]
     assert keep.tolist() == [float(k[0]) for k, _ in expected]
     assert further.tolist() == [float(f[0]) for _, f in expected]
 
 
 def test_what_happens_is_in_the_interval_nine_times_in_ten() -> None:
-    effort, hits, widths = Effort(want=40), [], []
+    effort, hits, widths = SamplingBudget(want=40), [], []
     for seed in range(16):
         rates = np.random.default_rng([seed, 3]).beta(0.3, 0.3, 900)
         pool = Pool.of_coins(rates, effort, seed=seed)
@@ -123,7 +123,7 @@ def test_what_happens_is_in_the_interval_nine_times_in_ten() -> None:
 
 
 def test_a_pool_without_a_goal_is_looked_at_whole() -> None:
-    pool = Pool.of_coins(np.random.default_rng(5).beta(0.5, 0.5, 400), Effort(), seed=5)
+    pool = Pool.of_coins(np.random.default_rng(5).beta(0.5, 0.5, 400), SamplingBudget(), seed=5)
     plan = pool.plan()
     prompts, rollouts, kept = pool.finish()
     assert plan.prompts == Estimate.exactly(400) == Estimate.exactly(prompts)
@@ -136,7 +136,7 @@ def test_a_pool_without_a_goal_is_looked_at_whole() -> None:
 
 
 def test_a_finished_run_is_known_exactly() -> None:
-    pool = Pool.of_coins(np.random.default_rng(6).beta(0.5, 0.5, 300), Effort(want=40), seed=6)
+    pool = Pool.of_coins(np.random.default_rng(6).beta(0.5, 0.5, 300), SamplingBudget(want=40), seed=6)
     prompts, rollouts, kept = pool.finish()
     plan = pool.plan(endless=True)
     exactly = Estimate.exactly
@@ -147,7 +147,7 @@ def test_a_finished_run_is_known_exactly() -> None:
 
 def test_a_goal_that_the_pilot_reaches_reads_no_more() -> None:
     rates = np.random.default_rng(4).beta(0.5, 0.5, 64)
-    plan, whole = (Pool.of_coins(rates, effort).plan() for effort in (Effort(want=5), Effort()))
+    plan, whole = (Pool.of_coins(rates, effort).plan() for effort in (SamplingBudget(want=5), SamplingBudget()))
     assert plan.prompts == Estimate.exactly(64)
     assert plan.rollouts.high
     assert whole.rollouts.low
@@ -156,7 +156,7 @@ def test_a_goal_that_the_pilot_reaches_reads_no_more() -> None:
 
 def test_a_source_that_holds_too_few_says_so() -> None:
     rates = np.random.default_rng(7).beta(0.3, 0.3, 300)
-    pool = Pool.of_coins(rates, Effort(want=200), seed=7)
+    pool = Pool.of_coins(rates, SamplingBudget(want=200), seed=7)
     plan = pool.plan()
     prompts, _, kept = pool.finish()
     assert plan.chance < 0.05
@@ -166,7 +166,7 @@ def test_a_source_that_holds_too_few_says_so() -> None:
 
 
 def test_a_hopeless_pilot_has_no_upper_end() -> None:
-    never = Pool.of_coins(np.zeros(400), Effort(want=50))
+    never = Pool.of_coins(np.zeros(400), SamplingBudget(want=50))
     endless, whole = never.plan(endless=True), never.plan()
     assert endless.prompts.high is None
     assert endless.rollouts.high is None
@@ -184,41 +184,41 @@ def test_a_hopeless_pilot_has_no_upper_end() -> None:
 def test_families_count_by_their_share_of_the_pool() -> None:
     families = ["rich" if number % 4 == 0 else "poor" for number in range(2000)]
     rates = np.where(np.array(families) == "rich", np.random.default_rng(10).beta(1, 1, 2000), 0.0)
-    pool = Pool.of_coins(rates, Effort(want=200), families)
+    pool = Pool.of_coins(rates, SamplingBudget(want=200), families)
     plan = pool.plan(endless=True)
     prompts, rollouts, _ = pool.finish()
     assert holds(plan.prompts, prompts)
     assert holds(plan.rollouts, rollouts)
-    alone = Pool.of_coins(rates[::4], Effort(want=200)).plan(endless=True)
+    alone = Pool.of_coins(rates[::4], SamplingBudget(want=200)).plan(endless=True)
     assert plan.prompts.expected
     assert alone.prompts.expected
     missing = alone.prompts.expected - 64  # new prompts that the rich family takes, one in four of them all
     assert plan.prompts.expected == pytest.approx(128 + 4 * missing, rel=0.15)
 
 
-@pytest.mark.parametrize(("spread", "share"), [(0.15, 1.0), (0.07, 0.0)])
-def test_graded_prompts_must_spread(spread: float, share: float) -> None:
-    rewards = np.clip(0.5 + spread * np.random.default_rng(8).standard_normal((300, 52)), 0, 1)
-    pool = Pool(rewards, Effort())
+@pytest.mark.parametrize(("std", "share"), [(0.15, 1.0), (0.07, 0.0)])
+def test_graded_prompts_must_vary(std: float, share: float) -> None:
+    rewards = np.clip(0.5 + std * np.random.default_rng(8).standard_normal((300, 52)), 0, 1)
+    pool = Pool(rewards, SamplingBudget())
     plan = pool.plan()
     _, rollouts, kept = pool.finish()
-    assert pool.schedule.beliefs["one"].spread.graded
+    assert pool.schedule.family_priors["one"].graded
     assert holds(plan.kept, kept)
     assert kept == pytest.approx(300 * share, abs=15)
     assert holds(plan.rollouts, rollouts)
 
 
 def test_the_seed_settles_the_draws() -> None:
-    pool = Pool.of_coins(np.random.default_rng(9).beta(0.3, 0.3, 500), Effort(want=60))
+    pool = Pool.of_coins(np.random.default_rng(9).beta(0.3, 0.3, 500), SamplingBudget(want=60))
     assert pool.plan(seed=1) == pool.plan(seed=1) != pool.plan(seed=2)
 
 
 def test_groups_of_one_size_are_known() -> None:
-    plan = plan_fixed(40, 16, held=240, tokens=50.0)
+    plan = plan_fixed(40, 16, stored=240, tokens=50.0)
     assert plan.rollouts == Estimate.exactly(640)
     assert plan.tokens == Estimate.exactly(32_000)
     assert plan.tokens_ahead == Estimate.exactly(20_000)
-    assert plan_fixed(40, 16, held=0, tokens=None).tokens is None
+    assert plan_fixed(40, 16, stored=0, tokens=None).tokens is None
 
 
 def test_an_estimate_is_the_median_and_a_central_interval() -> None:

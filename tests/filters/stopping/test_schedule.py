@@ -1,4 +1,4 @@
-"""The way through a pool: a pilot, waves that mix new groups and continuing ones, an end; the same way each time."""
+"""The way through a pool: a pilot, rounds that mix new groups and continuing ones, an end; the same way each time."""
 
 from __future__ import annotations
 
@@ -8,39 +8,41 @@ from numpy.typing import NDArray
 
 from learnable.filters.decisions.band import Band
 from learnable.filters.stopping import schedule as module
-from learnable.filters.stopping.budget import Effort
-from learnable.filters.stopping.schedule import Schedule, Wave, lots
+from learnable.filters.stopping.budget import SamplingBudget
+from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
 
 Rates = NDArray[np.float64]
-SMALL = Effort(max_group=24, pilot_prompts=32)
+SMALL = SamplingBudget(max_group=24, pilot_prompts=32)
 
 
 class Pool:
-    """Prompts with known pass rates, whose flips are drawn ahead of time."""
+    """Prompts with known pass rates, whose answers are drawn ahead of time."""
 
-    def __init__(self, rates: Rates, effort: Effort = SMALL, seed: int = 0, families: list[str] | None = None) -> None:
+    def __init__(
+        self, rates: Rates, budget: SamplingBudget = SMALL, seed: int = 0, families: list[str] | None = None
+    ) -> None:
         rng = np.random.default_rng(seed)
         self.rates = rates
         names = families or ["f"] * len(rates)
-        self.schedule = Schedule(names, rng.random(len(rates)), Band(), effort)
-        self.flips = (rng.random(self.schedule.rewards.shape) < rates[:, None]).astype(float)
-        self.waves: list[Wave] = []
+        self.schedule = Schedule(names, rng.random(len(rates)), Band(), budget)
+        self.answers = (rng.random(self.schedule.rewards.shape) < rates[:, None]).astype(float)
+        self.rounds: list[Round] = []
 
     def run(self) -> Schedule:
-        wave = self.schedule.pilot()
-        while len(wave) and not self.schedule.goal_reached:
-            self.waves.append(wave)
-            self.answer(wave)
-            wave = self.schedule.next_wave()
+        round_ = self.schedule.request_pilot()
+        while len(round_) and not self.schedule.goal_reached:
+            self.rounds.append(round_)
+            self.answer(round_)
+            round_ = self.schedule.request_next_round()
         return self.schedule
 
-    def answer(self, wave: Wave) -> None:
-        for prompt, first, end in zip(wave.prompts, wave.first, wave.end, strict=True):
-            self.schedule.rewards[prompt, first:end] = self.flips[prompt, first:end]
+    def answer(self, round_: Round) -> None:
+        for prompt, first, end in zip(round_.prompts, round_.first, round_.end, strict=True):
+            self.schedule.rewards[prompt, first:end] = self.answers[prompt, first:end]
 
     @property
     def kept(self) -> set[int]:
-        return set(self.schedule.certified().tolist())
+        return set(self.schedule.find_certified().tolist())
 
 
 def beta_rates(count: int, seed: int = 0) -> Rates:
@@ -51,108 +53,108 @@ def test_every_prompt_is_asked_until_it_stops_and_no_further() -> None:
     pool = Pool(beta_rates(400))
     schedule = pool.run()
     assert schedule.stopped.all()
-    assert (schedule.asked >= 4).all()
-    assert (schedule.asked <= 24).all()
-    assert (~np.isnan(schedule.rewards)).sum() == schedule.asked.sum()
+    assert (schedule.requested >= 4).all()
+    assert (schedule.requested <= 24).all()
+    assert (~np.isnan(schedule.rewards)).sum() == schedule.requested.sum()
     clear = (pool.rates < 0.01) | (pool.rates > 0.99)
-    assert schedule.asked[clear].mean() < schedule.asked[(pool.rates > 0.15) & (pool.rates < 0.25)].mean()
+    assert schedule.requested[clear].mean() < schedule.requested[(pool.rates > 0.15) & (pool.rates < 0.25)].mean()
 
 
 def test_the_pilot_takes_the_first_prompts_of_each_family() -> None:
     families = ["a", "b"] * 40
     pool = Pool(beta_rates(80), families=families)
-    wave = pool.schedule.pilot()
-    assert [families[prompt] for prompt in wave.prompts].count("a") == 32
-    assert set(wave.prompts.tolist()) == set(range(64))
-    assert (wave.end == 8).all()
+    round_ = pool.schedule.request_pilot()
+    assert [families[prompt] for prompt in round_.prompts].count("a") == 32
+    assert set(round_.prompts.tolist()) == set(range(64))
+    assert (round_.end == 8).all()
 
 
 def test_new_groups_and_continuing_ones_share_a_wave(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WAVE_ROLLOUTS", 200)
+    monkeypatch.setattr(module, "ROUND_ROLLOUTS", 200)
     pool = Pool(beta_rates(300))
     pool.run()
-    mixed = [wave for wave in pool.waves[1:] if (wave.first == 0).any() and (wave.first > 0).any()]
+    mixed = [round_ for round_ in pool.rounds[1:] if (round_.first == 0).any() and (round_.first > 0).any()]
     assert len(mixed) > 2
-    assert all((wave.end - wave.first).sum() <= 200 for wave in pool.waves[1:])
+    assert all((round_.end - round_.first).sum() <= 200 for round_ in pool.rounds[1:])
 
 
 def test_the_same_rewards_lead_the_same_way() -> None:
     once, again = Pool(beta_rates(300)), Pool(beta_rates(300))
     once.run()
     again.run()
-    assert len(once.waves) == len(again.waves)
-    for wave, other in zip(once.waves, again.waves, strict=True):
-        assert (wave.prompts == other.prompts).all()
-        assert (wave.end == other.end).all()
+    assert len(once.rounds) == len(again.rounds)
+    for round_, other in zip(once.rounds, again.rounds, strict=True):
+        assert (round_.prompts == other.prompts).all()
+        assert (round_.end == other.end).all()
     assert once.kept == again.kept
 
 
 def test_rewards_that_lie_ahead_change_nothing() -> None:
     plain, filled = Pool(beta_rates(200)), Pool(beta_rates(200))
-    filled.schedule.rewards[:] = filled.flips  # as a ledger that holds more than is asked for
+    filled.schedule.rewards[:] = filled.answers  # as a ledger that has more than is requested
     plain.run()
     filled.run()
-    assert (plain.schedule.asked == filled.schedule.asked).all()
+    assert (plain.schedule.requested == filled.schedule.requested).all()
     assert plain.kept == filled.kept
 
 
 def test_a_goal_ends_the_search_and_costs_what_it_needs() -> None:
-    effort = Effort(max_group=24, pilot_prompts=32, want=20)
-    pool = Pool(beta_rates(2000), effort)
+    budget = SamplingBudget(max_group=24, pilot_prompts=32, want=20)
+    pool = Pool(beta_rates(2000), budget)
     schedule = pool.run()
     assert schedule.goal_reached
-    assert len(schedule.certified()) >= 20
-    assert (schedule.asked > 0).sum() < 300
-    assert schedule.asked.sum() < Pool(beta_rates(2000)).run().asked.sum() / 4
+    assert len(schedule.find_certified()) >= 20
+    assert (schedule.requested > 0).sum() < 300
+    assert schedule.requested.sum() < Pool(beta_rates(2000)).run().requested.sum() / 4
 
 
-def test_a_precision_is_held_on_average() -> None:
-    effort = Effort(max_group=24, precision=0.95, want=60)
-    schedule = Pool(beta_rates(4000), effort).run()
-    certified = schedule.certified()
+def test_a_precision_is_kept_on_average() -> None:
+    budget = SamplingBudget(max_group=24, precision=0.95, want=60)
+    schedule = Pool(beta_rates(4000), budget).run()
+    certified = schedule.find_certified()
     assert len(certified) >= 60
-    assert schedule.chances(certified).mean() >= 0.95
+    assert schedule.assess_chances(certified).mean() >= 0.95
 
 
 def test_a_hopeless_goal_is_given_up_early() -> None:
-    schedule = Pool(np.zeros(5000), Effort(want=20)).run()
+    schedule = Pool(np.zeros(5000), SamplingBudget(want=20)).run()
     assert schedule.gave_up
-    assert (schedule.asked > 0).sum() == module.ENOUGH_TO_GIVE_UP
+    assert (schedule.requested > 0).sum() == module.ENOUGH_TO_GIVE_UP
 
 
 def test_a_fixed_effort_is_one_wave() -> None:
-    pool = Pool(beta_rates(40), Effort("fixed"))
+    pool = Pool(beta_rates(40), SamplingBudget("fixed"))
     schedule = pool.run()
-    assert len(pool.waves) == 1
-    assert (schedule.asked == 16).all()
-    assert schedule.beliefs["f"].prior.fitted_to == 40
+    assert len(pool.rounds) == 1
+    assert (schedule.requested == 16).all()
+    assert schedule.family_priors["f"].prior.fitted_to == 40
 
 
 def test_groups_without_an_answer_are_given_up() -> None:
     pool = Pool(beta_rates(100))
-    pool.answer(pool.schedule.pilot())
+    pool.answer(pool.schedule.request_pilot())
     pool.schedule.rewards[3] = np.nan
     pool.schedule.give_up(np.array([3]))
-    wave = pool.schedule.next_wave()
-    assert 3 not in wave.prompts
-    n, mean, variance = pool.schedule.evidence(np.array([3]))
+    round_ = pool.schedule.request_next_round()
+    assert 3 not in round_.prompts
+    n, mean, variance = pool.schedule.measure(np.array([3]))
     assert (n[0], mean[0], variance[0]) == (0, 0, 0)
 
 
 def test_missing_scores_do_not_count_and_do_not_hold_a_group_up() -> None:
     pool = Pool(beta_rates(64))
-    pool.flips[:, 1::2] = np.nan  # every other verdict is an error
+    pool.answers[:, 1::2] = np.nan  # every other verdict is an error
     schedule = pool.run()
     assert schedule.stopped.all()
-    n, _, _ = schedule.evidence(np.arange(64))
-    assert (n == schedule.asked // 2).all()
+    n, _, _ = schedule.measure(np.arange(64))
+    assert (n == schedule.requested // 2).all()
 
 
 def test_small_families_fall_back_and_still_end() -> None:
     schedule = Pool(np.array([0.5]), families=["lonely"]).run()
     assert schedule.stopped.all()
-    assert schedule.beliefs["lonely"].prior.fitted_to == 0
+    assert schedule.family_priors["lonely"].prior.fitted_to == 0
 
 
 def test_lots_follow_from_ids_alone() -> None:
-    assert lots(["0" * 20, "f" * 20]).tolist() == [0.0, (2**32 - 1) / 2**32]
+    assert hash_to_uniforms(["0" * 20, "f" * 20]).tolist() == [0.0, (2**32 - 1) / 2**32]

@@ -16,7 +16,7 @@ from rich.console import Console
 from learnable.cli.console import Shell
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, EngineSettings, PromptSettings
@@ -37,11 +37,11 @@ class Listener(Silence):
 def simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Simulate:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    def settings(effort: Effort, limit: int | None = None, **knobs: str) -> CurateSettings:
+    def settings(budget: SamplingBudget, limit: int | None = None, **knobs: str) -> CurateSettings:
         return CurateSettings(
             prompts=PromptSettings(families=("simulated",), limit=limit, knobs=knobs),
             engine=EngineSettings("simulated"),
-            effort=effort,
+            budget=budget,
             store=str(tmp_path / "store"),
             workers=0,
         )
@@ -58,7 +58,7 @@ def holds(figure: dict[str, float], value: float) -> bool:
 
 
 def test_a_run_goes_as_its_dry_run_foresaw(simulate: Simulate) -> None:
-    settings = simulate(Effort(want=60))
+    settings = simulate(SamplingBudget(want=60))
     plan = plan_curation(settings)
     assert held(settings) == plan["spent_rollouts"] == 64 * 8
     assert not (Path(settings.store) / "curated").exists()
@@ -88,7 +88,7 @@ def test_a_run_goes_as_its_dry_run_foresaw(simulate: Simulate) -> None:
 
 
 def test_time_and_cost_follow_from_the_measured_speed(simulate: Simulate) -> None:
-    settings = simulate(Effort(), limit=200)
+    settings = simulate(SamplingBudget(), limit=200)
     plan_curation(settings)
     [file] = (Path(settings.store) / "speeds").glob("simulated-simulated.json")
     file.write_text(json.dumps({"tokens": 20, "seconds": 10.0}))
@@ -101,7 +101,7 @@ def test_time_and_cost_follow_from_the_measured_speed(simulate: Simulate) -> Non
 
 
 def test_a_speed_that_was_never_measured_is_said_to_be_unknown(simulate: Simulate) -> None:
-    settings = simulate(Effort(want=20))
+    settings = simulate(SamplingBudget(want=20))
     plan_curation(settings)
     [file] = (Path(settings.store) / "speeds").iterdir()
     file.unlink()
@@ -111,21 +111,21 @@ def test_a_speed_that_was_never_measured_is_said_to_be_unknown(simulate: Simulat
 
 
 def test_a_source_that_is_too_small_says_so(simulate: Simulate) -> None:
-    plan = plan_curation(simulate(Effort(want=300), limit=150))
+    plan = plan_curation(simulate(SamplingBudget(want=300), limit=150))
     assert plan["chance"] == 0
     assert plan["figures"]["prompts"]["expected"] == 150
     assert any("150 prompts" in remark and "0%" in remark for remark in plan["remarks"])
 
 
 def test_a_hopeless_pilot_says_that_there_may_be_no_end(simulate: Simulate) -> None:
-    plan = plan_curation(simulate(Effort(want=50), alpha="0.01", beta="50"))
+    plan = plan_curation(simulate(SamplingBudget(want=50), alpha="0.01", beta="50"))
     assert plan["figures"]["prompts"]["high"] is None
     assert any("no end" in remark for remark in plan["remarks"])
     assert "no end" in shown(plan)
 
 
 def test_groups_of_one_size_need_no_pilot(simulate: Simulate) -> None:
-    settings = simulate(Effort(sampling="fixed"), limit=30)
+    settings = simulate(SamplingBudget(sampling="fixed"), limit=30)
     plan = plan_curation(settings)
     assert held(settings) == 0
     assert plan["figures"]["rollouts"] == dict.fromkeys(("expected", "low", "high"), 30 * 16)
@@ -140,11 +140,11 @@ def test_groups_of_one_size_need_no_pilot(simulate: Simulate) -> None:
 @pytest.mark.parametrize("price", [0.0, -2.0])
 def test_a_price_is_more_than_nothing(simulate: Simulate, price: float) -> None:
     with pytest.raises(LearnableError, match="--gpu-hour-price"):
-        plan_curation(simulate(Effort()), gpu_hour_price=price)
+        plan_curation(simulate(SamplingBudget()), gpu_hour_price=price)
 
 
 def test_the_table_has_a_row_a_figure(simulate: Simulate) -> None:
-    plan = plan_curation(simulate(Effort(want=60)), gpu_hour_price=2.0)
+    plan = plan_curation(simulate(SamplingBudget(want=60)), gpu_hour_price=2.0)
     text = shown(plan)
     for label in ("prompts looked at", "prompts kept", "rollouts", "completion tokens", "time", "cost"):
         assert label in text

@@ -14,7 +14,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.policies import find_policy
 from learnable.filters.decisions.presets import Preset
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report, find_warnings
 from learnable.flows.engines import use_engine
@@ -38,7 +38,7 @@ def run(folder: Path, script: Script, rows: list[dict[str, Any]] | None = None, 
         policy=str(policy),
         store=str(folder / "store"),
         workers=0,
-        **{"effort": Effort("fixed"), **changes},
+        **{"budget": SamplingBudget("fixed"), **changes},
     )
     engine = ScriptedEngine(script)
     engine.policy_id = find_policy(settings.policy).policy_id
@@ -118,13 +118,13 @@ def test_a_preset_chooses_among_the_judged(tmp_path: Path) -> None:
 
 
 def test_a_family_of_one_prompt_and_one_without_scores_are_said_so(tmp_path: Path) -> None:
-    report = run(tmp_path, {"alone": ["red", "green"]}, effort=Effort())
+    report = run(tmp_path, {"alone": ["red", "green"]}, budget=SamplingBudget())
     assert report["totals"]["prompts"] == 1
     assert any("Beta(.5, .5)" in warning for warning in find_warnings(report))
 
 
 def test_prompts_that_all_say_the_same_are_one(tmp_path: Path) -> None:
-    report = run(tmp_path, {"same": ["red", "green"]}, [question("same")] * 5, effort=Effort())
+    report = run(tmp_path, {"same": ["red", "green"]}, [question("same")] * 5, budget=SamplingBudget())
     assert report["totals"]["duplicates"] == 4
     assert report["totals"]["prompts"] == 1
 

@@ -15,7 +15,7 @@ from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Sampling
 from learnable.data.storage.store import Store
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -63,7 +63,7 @@ def settings(tmp_path: Path) -> CurateSettings:
         prompts=PromptSettings(location=str(tmp_path / "q.jsonl")),
         policy=str(policy),
         store=str(tmp_path / "store"),
-        effort=Effort("fixed"),
+        budget=SamplingBudget("fixed"),
         workers=0,
         test_share=0.25,
     )

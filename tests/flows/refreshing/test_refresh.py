@@ -16,7 +16,7 @@ import pytest
 from learnable.data.curated.curated_set import CuratedSet, find_versions, open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
 from learnable.flows.engines import policy_for, use_engine
@@ -28,7 +28,7 @@ from learnable.flows.settings import CurateSettings
 from learnable.flows.stores import held_store
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 
-EFFORT = Effort()
+BUDGET = SamplingBudget()
 TEXTS = [f"{family} {number}" for number in range(150) for family in ("sums", "words")]
 
 
@@ -69,9 +69,9 @@ def copy_world(world: World, folder: Path) -> World:
     return World(settings, curated, replace(world.asked, **there), world.rates)
 
 
-def make_world(folder: Path, shift: float, noise: float, effort: Effort = EFFORT) -> World:
+def make_world(folder: Path, shift: float, noise: float, budget: SamplingBudget = BUDGET) -> World:
     rates = np.clip(np.random.default_rng(5).beta(0.3, 0.3, len(TEXTS)), 1e-6, 1 - 1e-6)
-    settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), effort=effort)
+    settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), budget=budget)
     with use_engine(RatedEngine(str(settings.policy), dict(zip(TEXTS, rates, strict=True))), settings):
         curated = run_pipeline(settings)["curated"]
     asked = RefreshSettings(str(Path(curated).parent), policy=make_policy(folder, "new"), anchors=60, workers=0)
@@ -203,7 +203,7 @@ def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -
 def test_fixed_groups_stay_fixed(tmp_path: Path) -> None:
     folder = tmp_path / "fixed"
     folder.mkdir()
-    world = make_world(folder, shift=0.5, noise=0.3, effort=Effort(sampling="fixed"))
+    world = make_world(folder, shift=0.5, noise=0.3, budget=SamplingBudget(sampling="fixed"))
     _, engine = world.refresh()
     assert {(request.first_index, request.group_size) for request in engine.asked} == {(0, 16)}
     rows = rows_of(open_curated(world.asked.curated))
@@ -254,7 +254,7 @@ def test_what_else_the_ledger_holds_changes_no_answer(world: World) -> None:
     """Or a refresh that goes on would learn another drift from its anchors than it did at first."""
     pool = open_pool(world.asked)
     prompts = list(pool.prompts.values())[:30]
-    more = replace(pool.settings, effort=Effort(sampling="fixed"), group_size=40)
+    more = replace(pool.settings, budget=SamplingBudget(sampling="fixed"), group_size=40)
     engine = RatedEngine(str(world.asked.policy), world.rates)
     decided = []
     with use_engine(engine, pool.settings), held_store(pool.settings) as store:

@@ -13,7 +13,7 @@ import pytest
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError
 from learnable.data.records import Sampling
-from learnable.filters.stopping.budget import Effort
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation import pipeline, steps
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import Report
@@ -135,7 +135,9 @@ def test_refused_prompts_are_named_not_scored_and_the_others_go_on(settings: Cur
 
 
 def test_a_goal_stops_the_run_and_says_so(settings: CurateSettings) -> None:
-    asked = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=40, precision=0.9))
+    asked = replace(
+        settings, prompts=PromptSettings(families=("simulated",)), budget=SamplingBudget(want=40, precision=0.9)
+    )
     report, engine = run(asked)
     assert report["goal"]["reached"]
     assert 40 <= report["totals"]["kept"] < 50
@@ -148,7 +150,7 @@ def test_a_goal_stops_the_run_and_says_so(settings: CurateSettings) -> None:
 
 
 def test_a_source_that_runs_dry_says_how_many_it_gave(settings: CurateSettings) -> None:
-    report, _ = run(replace(settings, effort=Effort(want=200)))
+    report, _ = run(replace(settings, budget=SamplingBudget(want=200)))
     assert report["goal"] == {
         "want": 200,
         "got": report["totals"]["kept"],
@@ -160,7 +162,7 @@ def test_a_source_that_runs_dry_says_how_many_it_gave(settings: CurateSettings) 
 def test_a_goal_reads_on_in_a_source_without_end(settings: CurateSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("learnable.flows.curation.goal.BUILTIN_LIMIT", 64)
     monkeypatch.setattr("learnable.flows.curation.goal.READ_PER_KEPT", 1)
-    asked = replace(settings, prompts=PromptSettings(families=("simulated",)), effort=Effort(want=60))
+    asked = replace(settings, prompts=PromptSettings(families=("simulated",)), budget=SamplingBudget(want=60))
     report, engine = run(asked)
     assert report["goal"]["reached"]
     assert report["totals"]["prompts"] > 64
@@ -168,21 +170,21 @@ def test_a_goal_reads_on_in_a_source_without_end(settings: CurateSettings, monke
 
 
 def test_kept_prompts_are_topped_up_where_asked(settings: CurateSettings) -> None:
-    effort = Effort(top_up=True)
-    report, _ = run(replace(settings, effort=effort, group_size=32))
+    budget = SamplingBudget(top_up=True)
+    report, _ = run(replace(settings, budget=budget, group_size=32))
     groups = groups_of(settings, report)
     assert (groups.filter(pl.col("decision") == "keep")["n"] >= 32).all()
     assert groups["n"].min() < 16
-    again, idle = run(replace(settings, effort=effort, group_size=32))
+    again, idle = run(replace(settings, budget=budget, group_size=32))
     assert idle.calls == []
     assert again["forms"] == report["forms"]
 
 
 def test_a_later_run_that_generates_samples_some_rejected_prompts_again(settings: CurateSettings) -> None:
-    effort = Effort(retest=0.2)
-    first, _ = run(replace(settings, effort=effort))
+    budget = SamplingBudget(retest=0.2)
+    first, _ = run(replace(settings, budget=budget))
     before = groups_of(settings, first)
-    more = replace(settings, effort=effort, prompts=replace(settings.prompts, limit=310))
+    more = replace(settings, budget=budget, prompts=replace(settings.prompts, limit=310))
     second, _ = run(more)
     after = groups_of(settings, second)
     both = before.join(after, on="prompt_id", suffix="_after")
@@ -194,7 +196,7 @@ def test_a_later_run_that_generates_samples_some_rejected_prompts_again(settings
 
 
 def test_what_a_fixed_run_paid_for_is_used(settings: CurateSettings) -> None:
-    run(replace(settings, effort=Effort("fixed"), group_size=32))
+    run(replace(settings, budget=SamplingBudget("fixed"), group_size=32))
     report, engine = run(settings)
     groups = groups_of(settings, report)
     assert (groups["n"] >= 32).all()

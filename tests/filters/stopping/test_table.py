@@ -1,4 +1,4 @@
-"""Stopping tables against a plain recursion over single flips, and against groups that are really drawn."""
+"""Stopping tables against a plain recursion over single rewards, and against groups that are really drawn."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 
 from learnable.filters.decisions.band import Band
 from learnable.filters.posterior.prior import Prior
-from learnable.filters.stopping.stopping import CONTINUE, KEEP, Lattice, StoppingTable, block_ends, fixed_outcome
-from tests.filters.populations_for_tests import coins, draw_means
+from learnable.filters.stopping.table import (
+    CONTINUE,
+    KEEP,
+    Lattice,
+    StoppingTable,
+    compute_fixed_outcome,
+    list_block_ends,
+)
+from tests.filters.populations_for_tests import bernoulli, draw_means
 
 SHAPES = st.floats(0.1, 4.0)
 MASSES = st.sampled_from([0.0, 0.05, 0.45])
@@ -41,7 +48,7 @@ def below(x: float, a: float, b: float) -> float:
 
 @dataclass(frozen=True)
 class ByHand:
-    """Every action's cost at every state, flip by flip, in plain floats."""
+    """Every action's cost at every state, reward by reward, in plain floats."""
 
     prior: Prior
     band: Band
@@ -56,7 +63,7 @@ class ByHand:
         """Of always failing, always passing and the rest."""
         a, b = self.prior.alpha, self.prior.beta
         gammas = lgamma(a + s) + lgamma(b + n - s) - lgamma(a + b + n) - lgamma(a) - lgamma(b) + lgamma(a + b)
-        parts = (self.prior.zero * (s == 0), self.prior.one * (s == n), self.prior.spread * exp(gammas))
+        parts = (self.prior.zero * (s == 0), self.prior.one * (s == n), self.prior.beta_weight * exp(gammas))
         return parts[0] / sum(parts), parts[1] / sum(parts), parts[2] / sum(parts)
 
     def inside(self, n: int, s: int) -> float:
@@ -114,7 +121,7 @@ def test_every_action_is_the_cheapest(hand: ByHand) -> None:
 
 @given(PROBLEMS)
 def test_outcome_adds_up_to_the_least_cost(hand: ByHand) -> None:
-    found = solved(hand).outcome()
+    found = solved(hand).compute_outcome()
     wrong = hand.false_keep * (found.kept - found.kept_in_band) + hand.false_drop * (found.in_band - found.kept_in_band)
     assert hand.price * found.rollouts + wrong == pytest.approx(min(hand.costs(0, 0).values()), rel=1e-8, abs=1e-8)
     assert found.in_band == pytest.approx(hand.inside(0, 0), abs=1e-9)
@@ -135,9 +142,9 @@ def test_outcome_equals_every_sequence_of_flips(hand: ByHand) -> None:
         up, down = follow(n + 1, s + 1, left - 1), follow(n + 1, s, left - 1)
         return tuple(p * u + (1 - p) * d for u, d in zip(up, down, strict=True))  # type: ignore[return-value]
 
-    found = table.outcome()
+    found = table.compute_outcome()
     assert (found.rollouts, found.kept, found.kept_in_band) == pytest.approx(follow(0, 0, 0), abs=1e-8)
-    kept, further = table.look_ahead(np.array([0]), np.array([0.0]))
+    kept, further = table.forecast_groups(np.array([0]), np.array([0.0]))
     assert (further[0], kept[0]) == pytest.approx((found.rollouts, found.kept), abs=1e-8)
 
 
@@ -146,14 +153,14 @@ def test_outcome_equals_prompts_that_are_really_asked(prior: Prior, false_keep: 
     band, rng, prompts = Band(), np.random.default_rng(41), 100_000
     table = StoppingTable.solve(prior, band, 32, false_keep_loss=false_keep, false_drop_loss=false_drop)
     p = draw_means(rng, prior, prompts)
-    passes = np.cumsum(coins(rng, p, 32), axis=1)
-    n, action = np.zeros(prompts, np.int64), table.decide_all(np.zeros(prompts, np.int64), np.zeros(prompts))
-    for end in block_ends((4, 2, 2, 4), 32):
+    passes = np.cumsum(bernoulli(rng, p, 32), axis=1)
+    n, action = np.zeros(prompts, np.int64), table.decide(np.zeros(prompts, np.int64), np.zeros(prompts))
+    for end in list_block_ends((4, 2, 2, 4), 32):
         going = action == CONTINUE
         n[going] = end
-        action[going] = table.decide_all(n[going], passes[going, end - 1])
+        action[going] = table.decide(n[going], passes[going, end - 1])
     assert not (action == CONTINUE).any()
-    inside, kept, found = (p >= band.low) & (p <= band.high), action == KEEP, table.outcome()
+    inside, kept, found = (p >= band.low) & (p <= band.high), action == KEEP, table.compute_outcome()
     noise = 5 * 0.5 / sqrt(prompts)
     assert found.rollouts == pytest.approx(n.mean(), abs=5 * n.std() / sqrt(prompts))
     assert found.kept == pytest.approx(kept.mean(), abs=noise)
@@ -177,7 +184,7 @@ def test_outcome_equals_prompts_that_are_really_asked(prior: Prior, false_keep: 
     ids=str,
 )
 def test_fixed_groups_reach_the_known_yardsticks(prior: Prior, size: int, precision: float, recall: float) -> None:
-    found = fixed_outcome(prior, Band(), size)
+    found = compute_fixed_outcome(prior, Band(), size)
     digits = 0.001 if size == 32 else 0.008
     assert found.rollouts == size
     assert found.precision == pytest.approx(precision, abs=digits)
@@ -195,7 +202,7 @@ def test_fixed_groups_equal_a_plain_sum(prior: Prior, band: Band, size: int) -> 
             after[s] += chance * (1 - hand.passes_next(n, s))
         reach = after
     kept = [s for s in reach if band.low - 1e-9 <= s / size <= band.high + 1e-9]
-    found = fixed_outcome(prior, band, size)
+    found = compute_fixed_outcome(prior, band, size)
     assert found.kept == pytest.approx(sum(reach[s] for s in kept), abs=1e-9)
     assert found.kept_in_band == pytest.approx(sum(reach[s] * hand.inside(size, s) for s in kept), abs=1e-9)
     assert found.in_band == pytest.approx(hand.inside(0, 0), abs=1e-9)
@@ -207,59 +214,63 @@ def test_a_dearer_error_is_made_less_often(prior: Prior, band: Band, loss: float
     """A law of least cost: what costs more cannot happen more."""
     lattice_losses = [(loss, other), (2 * loss, other), (loss, 2 * other)]
     base, keeping, dropping = (
-        StoppingTable.solve(prior, band, 12, false_keep_loss=k, false_drop_loss=d).outcome() for k, d in lattice_losses
+        StoppingTable.solve(prior, band, 12, false_keep_loss=k, false_drop_loss=d).compute_outcome()
+        for k, d in lattice_losses
     )
     assert keeping.kept - keeping.kept_in_band <= base.kept - base.kept_in_band + 1e-9
     assert dropping.in_band - dropping.kept_in_band <= base.in_band - base.kept_in_band + 1e-9
     dear = StoppingTable.solve(prior, band, 12, rollout_price=3, false_keep_loss=loss, false_drop_loss=other)
-    assert dear.outcome().rollouts <= base.rollouts + 1e-9
+    assert dear.compute_outcome().rollouts <= base.rollouts + 1e-9
 
 
 @given(PRIORS, BANDS, BLOCKS, LOSSES)
 @settings(max_examples=20)
 def test_leave_to_go_on_never_costs(prior: Prior, band: Band, blocks: tuple[int, ...], loss: float) -> None:
     """Every policy of the smaller table is one of the larger, as long as their blocks end alike."""
-    ends = block_ends(blocks, 14)
+    ends = list_block_ends(blocks, 14)
     small, large = (StoppingTable.solve(prior, band, end, blocks, 1.0, loss, loss) for end in (ends[0], ends[-1]))
-    costs = [o.rollouts + loss * (o.kept + o.in_band - 2 * o.kept_in_band) for o in (small.outcome(), large.outcome())]
+    costs = [
+        o.rollouts + loss * (o.kept + o.in_band - 2 * o.kept_in_band)
+        for o in (small.compute_outcome(), large.compute_outcome())
+    ]
     assert costs[1] <= costs[0] + 1e-9
 
 
-@pytest.mark.parametrize("draws_per_rollout", [1.0, 8.65])
-def test_the_largest_group_always_stops(draws_per_rollout: float) -> None:
+@pytest.mark.parametrize("ess_per_rollout", [1.0, 8.65])
+def test_the_largest_group_always_stops(ess_per_rollout: float) -> None:
     table = StoppingTable.solve(
-        Prior(0.3, 0.3), Band(), 16, false_keep_loss=1e6, false_drop_loss=1e6, draws_per_rollout=draws_per_rollout
+        Prior(0.3, 0.3), Band(), 16, false_keep_loss=1e6, false_drop_loss=1e6, ess_per_rollout=ess_per_rollout
     )
     sums = np.linspace(0, 1, 101)
     for n in (16, 17, 40):
-        assert not (table.decide_all(np.full(101, n), n * sums) == CONTINUE).any()
-    assert (table.decide_all(np.full(101, 12), 12 * sums) == CONTINUE).any()
+        assert not (table.decide(np.full(101, n), n * sums) == CONTINUE).any()
+    assert (table.decide(np.full(101, 12), 12 * sums) == CONTINUE).any()
 
 
 def test_a_graded_group_that_is_one_short_is_judged_as_the_last_full_one() -> None:
-    table = StoppingTable.solve(Prior(1, 1), Band(), 16, draws_per_rollout=3.0)
+    table = StoppingTable.solve(Prior(1, 1), Band(), 16, ess_per_rollout=3.0)
     means = np.linspace(0, 1, 25)
     for short, full in ((5, 4), (7, 6), (11, 8), (15, 12)):
         assert (
-            table.decide_all(np.full(25, short), short * means).tolist()
-            == table.decide_all(np.full(25, full), full * means).tolist()
+            table.decide(np.full(25, short), short * means).tolist()
+            == table.decide(np.full(25, full), full * means).tolist()
         )
     assert table.decide(3, 1.5) == table.decide(0, 0.0) == "continue"
 
 
 def test_a_rollout_worth_two_flips_halves_the_group() -> None:
     prior, band = Prior(0.4, 0.9, 0.1, 0.1), Band()
-    graded = StoppingTable.solve(prior, band, 8, (2, 1, 1), 1.0, 90, 60, draws_per_rollout=2.0)
-    flips = StoppingTable.solve(prior, band, 16, (4, 2, 2), 0.5, 90, 60)
-    found, twice = graded.outcome(), flips.outcome()
+    graded = StoppingTable.solve(prior, band, 8, (2, 1, 1), 1.0, 90, 60, ess_per_rollout=2.0)
+    plain = StoppingTable.solve(prior, band, 16, (4, 2, 2), 0.5, 90, 60)
+    found, twice = graded.compute_outcome(), plain.compute_outcome()
     assert (2 * found.rollouts, found.kept, found.kept_in_band) == pytest.approx(
         (twice.rollouts, twice.kept, twice.kept_in_band)
     )
-    assert graded.threshold == flips.threshold == 0.6
+    assert graded.threshold == plain.threshold == 0.6
 
 
 def test_chances_of_hundreds_of_flips_are_numbers_and_sum_to_one() -> None:
-    lattice = Lattice(Prior(0.5, 0.5, 0.1, 0.1), Band(), 32, (4, 12, 16), draws_per_rollout=60.0)
+    lattice = Lattice(Prior(0.5, 0.5, 0.1, 0.1), Band(), 32, (4, 12, 16), ess_per_rollout=60.0)
     for row, moves in enumerate(lattice.moves[:-1]):
         assert moves is not None
         assert moves.sum(axis=1) == pytest.approx(1.0, abs=1e-8)
@@ -269,7 +280,7 @@ def test_chances_of_hundreds_of_flips_are_numbers_and_sum_to_one() -> None:
 
 @given(BLOCKS, st.integers(1, 60))
 def test_blocks_end_at_the_largest_group(blocks: tuple[int, ...], max_group: int) -> None:
-    ends = block_ends(blocks, max_group)
+    ends = list_block_ends(blocks, max_group)
     assert ends[-1] == max_group
     sizes = [b - a for a, b in zip([0, *ends], ends, strict=False)]
     assert sizes[:-1] == [blocks[min(i, len(blocks) - 1)] for i in range(len(sizes) - 1)]

@@ -1,4 +1,4 @@
-"""Which prompts ask what an earlier one asks already, word for word or nearly."""
+"""Which prompts repeat an earlier one, word for word or nearly."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from datasketch import MinHash, MinHashLSH
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
+from learnable.filters.arrays import Flags
 from learnable.filters.decisions.band import REASONS
-from learnable.filters.duplicates.word_runs import cover_words, find_template_runs, number_runs
-from learnable.filters.duplicates.wording import Flags, Ids, Texts, read_texts, whole_text
+from learnable.filters.duplicates.texts import (
+    Ids,
+    Texts,
+    cover_words,
+    find_template_runs,
+    join_turns,
+    number_runs,
+    read_texts,
+)
 
 NEAR = 0.9
 SHORTEST = 8  # words: in fewer, every word is the question
@@ -23,7 +31,7 @@ MISSED = 1e-6  # chance, at most, that the index misses a pair that is just near
 SCHEMA = pl.Schema(
     {"prompt_id": pl.String(), "decision": pl.Enum(REASONS), "collides_with": pl.String(), "overlap": pl.Float64()}
 )
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the high half of a product with it is a hash
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the high half of a product with it is a hash
 
 
 def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR) -> pl.DataFrame:
@@ -49,7 +57,7 @@ def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR) -> pl.
     if near is not None and not 0 < near <= 1:
         raise LearnableError(f"near-duplicate threshold {near:g} is out of range: give a number over 0 and up to 1")
     pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
-    texts = read_texts(map(whole_text, pool))
+    texts = read_texts(map(join_turns, pool))
     questions = _questions(pool, texts)
     first = _first_alike(texts, questions)
     distinct = [index for index, kept in enumerate(first) if index == kept]
@@ -137,7 +145,7 @@ class _WordPairs:
 
     def sketch(self) -> MinHash:
         sketch = _BLANK.copy()
-        sketch.update_batch(((self.own.astype(np.uint64) * _SPREAD) >> np.uint64(32)).tolist())
+        sketch.update_batch(((self.own.astype(np.uint64) * _GOLDEN) >> np.uint64(32)).tolist())
         return sketch
 
 
@@ -158,7 +166,7 @@ class _KeptTexts:
 
     def __init__(self, near: float) -> None:
         self._near = near
-        self._index = MinHashLSH(num_perm=PERMUTATIONS, params=band_shape(near))
+        self._index = MinHashLSH(num_perm=PERMUTATIONS, params=choose_band_shape(near))
         self._pairs: dict[int, _WordPairs] = {}
 
     def add(self, index: int, pairs: _WordPairs, sketch: MinHash) -> None:
@@ -173,14 +181,14 @@ class _KeptTexts:
         return (index, -lowest) if -lowest >= self._near else None
 
 
-def band_shape(near: float) -> tuple[int, int]:
+def choose_band_shape(near: float) -> tuple[int, int]:
     """Return how many bands of how many rows find a pair at Jaccard index `near` all but surely.
 
     A pair shares a band of r rows with chance near^r, and so none of b bands with (1 - near^r)^b (Leskovec, Rajaraman
     and Ullman, "Mining of Massive Datasets", chapter 3). The widest band that keeps this under `MISSED` gives the
     fewest false candidates.
 
-    >>> band_shape(0.9)
+    >>> choose_band_shape(0.9)
     (21, 6)
     """
     widths = (rows for rows in range(PERMUTATIONS // 2, 1, -1) if (1 - near**rows) ** (PERMUTATIONS // rows) <= MISSED)

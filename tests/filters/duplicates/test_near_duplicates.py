@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts
-from learnable.filters.duplicates.search import (
+from learnable.filters.duplicates.near_duplicates import (
     MISSED,
     PERMUTATIONS,
     SHORTEST,
     TEMPLATE_RUN,
-    band_shape,
+    choose_band_shape,
     find_duplicates,
 )
-from learnable.filters.duplicates.word_runs import TEMPLATE_TEXTS
-from learnable.filters.duplicates.wording import split_words
+from learnable.filters.duplicates.texts import TEMPLATE_TEXTS, split_words
 
 
 def ask(text: str, answer: object = 1, verifier: str = "choice") -> Prompt:
@@ -179,7 +178,7 @@ def test_an_impossible_threshold_is_named(near: float) -> None:
 
 @given(st.floats(0.15, 1.0))
 def test_bands_miss_next_to_nothing(near: float) -> None:
-    bands, rows = band_shape(near)
+    bands, rows = choose_band_shape(near)
     assert bands >= 2
     assert bands * rows <= PERMUTATIONS
     assert (1 - near**rows) ** bands <= MISSED
