@@ -99,7 +99,7 @@ def test_impossible_priors_are_refused(values: tuple[float, ...]) -> None:
 
 
 def test_figures_of_a_manifest() -> None:
-    assert Prior(0.51234567, 2, 0.25, fitted_to=9).as_dict() == {
+    assert Prior(0.51234567, 2, 0.25, fitted_to=9).to_json() == {
         "alpha": 0.512346,
         "beta": 2,
         "zero": 0.25,
