@@ -10,7 +10,7 @@ from pathlib import Path
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.engine_settings import EngineSettings, VLLMSettings

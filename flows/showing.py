@@ -18,7 +18,7 @@ from learnable.data.records import Prompt
 from learnable.data.storage.places import find_place, local_path
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
-from learnable.filters.decisions.band import REASONS
+from learnable.filters.decisions.decide import REASONS
 from learnable.filters.decisions.triage import TRIAGES
 from learnable.flows.refreshing.pool import POOL_PARTS
 

@@ -1,8 +1,8 @@
 """Statistics and decisions of 100 million scored rollouts: how long, and how much memory, on two cores?
 
 6.25 million groups of 16 in Parquet, as the ledger leaves them (a prompt's rollouts together) or in random order,
-reduced and decided in a fresh process. With `--peers`, pandas and `datasets` do the same job on the same files, each in
-a process of its own, and the results are compared.
+reduced and decided in a fresh process. With `--peers`, pandas and `datasets` do the same job on the same files, each
+in a process of its own, and the results are compared.
 
     python -m benchmarks.data.groups [--rows 100_000_000] [--order ledger|random] [--json FILE]
     python -m benchmarks.data.groups --peers [--rows 10_000_000] [--order random]
@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
 from learnable.data.records import REWARDED_VERDICTS
-from learnable.filters.decisions.band import Band, decide
+from learnable.filters.band import Band
+from learnable.filters.decisions.decide import decide
 from learnable.filters.statistics.groups import READ
 from learnable.filters.statistics.scan import write_groups
 
@@ -64,7 +65,7 @@ make(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Measure what the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, help="rollouts (default: 100 million, with --peers 10 million)")
     parser.add_argument("--order", choices=list(BOUNDS), help="of the rows (default: ledger, with --peers random)")
@@ -73,18 +74,18 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="let pandas and datasets do it too, once each a round")
     parser.add_argument("--folder", type=Path, help="where to work (default: a temporary folder)")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
-    asked = parser.parse_args()
-    rows = asked.rows or (10_000_000 if asked.peers else 100_000_000)
-    order = asked.order or ("random" if asked.peers else "ledger")
-    with tempfile.TemporaryDirectory(dir=asked.folder) as name:
+    arguments = parser.parse_args()
+    rows = arguments.rows or (10_000_000 if arguments.peers else 100_000_000)
+    order = arguments.order or ("random" if arguments.peers else "ledger")
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         data = Path(name) / "scores"
-        run(MAKE, data, rows, order, asked.file_rows)
-        jobs = list(JOBS) if asked.peers else ["learnable"]
-        figures = {"rows": rows, "order": order, **measure(data, jobs, asked.repeats)}
+        run(MAKE, data, rows, order, arguments.file_rows)
+        jobs = list(JOBS) if arguments.peers else ["learnable"]
+        figures = {"rows": rows, "order": order, **measure(data, jobs, arguments.repeats)}
     if rows == 100_000_000:
         print(f"bounds: {BOUNDS[order]}")
-    if asked.json:
-        asked.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 def measure(data: Path, jobs: list[str], repeats: int) -> dict[str, Any]:
@@ -171,8 +172,8 @@ def by_datasets(files: list[Path], target: Path) -> None:
         columns: dict[str, list[Any]] = {"n": [], "mean": [], "std": [], "min_reward": [], "max_reward": []}
         for one in batch["rewards"]:
             n, mean = len(one), sum(one) / len(one) if one else None
-            spread = (sum((x - mean) ** 2 for x in one) / n) ** 0.5 if mean is not None else None
-            row = (n, mean, spread, min(one, default=None), max(one, default=None))
+            std = (sum((x - mean) ** 2 for x in one) / n) ** 0.5 if mean is not None else None
+            row = (n, mean, std, min(one, default=None), max(one, default=None))
             for values, value in zip(columns.values(), row, strict=True):
                 values.append(value)
         return columns
@@ -185,7 +186,7 @@ def by_datasets(files: list[Path], target: Path) -> None:
 
 def decide_plainly(stats: Any, target: Path) -> None:
     """Decide a peer's groups and write them: a few expressions over as many rows as there are prompts."""
-    # Rounded, since a spread of exactly .1 comes out as .0999... where floats are added up, and would not be kept.
+    # Rounded, since a deviation of exactly .1 comes out as .0999... where floats are added up, and would not be kept.
     agrees = (pl.col("min_reward") == pl.col("max_reward")).alias("zero_std")
     decided = decide(stats.lazy().with_columns(pl.col("std").round(12), agrees), Band())
     target.mkdir()
@@ -211,7 +212,7 @@ def make(folder: Path, rows: int, order: str, file_rows: int) -> None:
 
 
 def scored(rollouts: Words) -> pa.Table:
-    """Return these rollouts' rows: half of the prompts give 0 or 1, half quarters; 2 % of them have no score."""
+    """Return these rollouts' rows. Half of the prompts give 0 or 1, half quarters; 2 % of rollouts have no score."""
     group, chance = rollouts // GROUP, uniform(mix(rollouts))
     able = np.clip(uniform(mix(~group)) * 1.6 - 0.3, 0, 1)  # many always fail, many always pass
     quarters = np.round(np.clip(able + (chance - 0.5) / 2, 0, 1) * 4) / 4
@@ -239,9 +240,9 @@ def hex_ids(numbers: Words) -> pa.Array[Any]:
 
 
 def mix(words: Words) -> Words:
-    """Return 64 well mixed bits for each word.
+    """Return 64 well mixed bits for each word: SplitMix64.
 
-    SplitMix64, as in Steele et al., 2014, "Fast splittable pseudorandom number generators".
+    Steele et al., 2014, "Fast splittable pseudorandom number generators".
     """
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

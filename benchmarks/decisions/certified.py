@@ -4,9 +4,9 @@ Runs `find-learnable --form sonnet --want 20 --precision 0.9` on the bundled pol
 completions of each kept prompt: their mean is the truth. Reports the share of kept prompts that are truly in the band,
 with its 95 % interval, and rollouts against a fixed group of 32.
 
-With `--recall` the truth is drawn of every prompt that was looked at. The same prompts are then decided without a goal,
-by optimal stopping and by the mean of a fixed group of 32, each with completions of its own: so both are compared at
-nearly equal recall.
+With `--recall` the truth is drawn of every prompt that was looked at. The same prompts are then decided without a
+goal, by optimal stopping and by the mean of a fixed group of 32, each with completions of its own: so both are
+compared at nearly equal recall.
 
     python -m benchmarks.decisions.certified [--form sonnet] [--want 20] [--precision 0.9] [--seed 0] [--truth 256]
         [--recall]
@@ -40,12 +40,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--truth", type=int, default=256, help="fresh completions of a prompt")
     parser.add_argument("--recall", action="store_true", help="draw them of every prompt that was looked at")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = CurateSettings(
-            prompts=PromptSettings(forms=(asked.form,)),
-            budget=SamplingBudget(want=asked.want, precision=asked.precision),
-            seed=asked.seed,
+            prompts=PromptSettings(forms=(arguments.form,)),
+            budget=SamplingBudget(want=arguments.want, precision=arguments.precision),
+            seed=arguments.seed,
             store=f"{folder}/store",
         )
         report = run_pipeline(settings)
@@ -55,11 +55,11 @@ def main() -> None:
             f"{kept.height} kept of {decided.height}, certified precision {report.certified_precision:.3f}",
             flush=True,
         )
-        known = decided if asked.recall else kept
+        known = decided if arguments.recall else kept
         known.select("prompt", "verifier", "spec", "family", "form").write_ndjson(f"{folder}/known.jsonl")
-        truth = draw_truth(settings, asked.truth)
+        truth = draw_truth(settings, arguments.truth)
         print(describe("to the goal", truth, kept, report.totals.rollouts, decided.height), flush=True)
-        if asked.recall:
+        if arguments.recall:
             for name, budget, size in (
                 ("all decided", SamplingBudget(), 16),
                 (f"fixed {FIXED}", SamplingBudget("fixed"), FIXED),
@@ -87,16 +87,16 @@ def describe(name: str, truth: pl.DataFrame, kept: pl.DataFrame, rollouts: int, 
 
 
 def on_known(settings: CurateSettings, store: str) -> CurateSettings:
-    """Return settings for the prompts to be known: completions of another seed, in a store of their own."""
+    """Return settings for the prompts that are to be known: completions of another seed, a store of their own."""
     folder = Path(settings.store).parent
     prompts = PromptSettings(location=str(folder / "known.jsonl"))
     return replace(settings, prompts=prompts, seed=settings.seed + 1, store=str(folder / store.replace(" ", "-")))
 
 
-def draw_truth(settings: CurateSettings, draws: int) -> pl.DataFrame:
-    """Draw fresh completions of each prompt and say whether it is `inside` the band by all of them."""
+def draw_truth(settings: CurateSettings, completions: int) -> pl.DataFrame:
+    """Sample fresh completions of each prompt and say whether it is `inside` the band by all of them."""
     fresh = replace(
-        on_known(settings, "truth"), budget=SamplingBudget("fixed"), group_size=draws, seed=settings.seed + 2
+        on_known(settings, "truth"), budget=SamplingBudget("fixed"), group_size=completions, seed=settings.seed + 2
     )
     band = settings.band
     inside = pl.col("mean").is_between(band.low, band.high) & (pl.col("std") >= band.min_std)

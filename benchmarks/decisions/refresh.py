@@ -2,8 +2,8 @@
 
 Curates a pool with the bundled policy, trains it with GRPO on the kept prompts, refreshes the set for the trained
 policy, and curates the very same prompts anew with it, twice, with other random numbers. Prints which share of the
-prompts the refresh asked again, on which share of decisions (kept or not) it agrees with each full re-curation, and how
-well those two agree with each other: no refresh can be expected to agree better than that.
+prompts the refresh asked again, on which share of decisions (kept or not) it agrees with each full re-curation, and
+how well those two agree with each other: no refresh can be expected to agree better than that.
 
     python -m benchmarks.decisions.refresh [--limit 720] [--steps 60] [--family NAME ...] [--folder FOLDER] [--json]
 """
@@ -39,12 +39,16 @@ def main() -> None:
     parser.add_argument("--anchors", type=int, default=100)
     parser.add_argument("--folder", type=Path, help="where to work, and to go on from (default: a temporary folder)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         figures = measure(
-            asked.folder or Path(temporary), asked.family or FAMILIES, asked.limit, asked.steps, asked.anchors
+            arguments.folder or Path(temporary),
+            arguments.family or FAMILIES,
+            arguments.limit,
+            arguments.steps,
+            arguments.anchors,
         )
-    print(json.dumps(figures, indent=2) if asked.json else describe(figures))
+    print(json.dumps(figures, indent=2) if arguments.json else describe(figures))
 
 
 def measure(folder: Path, families: Sequence[str], limit: int, steps: int, anchors: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ among them. Beside it, on the same prompts: fixed groups judged by their mean, a
 disagree".
 
     python -m benchmarks.decisions.sampling --population beta:0.3,0.3 [--prompts 20000] [--seed 1] [--json]
-    python -m benchmarks.decisions.sampling --population mix:1.0=0.7,beta:1,1   # 70 % always solved, the rest uniform
+    python -m benchmarks.decisions.sampling --population mix:1.0=0.7,beta:1,1  # 70 % always solved
     python -m benchmarks.decisions.sampling --frontier docs/frontier.png
 """
 
@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
-from learnable.filters.decisions.band import Band
+from learnable.filters.arrays import Flags, Values
+from learnable.filters.band import Band
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
@@ -34,8 +34,6 @@ from learnable.filters.stopping.table import Outcome, compute_fixed_outcome
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.settings import CurateSettings, PromptSettings
-
-Values = NDArray[np.float64]
 
 BAND = Band()
 FIXED_GROUPS = (8, 16, 32)
@@ -60,13 +58,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="one JSON object a population")
     parser.add_argument("--frontier", type=Path, help="plot price against quality here, and measure nothing")
-    asked = parser.parse_args()
-    if asked.frontier:
-        plot_frontier(asked.frontier)
+    arguments = parser.parse_args()
+    if arguments.frontier:
+        plot_frontier(arguments.frontier)
         return
-    for population in asked.population or KNOWN:
-        figures = measure(population, asked.prompts, asked.seed)
-        print(json.dumps(figures) if asked.json else describe(figures), flush=True)
+    for population in arguments.population or KNOWN:
+        figures = measure(population, arguments.prompts, arguments.seed)
+        print(json.dumps(figures) if arguments.json else describe(figures), flush=True)
 
 
 def measure(population: str, prompts: int, seed: int) -> dict[str, Any]:
@@ -125,10 +123,10 @@ def draw_rates(population: str, count: int, rng: np.random.Generator) -> Values:
     if found is None or not all(re.fullmatch(r"[\d.]+=[\d.]+", point) for point in points):
         raise LearnableError(f"--population {population!r}: give beta:A,B, or mix:RATE=SHARE,...,beta:A,B")
     rates = np.round(rng.beta(float(found[1]), float(found[2]), count), 9)
-    lot, start = rng.random(count), 0.0
+    uniforms, start = rng.random(count), 0.0
     for point in points:
         rate, share = (float(number) for number in point.split("="))
-        rates[(lot >= start) & (lot < start + share)] = rate
+        rates[(uniforms >= start) & (uniforms < start + share)] = rate
         start += share
     return rates
 
@@ -178,7 +176,7 @@ def _matched(prior: Prior, group_size: int) -> Outcome:
     return match_fixed(prior, BAND, max_group=64, precision=precision, reference_group=group_size).compute_outcome()
 
 
-def _quality(rates: Values, kept: NDArray[np.bool_], rollouts: int) -> Quality:
+def _quality(rates: Values, kept: Flags, rollouts: int) -> Quality:
     inside = (rates >= BAND.low) & (rates <= BAND.high)
     right = int((kept & inside).sum())
     return Quality(

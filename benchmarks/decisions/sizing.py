@@ -1,4 +1,4 @@
-"""How long will it take, and how large does the ledger become, at the tokens per second that one replica really gives?
+"""How long will it take, and how large does the ledger become? From the tokens per second of one replica.
 
 Measure that first: `find-learnable` shows it while it rolls out, and its report has tokens and seconds.
 
@@ -42,8 +42,8 @@ def size(prompts: int, group_size: int, tokens: float, tokens_per_second: float,
     rollouts = prompts * group_size
     total = int(rollouts * tokens)
     speed = tokens_per_second * (1 if replicas == 1 else replicas * SCALING)
-    held = rollouts * LEDGER_BYTES_A_ROLLOUT + total * LEDGER_BYTES_A_TOKEN
-    return Size(replicas, total / speed / 3600, total, held, -(-rollouts // CHUNK_ROLLOUTS))
+    ledger_bytes = rollouts * LEDGER_BYTES_A_ROLLOUT + total * LEDGER_BYTES_A_TOKEN
+    return Size(replicas, total / speed / 3600, total, ledger_bytes, -(-rollouts // CHUNK_ROLLOUTS))
 
 
 def table(sizes: Sequence[Size]) -> str:
@@ -60,9 +60,9 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=100_000)
     parser.add_argument("--group-size", type=int, default=16)
     parser.add_argument("--tokens", type=float, default=600, help="of a completion, on average")
-    asked = parser.parse_args()
-    shape = (asked.prompts, asked.group_size, asked.tokens, asked.tokens_per_second)
-    print(table([size(*shape, replicas) for replicas in asked.replicas]))
+    arguments = parser.parse_args()
+    shape = (arguments.prompts, arguments.group_size, arguments.tokens, arguments.tokens_per_second)
+    print(table([size(*shape, replicas) for replicas in arguments.replicas]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which judged prompts make the curated set: the best, no family too many, none too few; and which wait in reserve."""
+"""Which prompts and completions make the curated set: the best, no family too many, none too few, a reserve."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from learnable.data.errors import LearnableError
-from learnable.filters.decisions.band import REASONS
+from learnable.filters.decisions.decide import REASONS
 from learnable.filters.decisions.presets import Preset
 
 BARRED = ("duplicate", "contaminated", "not_scored")
@@ -27,8 +27,8 @@ def choose(groups: pl.LazyFrame, preset: Preset) -> pl.LazyFrame:
     3. A kept prompt that is not chosen becomes `over_quota`; every other one keeps its reason.
 
     Args:
-        groups: decided and certified groups: `prompt_id` (unique), `family`, `form`, `decision`, `n`, `mean`, `pass_rate`,
-            `alpha`, `beta`, `p_zero`, `p_one`, `p_keep`.
+        groups: decided and certified groups: `prompt_id` (unique), `family`, `form`, `decision`, `n`, `mean`,
+            `pass_rate`, `alpha`, `beta`, `p_zero`, `p_one`, `p_keep`.
         preset: the policy of choosing.
 
     Raises:
@@ -45,6 +45,22 @@ def choose(groups: pl.LazyFrame, preset: Preset) -> pl.LazyFrame:
         .otherwise(pl.col("decision").cast(pl.String))
     )
     return rows.lazy().with_columns(decision.cast(pl.Enum(REASONS)).alias("decision"))
+
+
+def pick_demonstrations(scores: pl.LazyFrame) -> pl.LazyFrame:
+    """Pick each prompt's passed rollout of the highest reward; among equals the shortest, then the first drawn.
+
+    Args:
+        scores: one row a rollout: `prompt_id`, `rollout_id`, `rollout_index`, `reward`, `passed`, `verdict`,
+            `num_tokens`.
+
+    Returns:
+        `prompt_id` and `rollout_id`, for prompts that have a finished and passed rollout.
+    """
+    passed = scores.filter((pl.col("verdict") == "scored") & pl.col("passed"))
+    order = ["reward", "num_tokens", "rollout_index"]
+    best = passed.sort(order, descending=[True, False, False]).unique("prompt_id", keep="first", maintain_order=True)
+    return best.select("prompt_id", "rollout_id").sort("prompt_id")
 
 
 def expected_learnability() -> pl.Expr:
@@ -123,11 +139,11 @@ def _pick(candidates: pl.DataFrame, preset: Preset) -> pl.Series:
 
 def _explain_impossible(preset: Preset, share: float, families: int, limit: int) -> str:
     parts = min(families, limit)
-    least = ceil(1000 / parts) / 1000
+    smallest = ceil(1000 / parts) / 1000
     names = "families" if preset.quota_by == "family" else "forms"
     return (
-        f"--quota {share:g} leaves an empty set: with {names} to choose from: {families}, and prompts to take: {limit} at "
-        f"most, one {preset.quota_by} has 1/{parts} of them or more; give {least:g} or more, or no quota"
+        f"--quota {share:g} leaves an empty set: with {names} to choose from: {families}, and prompts to take: {limit} "
+        f"at most, one {preset.quota_by} has 1/{parts} of them or more; give {smallest:g} or more, or no quota"
     )
 
 

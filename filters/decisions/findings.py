@@ -18,7 +18,7 @@ Code = Literal[
 
 ENOUGH_PROMPTS = 8  # fewer say nothing of a form
 ENOUGH_ROLLOUTS = 100  # what never happens in 100 happens in fewer than 3 of 100 (95 % confidence)
-DEAD_SHARE = 0.7  # of a form's groups without any spread
+DEAD_SHARE = 0.7  # of a form's groups without any variance
 DRIVING_SHARE = 0.5  # of the reward's variance within groups that one component explains
 LITTLE_WITHIN = 0.3  # share of a pool's variance that lies within groups
 ALIKE_INTRACLASS = 0.05  # share of a form's variance between its prompts that is as good as none
@@ -53,10 +53,10 @@ def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Findin
     forms = _forms(scored)
     parts = components.filter((pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS))
     return [
-        *_no_spread(forms),
+        *_zero_variance(forms),
         *_constant_components(parts.sort("family", "component", "form").to_dicts()),
         *_faked_signals(forms, parts),
-        *_spread_elsewhere(scored),
+        *_variance_elsewhere(scored),
         *_alike_prompts(forms),
     ]
 
@@ -77,7 +77,7 @@ def _forms(scored: pl.LazyFrame) -> pl.DataFrame:
     return counts.filter(enough).join(split, on=_FORM, how="left").sort(_FORM).collect()
 
 
-def _no_spread(forms: pl.DataFrame) -> Iterator[Finding]:
+def _zero_variance(forms: pl.DataFrame) -> Iterator[Finding]:
     for family, rows in _by(("family",), forms.filter(pl.col("dead") > DEAD_SHARE).to_dicts()):
         named = _name(f"{row['form']} ({row['dead']:.0%})" for row in rows)
         text = (
@@ -104,7 +104,7 @@ def _constant_components(parts: Sequence[_Row]) -> Iterator[Finding]:
 
 
 def _faked_signals(forms: pl.DataFrame, parts: pl.DataFrame) -> Iterator[Finding]:
-    """Report forms whose rewards spread within groups by one component, while no group has both passes and fails."""
+    """Report forms whose rewards vary within groups by one component, while no group has both passes and fails."""
     unmoved = forms.filter((pl.col("mixed") == 0) & (pl.col("dead") <= DEAD_SHARE)).select(*_FORM, "passes")
     drivers = parts.filter(pl.col("explained") >= DRIVING_SHARE).sort(
         "explained", "component", descending=[True, False]
@@ -122,7 +122,7 @@ def _faked_signals(forms: pl.DataFrame, parts: pl.DataFrame) -> Iterator[Finding
         yield Finding("faked_signal", name, _form_names(rows), text)
 
 
-def _spread_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
+def _variance_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
     """Report a pool whose rewards differ between groups, which the advantage takes out, and hardly within them."""
     split = split_pool_variance(scored)
     forms, prompts, within = split.between_forms, split.between_prompts, split.within

@@ -8,12 +8,10 @@ from math import exp, lgamma, pi, sqrt
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
+from learnable.filters.arrays import Values
 from learnable.filters.posterior.posterior import Posterior
-
-Values = NDArray[np.float64]
 
 GROUP_SIZES = (4, 8, 16, 32, 64)
 FEW_DEAD = 0.1  # a share of zero-std groups that is worth no more rollouts
@@ -24,8 +22,8 @@ class Forecast:
     """What groups of one size will be like, on average over prompts.
 
     `zero_std_share`: groups whose rewards are all equal, which teach nothing; `usable_rate`: the others;
-    `mean_abs_advantage`: of `(reward - mean) / std` with the sample standard deviation, as TRL computes it, zero-std groups
-    counted as 0.
+    `mean_abs_advantage`: of `(reward - mean) / std` with the sample standard deviation, as TRL computes it, zero-std
+    groups counted as 0.
     """
 
     group_size: int
@@ -35,17 +33,21 @@ class Forecast:
 
 
 def zero_std_share(posterior: Posterior, group_size: int) -> Values:
-    """Return the chance that a group of coin flips agrees: B(a + G, b) / B(a, b) + B(a, b + G) / B(a, b), and the masses."""
+    """Return the chance that a group of G 0/1 rewards agrees, of the shape of `posterior`.
+
+    B(a + G, b) / B(a, b) + B(a, b + G) / B(a, b) for the Beta part, by the beta-binomial distribution, and the masses.
+    """
     a, b = posterior.alpha, posterior.beta
     agree = np.exp(betaln(a + group_size, b) - betaln(a, b)) + np.exp(betaln(a, b + group_size) - betaln(a, b))
-    share: Values = posterior.zero + posterior.one + posterior.spread * agree
+    share: Values = posterior.zero + posterior.one + posterior.beta_weight * agree
     return share
 
 
 def zero_std_graded(groups: pl.DataFrame, group_size: int) -> Values:
     """Return the chance that a group of graded rewards agrees: on 0 or on 1, since other values hardly repeat.
 
-    From how many of `n` rewards were exactly 0 (`zeros`) and exactly 1 (`ones`), each a Beta-binomial with Jeffreys's prior.
+    From how many of `n` rewards were exactly 0 (`zeros`) and exactly 1 (`ones`), each a Beta-binomial with Jeffreys's
+    prior.
     """
     n = groups["n"].cast(pl.Float64).fill_null(0.0).to_numpy()
     share = np.zeros(groups.height)
@@ -57,10 +59,10 @@ def zero_std_graded(groups: pl.DataFrame, group_size: int) -> Values:
 
 
 def mean_abs_advantage(posterior: Posterior, group_size: int) -> Values:
-    """Return the expected mean absolute advantage of a group of coin flips.
+    """Return the expected mean absolute advantage of a group of 0/1 rewards, of the shape of `posterior`.
 
-    With k passes of G and q = k / G it is 2 sqrt(q (1 - q)) sqrt((G - 1) / G) under the sample standard deviation; k is
-    Beta-binomial.
+    The advantage is GRPO's, (reward - mean) / std (Shao et al., 2024, "DeepSeekMath"). With k passes of G and q = k /
+    G it is 2 sqrt(q (1 - q)) sqrt((G - 1) / G) under the sample standard deviation; k is Beta-binomial.
     """
     k = np.arange(group_size + 1.0)
     size = float(group_size)
@@ -68,14 +70,15 @@ def mean_abs_advantage(posterior: Posterior, group_size: int) -> Values:
     ways = gammaln(size + 1) - gammaln(k + 1) - gammaln(size - k + 1)
     a, b = posterior.alpha[..., None], posterior.beta[..., None]
     chances = np.exp(ways + betaln(a + k, b + size - k) - betaln(a, b))
-    expected: Values = posterior.spread * (chances @ advantage)
+    expected: Values = posterior.beta_weight * (chances @ advantage)
     return expected
 
 
 def graded_advantage(group_size: int) -> float:
     """Return the expected mean absolute advantage of a group of normally distributed rewards.
 
-    sqrt(2 / pi) sqrt((G - 1) / G) / c4(G), since deviation and sample standard deviation are independent after scaling.
+    sqrt(2 / pi) sqrt((G - 1) / G) / c4(G), since deviation and sample standard deviation are independent after scaling;
+    c4(G) is the expected sample standard deviation of G normal values over the true one, as in control charts.
     """
     size = float(group_size)
     c4 = sqrt(2 / (size - 1)) * exp(lgamma(size / 2) - lgamma((size - 1) / 2))
@@ -94,8 +97,8 @@ def forecast(groups: pl.DataFrame, graded: Mapping[str, bool], sizes: Sequence[i
     if not known.height:
         return []
     is_graded = known["family"].replace_strict(dict(graded), default=False, return_dtype=pl.Boolean)
-    coins, others = known.filter(~is_graded), known.filter(is_graded)
-    posteriors, counts = _distinct(coins)
+    others = known.filter(is_graded)
+    posteriors, counts = _distinct(known.filter(~is_graded))
     forecasts = []
     for size in sizes:
         dead = float(counts @ zero_std_share(posteriors, size))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 
 RankBy = Literal["learnability", "p_keep"]
 TopOf = Literal["kept", "scored"]
@@ -23,7 +23,7 @@ FLAGS = "the command line"
 class Preset:
     """A policy of choosing the curated set. Raises `LearnableError` for a value that cannot work.
 
-    `band` decides prompt by prompt. Then, where asked for: `top` prompts at most, the best by `rank_by` (expected
+    `band` decides prompt by prompt. Then, where given: `top` prompts at most, the best by `rank_by` (expected
     p (1 - p), or the chance of being in the band) of those `kept` by the band or of all `scored` ones; a `quota`, the
     largest share of the set that one family (or form, as `quota_by` says) may take; a `floor`, how many prompts of each
     the set should have. Prompts not chosen whose mean lies strictly inside `reserve` are set aside.
@@ -120,8 +120,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _is_count(value: Any, minimum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
 
 
 def _is_interval(value: Any) -> bool:

@@ -6,7 +6,7 @@ import polars as pl
 
 TRIAGES = ("verifier_error", "truncated", "extraction_failed", "bad_label", "near_miss", "plain_hard")
 
-MOST = 0.5  # more than this share of a prompt's completions
+MAJORITY = 0.5  # more than this share of a prompt's completions
 NEAR = 0.8  # of a full reward, or of each of its components
 AGREED = 0.75  # share of a prompt's completions that give one answer
 ENOUGH_ANSWERS = 8  # of one prompt: fewer may agree by chance
@@ -31,8 +31,8 @@ def triage(scores: pl.DataFrame, answers: pl.DataFrame, references: pl.DataFrame
     Args:
         scores: one row a rollout: `prompt_id`, `rollout_id`, `family`, `form`, `reward`, `passed`, `verdict`, `reason`,
             `components`. Of all prompts, solved ones too: they tell which answers are mere habits.
-        answers: `prompt_id`, `rollout_id` and `answer`, equal answers as equal text: null where a completion holds none. A
-            rollout whose verifier reads no answers has no row.
+        answers: `prompt_id`, `rollout_id` and `answer`, equal answers as equal text: null where a completion holds
+            none. A rollout whose verifier reads no answers has no row.
         references: `prompt_id` and `reference`, the right answer as text, where known.
 
     Returns:
@@ -124,8 +124,9 @@ def _elsewhere(*keys: str) -> list[pl.Expr]:
 def _label_is_doubtful() -> pl.Expr:
     """Completions agree on an answer that is not the reference, and that other prompts hardly ever get.
 
-    At least `AGREED` of `ENOUGH_ANSWERS` completions or more give it, and `LIFT` times the share that give it elsewhere. A
-    policy that prints the same number whatever it is asked agrees with itself too, and says nothing of the reference.
+    At least `AGREED` of `ENOUGH_ANSWERS` completions or more give it, and `LIFT` times the share that give it
+    elsewhere. A policy that prints the same number whatever the question agrees with itself too, and says nothing of
+    the reference.
     """
     share = pl.col("agreeing") / pl.col("answered")
     enough = (pl.col("answered") >= ENOUGH_ANSWERS) & (pl.col("others") >= OTHERS)
@@ -143,8 +144,8 @@ def _judge(judged: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _cases() -> dict[str, tuple[pl.Expr, pl.Expr]]:
-    """Return when each cause holds and how to say so, the first to be asked first."""
-    most_made, most_scored = MOST * pl.col("made"), MOST * pl.col("n")
+    """Return when each cause holds and how to say so, the first to be tried first."""
+    most_made, most_scored = MAJORITY * pl.col("made"), MAJORITY * pl.col("n")
     weakest = pl.format("{}, weakest component of a rollout {}", _best_reward(), pl.col("weakest").round(2))
     return {
         "verifier_error": (

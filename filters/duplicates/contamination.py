@@ -9,9 +9,9 @@ import polars as pl
 
 from learnable.data.records import Prompt
 from learnable.data.sources.files.evaluation_sets import EvaluationSet
-from learnable.filters.duplicates import near_duplicates as duplicates
+from learnable.filters.arrays import Flags
+from learnable.filters.duplicates import near_duplicates
 from learnable.filters.duplicates.texts import (
-    Flags,
     Ids,
     Texts,
     cover_words,
@@ -24,10 +24,10 @@ from learnable.filters.duplicates.texts import (
 
 LONG_RUN = 13
 SHORT_RUN = 8
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 TEMPLATE_RUN = 4  # words in a row
 TEMPLATE_SHARE = 0.1
-SCHEMA = pl.Schema({**duplicates.SCHEMA, "ngram": pl.String()})
+SCHEMA = pl.Schema({**near_duplicates.SCHEMA, "ngram": pl.String()})
 _HITS = pl.Schema({"prompt": pl.Int64, "item": pl.Int64, "overlap": pl.Float64, "start": pl.Int64, "length": pl.Int64})
 
 
@@ -36,12 +36,11 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
 
     A prompt is contaminated where its words (`wording.split_words`) equal those of an item, or, in a chat, its last
     turn's do; where it shares a run of `LONG_RUN` words with an item, the rule of Brown et al., 2020, appendix C; or
-    where at least `LEAST_SHARE` of its runs of `SHORT_RUN` words are in one item, the kind of rule of Lambert et al.,
-    2024 (Tulu 3).
-    Templates are no evidence, in either rule. Words of a template are those in a run of `TEMPLATE_RUN` that more than
-    `TEMPLATE_SHARE`, and at least `TEMPLATE_TEXTS`, of one set's items hold, or of the prompts of one form; a run counts
-    only where at least half of its words are none. So a held-out set of the same generator does not condemn every
-    prompt; but a form with fewer prompts has no template, and its wording in a set counts in full.
+    where at least `MIN_SHARE` of its runs of `SHORT_RUN` words are in one item, the kind of rule of Lambert et al.,
+    2024 (Tulu 3). Templates are no evidence, in either rule. Words of a template are those in a run of `TEMPLATE_RUN`
+    that more than `TEMPLATE_SHARE`, and at least `TEMPLATE_TEXTS`, of one set's items hold, or of the prompts of one
+    form; a run counts only where at least half of its words are none. So a held-out set of the same generator does not
+    condemn every prompt; but a form with fewer prompts has no template, and its wording in a set counts in full.
 
     Returns one row for each contaminated prompt, in order: `prompt_id`, `decision` ("contaminated"), `collides_with`
     ("<set name>:<item id>", the item with the strongest evidence: equality, then a long run, then the largest share),
@@ -100,7 +99,7 @@ def _shared_runs(texts: Texts, groups: Ids, first_item: int) -> pl.DataFrame:
     long_hits = _long_hits(_own_runs(texts, LONG_RUN, template_words), first_item)
     shares = _shares(short, long_hits, first_item)
     by_long = long_hits.join(shares.select("prompt", "item", "overlap"), on=["prompt", "item"], how="left").fill_null(0)
-    by_share = shares.filter(pl.col("overlap") >= LEAST_SHARE).sort(-pl.col("overlap"), "item")
+    by_share = shares.filter(pl.col("overlap") >= MIN_SHARE).sort(-pl.col("overlap"), "item")
     hits = (by_long.with_columns(length=LONG_RUN), by_share.with_columns(length=SHORT_RUN))
     return pl.concat([hit.select(_HITS.names()).cast(_HITS) for hit in hits])
 
@@ -129,19 +128,23 @@ def _long_hits(runs: pl.DataFrame, first_item: int) -> pl.DataFrame:
 def _shares(runs: pl.DataFrame, long_hits: pl.DataFrame, first_item: int) -> pl.DataFrame:
     """Return `overlap` and the first shared `start` for pairs of prompt and item that may matter.
 
-    Those are the pairs of `long_hits`, and all pairs of a prompt of whose runs at least `LEAST_SHARE` are in some item:
+    Those are the pairs of `long_hits`, and all pairs of a prompt of whose runs at least `MIN_SHARE` are in some item:
     a phrase that many texts have in common must not cost a row for each pair of them.
     """
-    asked = runs.filter(pl.col("text") < first_item).rename({"text": "prompt"})
-    held = runs.filter(pl.col("text") >= first_item, pl.col("run") >= 0).select("run", pl.col("text").alias("item"))
-    held = held.unique()
-    hit = pl.Series("hit", np.isin(asked["run"].to_numpy(), held["run"].to_numpy()))
-    totals = asked.with_columns(hit).group_by("prompt").agg(pl.len().alias("runs"), pl.col("hit").sum().alias("hits"))
-    likely = totals.filter(pl.col("hits") > 0, pl.col("hits") >= LEAST_SHARE * pl.col("runs"))
+    of_prompts = runs.filter(pl.col("text") < first_item).rename({"text": "prompt"})
+    of_items = runs.filter(pl.col("text") >= first_item, pl.col("run") >= 0).select("run", pl.col("text").alias("item"))
+    of_items = of_items.unique()
+    hit = pl.Series("hit", np.isin(of_prompts["run"].to_numpy(), of_items["run"].to_numpy()))
+    totals = (
+        of_prompts.with_columns(hit).group_by("prompt").agg(pl.len().alias("runs"), pl.col("hit").sum().alias("hits"))
+    )
+    likely = totals.filter(pl.col("hits") > 0, pl.col("hits") >= MIN_SHARE * pl.col("runs"))
     pairs = pl.concat(
         [
-            asked.join(likely, on="prompt", how="semi").join(held, on="run"),
-            asked.join(long_hits.select("prompt", "item"), on="prompt").join(held, on=["run", "item"], how="semi"),
+            of_prompts.join(likely, on="prompt", how="semi").join(of_items, on="run"),
+            of_prompts.join(long_hits.select("prompt", "item"), on="prompt").join(
+                of_items, on=["run", "item"], how="semi"
+            ),
         ],
         how="diagonal",
     ).unique()

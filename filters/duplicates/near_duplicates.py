@@ -1,4 +1,4 @@
-"""Which prompts ask what an earlier one asks already, word for word or nearly."""
+"""Which prompts repeat an earlier one, word for word or nearly."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from datasketch import MinHash, MinHashLSH
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
-from learnable.filters.decisions.band import REASONS
+from learnable.filters.arrays import Flags
+from learnable.filters.decisions.decide import REASONS
 from learnable.filters.duplicates.texts import (
-    Flags,
     Ids,
     Texts,
     cover_words,
@@ -31,7 +31,7 @@ MISSED = 1e-6  # chance, at most, that the index misses a pair that is just near
 SCHEMA = pl.Schema(
     {"prompt_id": pl.String(), "decision": pl.Enum(REASONS), "collides_with": pl.String(), "overlap": pl.Float64()}
 )
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the high half of a product with it is a hash
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the high half of a product with it is a hash
 
 
 def find_duplicates(prompts: Sequence[Prompt], near: float | None = NEAR) -> pl.DataFrame:
@@ -145,7 +145,7 @@ class _WordPairs:
 
     def sketch(self) -> MinHash:
         sketch = _BLANK.copy()
-        sketch.update_batch(((self.own.astype(np.uint64) * _SPREAD) >> np.uint64(32)).tolist())
+        sketch.update_batch(((self.own.astype(np.uint64) * _GOLDEN) >> np.uint64(32)).tolist())
         return sketch
 
 

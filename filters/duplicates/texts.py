@@ -1,4 +1,7 @@
-"""The words by which texts are compared: case, white space and punctuation are gone, numbers and operators stay."""
+"""Texts as words, by which they are compared, and runs of words (n-grams) that several texts share.
+
+Case, white space and punctuation are gone; numbers and operators stay.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from learnable.data.records import Prompt
+from learnable.filters.arrays import Flags
 
 Ids = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+"""The numbers of words or of runs of words, or positions in them."""
+
+TEMPLATE_TEXTS = 5  # fewer texts that agree are a coincidence or copies, not a template
 
 _KEPT = frozenset(".*/-^%#")  # ASCII marks that may carry meaning; _WORD says where they do
 _WORD = re.compile(
@@ -69,7 +76,7 @@ def split_words(text: str) -> list[str]:
 
 
 def join_turns(prompt: Prompt) -> str:
-    """Return everything that is asked: the text, or every turn of a chat."""
+    """Return the whole prompt as one text: the text itself, or every turn of a chat on a line."""
     return prompt.prompt if isinstance(prompt.prompt, str) else "\n".join(turn.content for turn in prompt.prompt)
 
 
@@ -123,3 +130,59 @@ def read_texts(texts: Iterable[str]) -> Texts:
         words.extend(ids.setdefault(word, len(ids)) for word in split_words(text))
         starts.append(len(words))
     return Texts(np.array(words, dtype=np.int64), np.array(starts, dtype=np.int64), tuple(ids))
+
+
+def number_runs(texts: Texts, length: int) -> Ids:
+    """Number the runs of `length` words: equal runs have equal numbers.
+
+    Returns one number for each word of `texts`, of the run that starts there; -1 where the run would leave its text,
+    or occurs nowhere else. Exact, without hashing: runs of 2, 4, 8, ... words are pairs of numbered shorter ones, as
+    in the prefix doubling of Karp, Miller and Rosenberg (1972), and what is unique while short never grows.
+    """
+    runs, size, room = texts.words, 1, texts.room
+    while size < length:
+        step = min(size, length - size)
+        size += step
+        runs = _pair(runs, step, room >= size)
+    return runs
+
+
+def _pair(runs: Ids, step: int, fits: Flags) -> Ids:
+    paired = np.full_like(runs, -1)
+    starts = np.flatnonzero(fits)
+    left, right = runs[starts], runs[starts + step]
+    alive = (left >= 0) & (right >= 0)
+    starts, left, right = starts[alive], left[alive], right[alive]
+    if len(starts):
+        _, numbers, counts = np.unique(left * (runs.max() + 1) + right, return_inverse=True, return_counts=True)
+        paired[starts] = np.where(counts[numbers] > 1, numbers, -1)
+    return paired
+
+
+def find_template_runs(texts: Texts, runs: Ids, groups: Ids, share: float) -> Flags:
+    """Return, for each word, whether the run that starts there is a template of some group of texts.
+
+    A run is a template where at least `TEMPLATE_TEXTS` texts of one group hold it, and more than `share` of the
+    group. `groups` numbers the group of each text, -1 for texts that are not counted.
+    """
+    owners = texts.owners
+    counted = pl.DataFrame({"run": runs, "text": owners, "group": groups[owners]}).filter(
+        pl.col("run") >= 0, pl.col("group") >= 0
+    )
+    sizes = pl.DataFrame({"group": groups}).group_by("group").len("size")
+    templates = (
+        counted.unique()
+        .group_by("run", "group")
+        .len("texts")
+        .join(sizes, on="group")
+        .filter(pl.col("texts") >= TEMPLATE_TEXTS, pl.col("texts") > share * pl.col("size"))
+    )
+    return np.isin(runs, templates["run"].to_numpy())
+
+
+def cover_words(starts: Flags, length: int) -> Flags:
+    """Return, for each word, whether a run of `length` words that starts where `starts` is true covers it."""
+    edges = np.zeros(len(starts) + length, dtype=np.int64)
+    edges[: len(starts)] += starts
+    edges[length:] -= starts
+    return edges[: len(starts)].cumsum() > 0

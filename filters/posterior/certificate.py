@@ -1,4 +1,8 @@
-"""The certificate of each prompt: what is known of its mean reward, and how surely it is in the band."""
+"""The certificate of each prompt: what its rollouts say of its mean reward, and how surely it is in the band.
+
+A certificate is a posterior distribution under a fitted prior, not a proof: "0.9 likely in the band" means that about
+nine in ten such prompts are.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from learnable.filters.decisions.band import Band, Signal
+from learnable.filters.arrays import Values
+from learnable.filters.band import Band, Signal
 from learnable.filters.decisions.forecast import zero_std_graded, zero_std_share
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import FALLBACK, Prior, fit_prior
 from learnable.filters.posterior.variance_model import VarianceModel, fit_variance_model
-
-Values = NDArray[np.float64]
 
 CERTIFICATE = (
     "n_eff",
@@ -38,35 +40,47 @@ COVERAGE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class FamilyPrior:
-    """What is believed of a family before a prompt is asked: its prior, and how much its rewards spread."""
+    """What is known of a family's prompts before their first rollout: of their mean rewards, and of how those vary."""
 
     prior: Prior = FALLBACK
-    spread: VarianceModel = field(default_factory=VarianceModel)
+    variance_model: VarianceModel = field(default_factory=VarianceModel)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures, for a manifest."""
-        spread = self.spread
-        tilted = {"tilt": spread.tilt, "centre": spread.centre, "draws": spread.draws}
-        return {**self.prior.as_dict(), "flips_per_rollout": round(spread.flips, 4), "spread": tilted}
+    @property
+    def graded(self) -> bool:
+        """Whether rewards tell more than pass and fail do."""
+        return self.variance_model.graded
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures under the keys of a manifest's `beliefs`."""
+        return self.prior.to_json() | self.variance_model.to_json()
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> FamilyPrior:
+        """Read what `to_json` wrote. What an earlier version did not write has its default."""
+        return cls(Prior.from_json(values), VarianceModel.from_json(values))
+
+
+def read_family_priors(beliefs: Mapping[str, Mapping[str, Any]]) -> dict[str, FamilyPrior]:
+    """Return each family's prior from the `beliefs` of a manifest."""
+    return {family: FamilyPrior.from_json(values) for family, values in beliefs.items()}
 
 
 def fit_family_prior(n: Values, mean: Values, variance: Values) -> FamilyPrior:
-    """Fit a family's belief to its groups: rollouts, mean reward and population variance of each.
+    """Fit a family's prior to its groups: rollouts, mean reward and population variance of each, shape (groups,).
 
     Falls back to Beta(.5, .5) where there are too few groups to fit (`prior.fitted_to` is 0 then).
     """
-    spread = fit_variance_model(n, mean, variance)
-    sizes = spread.effective(n, mean, variance)
-    return FamilyPrior(fit_prior(sizes, sizes * mean), spread)
+    variance_model = fit_variance_model(n, mean, variance)
+    sizes = variance_model.effective(n, mean, variance)
+    return FamilyPrior(fit_prior(sizes, sizes * mean), variance_model)
 
 
 def fit_family_priors(groups: pl.DataFrame, by: Signal = "reward") -> dict[str, FamilyPrior]:
-    """Fit each family's belief to the rows of `filters.statistics.groups.group_stats`, joined with `family`."""
-    beliefs = {}
-    for (family,), members in groups.group_by("family", maintain_order=True):
-        scored = members.filter(pl.col("n") > 0)
-        beliefs[str(family)] = fit_family_prior(*read_signal(scored, by))
-    return beliefs
+    """Fit each family's prior to the rows of `filters.statistics.groups.group_stats`, joined with `family`."""
+    return {
+        str(family): fit_family_prior(*read_signal(members.filter(pl.col("n") > 0), by))
+        for (family,), members in groups.group_by("family", maintain_order=True)
+    }
 
 
 def read_signal(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Values, Values]:
@@ -80,28 +94,32 @@ def read_signal(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Va
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What is known of many groups of one family: arrays of one shape."""
+    """What the rollouts of many groups of one family say: arrays of one shape.
 
-    size: Values
+    `n_eff` are effective sample sizes, in 0/1 rewards. `p_in_band` is the chance that the true mean is in the band, and
+    `p_min_std` the chance that the true standard deviation is large enough.
+    """
+
+    n_eff: Values
     posterior: Posterior
-    in_band: Values
-    spread: Values
+    p_in_band: Values
+    p_min_std: Values
 
     @property
-    def keep(self) -> Values:
-        """The chance that a prompt belongs in the set: in the band, and with enough spread."""
-        return self.in_band * self.spread
+    def p_keep(self) -> Values:
+        """The chance that a prompt belongs in the set: in the band, and with a large enough standard deviation."""
+        return self.p_in_band * self.p_min_std
 
 
-def assess(belief: FamilyPrior, band: Band, n: Values, mean: Values, variance: Values) -> Assessment:
+def assess(family_prior: FamilyPrior, band: Band, n: Values, mean: Values, variance: Values) -> Assessment:
     """Assess groups of one family: rollouts that count, mean reward (0 where there are none), population variance."""
-    size = belief.spread.effective(n, mean, variance)
-    posterior = Posterior.update(belief.prior, size, size * mean)
-    inside = posterior.in_band(band)
-    if family_prior.graded:
-        return Assessment(size, posterior, inside, belief.spread.at_least(band.min_std, n, mean, variance))
-    spreading = posterior.in_band(band.with_min_std)  # what a coin spreads by follows from its mean
-    return Assessment(size, posterior, inside, np.divide(spreading, inside, out=np.ones_like(inside), where=inside > 0))
+    model = family_prior.variance_model
+    n_eff = model.effective(n, mean, variance)
+    posterior = Posterior.update(family_prior.prior, n_eff, n_eff * mean)
+    if model.graded:
+        p_min_std = model.at_least(band.min_std, n, mean, variance)
+        return Assessment(n_eff, posterior, posterior.in_band(band), p_min_std)
+    return Assessment(n_eff, posterior, posterior.in_band(band), bernoulli_p_min_std(posterior, band))
 
 
 def certify(
@@ -111,19 +129,19 @@ def certify(
 
     Args:
         groups: rows of `group_stats`, joined with `family`.
-        beliefs: one for each family; a family without one gets Beta(.5, .5).
+        family_priors: one for each family; a family without one gets Beta(.5, .5).
         band: what is kept, and of which signal.
         group_size: completions a prompt that training will draw, for `usable_at_g`.
 
     Returns:
-        The rows, in their order, with `n_eff` (effective sample size), `alpha`, `beta`, `p_zero`, `p_one` (the posterior),
-        `p_in_band`, `p_min_std` (chance that the spread is `min_std` or more), `p_keep` (their product), `ci_low`, `ci_high`
-        (central 90 % interval of the mean), `std_low`, `std_high` (of the spread), `usable_at_g` (chance that a
-        group of `group_size` is not zero-std).
+        The rows, in their order, with `n_eff` (effective sample size), `alpha`, `beta`, `p_zero`, `p_one` (the
+        posterior), `p_in_band`, `p_min_std` (chance that the standard deviation is `min_std` or more), `p_keep` (their
+        product), `ci_low`, `ci_high` (central 90 % interval of the mean), `std_low`, `std_high` (of the standard
+        deviation), `usable_at_g` (chance that a group of `group_size` is not zero-std).
     """
     numbered = groups.with_row_index("_row")
     parts = [
-        _certify_family(members, beliefs.get(str(family), FamilyPrior()), band, group_size)
+        _certify_family(members, family_priors.get(str(family), FamilyPrior()), band, group_size)
         for (family,), members in numbered.group_by("family", maintain_order=True)
     ]
     if not parts:
@@ -131,37 +149,55 @@ def certify(
     return pl.concat(parts).sort("_row").drop("_row")
 
 
-def _certify_family(groups: pl.DataFrame, belief: FamilyPrior, band: Band, group_size: int) -> pl.DataFrame:
+def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int) -> pl.DataFrame:
     n, mean, variance = read_signal(groups, band.signal)
-    spread, found = belief.spread, assess(belief, band, n, np.nan_to_num(mean), variance)
-    posterior = found.posterior
-    ends = posterior.interval(COVERAGE)
-    if spread.graded:
-        std_ends = spread.interval(n, mean, variance, COVERAGE)
-        dead = zero_std_graded(groups, group_size)
+    found = assess(family_prior, band, n, np.nan_to_num(mean), variance)
+    columns = {"n_eff": found.n_eff, **describe_posterior(found.posterior, band), "p_keep": found.p_keep}
+    if family_prior.graded:
+        low, high = family_prior.variance_model.interval(n, mean, variance, COVERAGE)
+        usable = 1 - zero_std_graded(groups, group_size)
+        columns |= {"p_min_std": found.p_min_std, "std_low": low, "std_high": high, "usable_at_g": usable}
     else:
-        std_ends = bernoulli_std(*ends)
-        dead = zero_std_share(posterior, group_size)
-    columns = (
-        found.size,
-        posterior.alpha,
-        posterior.beta,
-        posterior.zero,
-        posterior.one,
-        found.in_band,
-        found.spread,
-        found.keep,
-        *ends,
-        *std_ends,
-        1 - dead,
-    )
+        columns |= describe_bernoulli(found.posterior, band, group_size)
     counted = pl.col("n") > 0
-    return groups.with_columns(
-        pl.when(counted).then(pl.Series(values)).alias(name) for name, values in zip(CERTIFICATE, columns, strict=True)
-    )
+    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in CERTIFICATE)
+
+
+def describe_posterior(posterior: Posterior, band: Band) -> dict[str, Values]:
+    """Return the columns of `CERTIFICATE` that say where the mean reward is, by name."""
+    low, high = posterior.interval(COVERAGE)
+    return {
+        "alpha": posterior.alpha,
+        "beta": posterior.beta,
+        "p_zero": posterior.zero,
+        "p_one": posterior.one,
+        "p_in_band": posterior.in_band(band),
+        "ci_low": low,
+        "ci_high": high,
+    }
+
+
+def describe_bernoulli(posterior: Posterior, band: Band, group_size: int) -> dict[str, Values]:
+    """Return the columns of `CERTIFICATE` about variation inside a group of 0/1 rewards, by name."""
+    low, high = bernoulli_std(*posterior.interval(COVERAGE))
+    return {
+        "p_min_std": bernoulli_p_min_std(posterior, band),
+        "std_low": low,
+        "std_high": high,
+        "usable_at_g": 1 - zero_std_share(posterior, group_size),
+    }
+
+
+def bernoulli_p_min_std(posterior: Posterior, band: Band) -> Values:
+    """Return the chance that a 0/1 reward whose mean is in the band has a standard deviation of `band.min_std` or more.
+
+    It follows from the mean p, as sqrt(p (1 - p)). 1 where the mean is in the band with no chance.
+    """
+    inside, varying = posterior.in_band(band), posterior.in_band(band.with_min_std)
+    return np.divide(varying, inside, out=np.ones_like(inside), where=inside > 0)
 
 
 def bernoulli_std(low: Values, high: Values) -> tuple[Values, Values]:
-    """Return the ends of the interval of a coin's standard deviation, sqrt(p (1 - p)), from those of p."""
+    """Return the ends of the interval of a 0/1 reward's standard deviation, sqrt(p (1 - p)), from those of p."""
     at_low, at_high = np.sqrt(low * (1 - low)), np.sqrt(high * (1 - high))
     return np.minimum(at_low, at_high), np.where((low <= 0.5) & (high >= 0.5), 0.5, np.maximum(at_low, at_high))

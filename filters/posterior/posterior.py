@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv, betaln
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.arrays import Values
+from learnable.filters.band import Band
 from learnable.filters.posterior.prior import Prior
-
-Values = NDArray[np.float64]
-
-BISECTIONS = 40  # of an interval's ends: 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,39 +27,30 @@ class Posterior:
 
     @classmethod
     def update(cls, prior: Prior, n: ArrayLike, s: ArrayLike) -> Posterior:
-        """Return the posteriors after `n` draws that sum to `s`, arrays of one shape; `n` may be effective sizes.
+        """Return the posteriors after `n` rewards that sum to `s`, arrays of one shape; `n` may be effective sizes.
 
-        Rewards in [0, 1] count as that share of a success: Beta(alpha + s, beta + n - s). A mass at 0 survives
-        only where nothing was earned, one at 1 only where nothing was missed.
+        Rewards in [0, 1] count as that share of a success: Beta(alpha + s, beta + n - s), the conjugate update (Gelman
+        et al., 2013, "Bayesian Data Analysis", section 2.4). A mass at 0 survives only where nothing was earned, one
+        at 1 only where nothing was missed; their weights follow from the marginal likelihood of each part.
         """
         sums = np.asarray(s, dtype=np.float64)
         failures = np.maximum(np.asarray(n, dtype=np.float64) - sums, 0.0)
         alpha, beta = prior.alpha + sums, prior.beta + failures
-        spread = prior.spread * np.exp(betaln(alpha, beta) - betaln(prior.alpha, prior.beta))
+        rest = prior.beta_weight * np.exp(betaln(alpha, beta) - betaln(prior.alpha, prior.beta))
         zero, one = prior.zero * (sums <= 0), prior.one * (failures <= 0)
-        # Thousands of flips make `spread` underflow to 0; without a mass beside it, it is all there is.
-        total = np.where(zero + one > 0, zero + one + spread, 1.0)
+        # Thousands of rewards make `rest` underflow to 0; without a mass beside it, it is all there is.
+        total = np.where(zero + one > 0, zero + one + rest, 1.0)
         return cls(alpha, beta, zero / total, one / total)
 
     @property
-    def spread(self) -> Values:
+    def beta_weight(self) -> Values:
         """The weight of the Beta part."""
         return np.maximum(1.0 - self.zero - self.one, 0.0)
-
-    @property
-    def mean(self) -> Values:
-        """The expected mean reward."""
-        return self.one + self.spread * self.alpha / (self.alpha + self.beta)
-
-    def below(self, x: float) -> Values:
-        """Return the chance that the mean reward is at most `x`."""
-        chance: Values = self.zero * (x >= 0) + self.one * (x >= 1) + self.spread * betainc(self.alpha, self.beta, x)
-        return chance
 
     def in_band(self, band: Band) -> Values:
         """Return the chance that the mean reward lies in the band, its ends included."""
         middle = betainc(self.alpha, self.beta, band.high) - betainc(self.alpha, self.beta, band.low)
-        chance: Values = self.spread * middle + self.zero * (band.low <= 0) + self.one * (band.high >= 1)
+        chance: Values = self.beta_weight * middle + self.zero * (band.low <= 0) + self.one * (band.high >= 1)
         return chance
 
     def interval(self, coverage: float = 0.9) -> tuple[Values, Values]:
@@ -70,16 +58,12 @@ class Posterior:
         tail = (1 - coverage) / 2
         return self._quantile(tail), self._quantile(1 - tail)
 
-    def learnability(self) -> Values:
-        """Return the expected p (1 - p): zero for what always fails or always passes."""
-        total = self.alpha + self.beta
-        return self.spread * self.alpha * self.beta / (total * (total + 1))
-
     def _quantile(self, q: float) -> Values:
-        """Return the smallest x with `below(x) >= q`, by bisection: point masses make steps that no formula inverts."""
-        low, high = np.zeros_like(self.alpha), np.ones_like(self.alpha)
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            enough = self.zero + self.spread * betainc(self.alpha, self.beta, middle) >= q
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return np.where(self.zero >= q, 0.0, np.where(1 - self.one < q, 1.0, high))
+        """Return the smallest x that the mean reward does not exceed with a chance of at least `q`.
+
+        Between the masses that is the quantile of the Beta part at (q - zero) / weight.
+        """
+        weight = self.beta_weight
+        share = np.clip(np.divide(q - self.zero, weight, out=np.ones_like(weight), where=weight > 0), 0.0, 1.0)
+        middle = betaincinv(self.alpha, self.beta, share)
+        return np.where(self.zero >= q, 0.0, np.where(1 - self.one < q, 1.0, middle))

@@ -1,21 +1,22 @@
-"""What is believed of a prompt's mean reward before it is asked: fitted to the family's first groups."""
+"""What is known of a prompt's mean reward before its first rollout: fitted to the family's first groups."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betaln
 
-Values = NDArray[np.float64]
+from learnable.filters.arrays import Values
 
 MIN_GROUPS = 8  # fewer say nothing of a population
-FLOOR = 0.005  # least weight of each part, so that evidence can always bring it back
+FLOOR = 0.005  # smallest weight of each part, so that evidence can always bring it back
 MAX_GROUPS = 20_000  # groups that are fitted to; more change nothing
 SHAPES = (0.02, 200.0)  # alpha and beta stay in here
 LOG_SHAPE, LOG_SHAPE_WIDTH = math.log(0.7), 1.5  # a mild pull, for the few groups of a pilot
@@ -28,8 +29,9 @@ class Prior:
     """A Beta distribution with point masses at 0 and 1: prompts that always fail, that always pass, and the rest.
 
     `zero` and `one` are the masses; the rest, 1 - zero - one, is Beta(alpha, beta). `fitted_to` is how many groups it
-    was fitted to, 0 where it is the fallback. Pools of which 70 % is always solved are common, and no plain Beta
-    distribution fits them (Ospina and Ferrari, 2010, "Inflated beta distributions").
+    was fitted to, 0 where it is the fallback. Raises `ValueError` for what is no distribution. Pools of which 70 % is
+    always solved are common, and no plain Beta distribution fits them (Ospina and Ferrari, 2010, "Inflated beta
+    distributions").
     """
 
     alpha: float
@@ -43,13 +45,18 @@ class Prior:
             raise ValueError(f"{self} is no distribution: shapes over 0, masses of 0 or more that sum to less than 1")
 
     @cached_property
-    def spread(self) -> float:
+    def beta_weight(self) -> float:
         """The weight of the Beta part."""
         return 1.0 - self.zero - self.one
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures, for a manifest."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures under the keys of a manifest."""
         return {key: round(value, 6) for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Prior:
+        """Read what `to_json` wrote; what is missing is as in `FALLBACK`."""
+        return cls(**{key: values.get(key, usual) for key, usual in asdict(FALLBACK).items()})
 
 
 FALLBACK = Prior(0.5, 0.5)
@@ -58,13 +65,14 @@ FALLBACK = Prior(0.5, 0.5)
 def fit_prior(n: ArrayLike, s: ArrayLike) -> Prior:
     """Fit a prior to groups by empirical Bayes: the maximum of the marginal likelihood.
 
-    A group of `n` draws that sum to `s` has the likelihood `zero [s = 0] + one [s = n] + (1 - zero - one) B(alpha + s,
-    beta + n - s) / B(alpha, beta)`. Mild penalties on shapes and masses and a floor under the masses keep a small pilot
-    from ruling anything in or out.
+    A group of `n` rewards that sum to `s` has the likelihood `zero [s = 0] + one [s = n] + (1 - zero - one) B(alpha +
+    s, beta + n - s) / B(alpha, beta)`. Mild penalties on shapes and masses and a floor under the masses keep a small
+    pilot from ruling anything in or out.
 
     Args:
-        n: draws of each group, shape (groups,); effective sizes for graded rewards. Groups without any are left out.
-        s: sum of the rewards of those draws, shape (groups,).
+        n: rewards of each group, shape (groups,); effective sizes where they are graded. Groups without any are left
+            out.
+        s: sum of those rewards, shape (groups,).
 
     Returns:
         The prior, or `FALLBACK`, Beta(.5, .5), where there are fewer than `MIN_GROUPS` groups or nothing fits.
@@ -97,9 +105,9 @@ class _Loss:
         zero, one, alpha, beta = _unpack(packed)
         masses = zero * self.never + one * self.always
         log_masses = np.log(masses, out=np.full_like(masses, -np.inf), where=masses > 0)
-        # In logs: the evidence of a group worth thousands of flips is below the smallest float.
-        log_spread = math.log(1 - zero - one) + betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta)
-        misfit = -(self.counts * np.logaddexp(log_masses, log_spread)).sum()
+        # In logs: the evidence of a group with an effective size of thousands is below the smallest float.
+        log_beta = math.log(1 - zero - one) + betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta)
+        misfit = -(self.counts * np.logaddexp(log_masses, log_beta)).sum()
         pull = sum((math.log(shape) - LOG_SHAPE) ** 2 for shape in (alpha, beta))
         return float(misfit + pull / (2 * LOG_SHAPE_WIDTH**2) + MASS_PULL * (zero + one))
 

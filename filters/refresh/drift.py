@@ -1,4 +1,4 @@
-"""How far a policy has moved: from a few prompts asked again, what is now to be believed of every other one."""
+"""How far a policy has moved: from a few prompts sampled again, what now holds of every other one."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betainc, expit, ndtr
 
+from learnable.filters.arrays import Values
 from learnable.filters.posterior.posterior import Posterior
-
-Values = NDArray[np.float64]
 
 STEP = 0.2
 EDGES = np.arange(-40, 41) * STEP  # of the cells in which rates are counted, as log-odds; two more are open
 CENTRES = np.arange(-40, 42) * STEP - STEP / 2
 RATES = expit(CENTRES)
 WIDTHS = np.diff(expit(EDGES), prepend=0.0, append=1.0)
-LEAST_NOISE = 0.05
-MOST_ROWS = 4_000  # prompts that a drift is fitted to; more change nothing
-LEAST_VARIANCE = 1e-9
+MIN_NOISE = 0.05
+MAX_PROMPTS = 4_000  # prompts that a drift is fitted to; more change nothing
+MIN_VARIANCE = 1e-9
 
 # As fitted: shift, log slope, log noise, and the log-odds that a prompt leaves 0, and 1.
 USUAL = np.array([0.0, 0.0, math.log(0.5), math.log(0.05 / 0.95), math.log(0.05 / 0.95)])
@@ -41,26 +40,26 @@ class Drift:
 
     shift: float = 0.0
     slope: float = 1.0
-    noise: float = LEAST_NOISE
+    noise: float = MIN_NOISE
     left_zero: float = 0.0
     left_one: float = 0.0
     fitted_to: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures, for a manifest."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures under the keys of a manifest."""
         return {key: round(value, 4) for key, value in asdict(self).items()}
 
     def move(self, before: Posterior) -> Posterior:
-        """Return the posteriors under the new policy of prompts that were not asked again.
+        """Return the posteriors under the new policy of prompts that were not sampled again.
 
-        A Beta distribution has the mean and the variance of the moved one. So its `alpha + beta` is what is left of the
-        old evidence: with no noise all of it, with much noise next to nothing.
+        By the method of moments: a Beta distribution has the mean and the variance of the moved one. So its `alpha +
+        beta` is what is left of the old evidence: with no noise all of it, with much noise next to nothing.
         """
         moved = _cells_of(before) @ self._kernel() + self._arrivals(before)
         weight = moved.sum(axis=1)
         share = moved / np.maximum(weight, 1e-300)[:, None]
         mean = share @ RATES
-        variance = np.maximum(share @ RATES**2 - mean**2, LEAST_VARIANCE)
+        variance = np.maximum(share @ RATES**2 - mean**2, MIN_VARIANCE)
         size = np.maximum(mean * (1 - mean) / variance - 1, 1e-3)
         zero, one = (1 - self.left_zero) * before.zero, (1 - self.left_one) * before.one
         total = zero + one + weight
@@ -81,20 +80,20 @@ class Drift:
 
 
 def fit_drift(before: Posterior, n: ArrayLike, s: ArrayLike, others: Drift | None = None) -> Drift:
-    """Fit a drift to prompts that were asked again: the maximum of the marginal likelihood, mildly penalised.
+    """Fit a drift to prompts that were sampled again: the maximum of the marginal likelihood, mildly penalised.
 
-    The old rate has the old posterior, the new one follows from it by the drift, and the new rewards are draws at that
-    rate; both rates are integrated out. Which prompts were asked may depend on their old posteriors in any way.
+    The old rate has the old posterior, the new one follows from it by the drift, and the new rewards are binomial at
+    that rate; both rates are integrated out. Which prompts were sampled may depend on their old posteriors in any way.
 
     Args:
         before: their old posteriors, shape (prompts,).
-        n: draws of the new policy, effective sizes for graded rewards.
-        s: what those draws sum to.
+        n: rewards of the new policy, shape (prompts,); effective sizes where they are graded.
+        s: what those rewards sum to.
         others: what the drift of more prompts is, those of other families, toward which few prompts are drawn.
     """
     sizes, sums = np.asarray(n, dtype=np.float64), np.asarray(s, dtype=np.float64)
     rows = np.flatnonzero((sizes > 0) & np.isfinite(sums))
-    rows = rows[:: max(1, -(-len(rows) // MOST_ROWS))]
+    rows = rows[:: max(1, -(-len(rows) // MAX_PROMPTS))]
     start, widths = (USUAL, USUAL_WIDTHS) if others is None else (_pack(others), FAMILY_WIDTHS)
     if not len(rows):
         return _unpack(start, 0)
@@ -131,11 +130,11 @@ def _mass(alpha: Values, beta: Values) -> Values:
 
 
 def _cells_of(posterior: Posterior) -> Values:
-    return posterior.spread[:, None] * _mass(posterior.alpha, posterior.beta)
+    return posterior.beta_weight[:, None] * _mass(posterior.alpha, posterior.beta)
 
 
 def _pack(drift: Drift) -> Values:
-    noise = math.log(max(drift.noise - LEAST_NOISE, 1e-3))
+    noise = math.log(max(drift.noise - MIN_NOISE, 1e-3))
     left = [math.log(share / (1 - share)) for share in np.clip([drift.left_zero, drift.left_one], 1e-3, 1 - 1e-3)]
     return np.array([drift.shift, math.log(drift.slope), noise, *left])
 
@@ -145,7 +144,7 @@ def _unpack(packed: Values, fitted_to: int) -> Drift:
     return Drift(
         shift,
         math.exp(slope),
-        LEAST_NOISE + math.exp(min(noise, 2.0)),
+        MIN_NOISE + math.exp(min(noise, 2.0)),
         float(expit(zero)),
         float(expit(one)),
         fitted_to,

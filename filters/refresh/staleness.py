@@ -1,4 +1,4 @@
-"""What a new policy makes of a curated set: which prompts to ask again, and what is to be believed of the others."""
+"""What a new policy makes of a curated set: which prompts to sample again, and what holds of the others."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import beta as beta_distribution
 
-from learnable.filters.decisions.band import Band
-from learnable.filters.decisions.forecast import zero_std_share
-from learnable.filters.posterior.certificate import COVERAGE, bernoulli_std
+from learnable.filters.arrays import Values
+from learnable.filters.band import Band
+from learnable.filters.decisions.decide import expected_mean
+from learnable.filters.posterior.certificate import COVERAGE, describe_bernoulli, describe_posterior
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.refresh.drift import Drift, fit_drift
 
-Values = NDArray[np.float64]
-
 IN_BAND_WEIGHT = 2.0  # anchors among the prompts that the set is made of, for each one elsewhere
-ERROR_WORTH = 7.0  # prompts asked again that one wrong decision is worth
+ERROR_WORTH = 7.0  # prompts sampled again that one wrong decision is worth
 CERTIFIED_BY = "certified_by"  # "rollouts" of the set's policy, or "moved" from those of an earlier one
 
 Drifts = dict[tuple[str, bool], Drift]  # of a family's prompts, apart for those that were trained on
@@ -34,22 +33,16 @@ class ShareStillInBand:
     high: float
 
 
-def expected_mean() -> pl.Expr:
-    """Return the mean reward that a certified row expects."""
-    spread = 1 - pl.col("p_zero") - pl.col("p_one")
-    return pl.col("p_one") + spread * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
-
-
 def chance_of_error() -> pl.Expr:
     """Return the chance that the likelier decision on a certified row is wrong."""
     return pl.min_horizontal("p_keep", 1 - pl.col("p_keep"))
 
 
 def choose_anchors(groups: pl.DataFrame, count: int, band: Band) -> list[str]:
-    """Choose prompts to be asked again first: some of every family below, in and above the band.
+    """Choose prompts to be sampled again first: some of every family below, in and above the band.
 
-    A stratum of m prompts gets a share of the anchors as sqrt(m), so that small families are heard too; in the band twice
-    that. Which of its prompts those are follows from their ids, which are hashes.
+    A stratum of m prompts gets a share of the anchors as sqrt(m), so that small families are heard too; in the band
+    twice that. Which of its prompts those are follows from their ids, which are hashes.
 
     Args:
         groups: certified rows: `prompt_id`, `family`, `alpha`, `beta`, `p_zero`, `p_one`; null where nothing is known.
@@ -74,14 +67,14 @@ def choose_anchors(groups: pl.DataFrame, count: int, band: Band) -> list[str]:
 
 
 def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> Drifts:
-    """Fit the drift of each family to its prompts that were asked again, apart for those that were trained on.
+    """Fit the drift of each family to its prompts that were sampled again, apart for those that were trained on.
 
-    What a policy was trained on moves further than the rest. Where few prompts tell of a family its drift is drawn toward
-    that of all families, and so is the drift of what was trained on toward that of everything.
+    What a policy was trained on moves further than the rest. Where few prompts tell of a family its drift is drawn
+    toward that of all families, and so is the drift of what was trained on toward that of everything.
 
     Args:
         before: certified rows of the old policy: `prompt_id`, `family`, `trained`, `alpha`, `beta`, `p_zero`, `p_one`.
-        after: `prompt_id`, `n_eff` and `mean` (of the signal that is decided by) of those asked again.
+        after: `prompt_id`, `n_eff` and `mean` (of the signal that is decided by) of those sampled again.
     """
     known = before.filter(pl.col("alpha").is_not_null())
     both = known.drop("n_eff", "mean", strict=False).join(after, on="prompt_id", maintain_order="left")
@@ -98,9 +91,9 @@ def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> Drifts:
 def move_certificates(
     groups: pl.DataFrame, drifts: Drifts, graded: Mapping[str, bool], band: Band, group_size: int
 ) -> pl.DataFrame:
-    """Return the rows with certificates as the new policy's: what is believed of prompts that it was not asked.
+    """Return the rows with certificates as the new policy's: what holds of prompts that it was not sampled on.
 
-    Of a graded family the columns about the spread inside a group stay as they were.
+    Of a graded family the columns about the standard deviation inside a group stay as they were.
 
     Args:
         groups: certified rows of the old policy with `trained`; those without a certificate stay without.
@@ -123,14 +116,15 @@ def move_certificates(
 def find_unsure(before: pl.DataFrame, moved: pl.DataFrame, worth: float = ERROR_WORTH) -> list[str]:
     """Return the prompts whose decision may have flipped, the least sure first; those of which nothing is known lead.
 
-    Asking a prompt again is worth its rollouts where the move has raised the chance of a wrong decision by more than
-    1 / `worth`: a wrong decision is worth as much as `worth` prompts asked again. What was unsure before, and not worth
-    more rollouts then, is no reason; but a row that was only moved before must have been as sure as the average one.
+    Sampling a prompt again is worth its rollouts where the move has raised the chance of a wrong decision by more than
+    1 / `worth`: a wrong decision is worth as much as `worth` prompts sampled again. What was unsure before, and not
+    worth more rollouts then, is no reason; but a row that was only moved before must have been as sure as the average
+    one.
 
     Args:
         before: certified rows, `certified_by` among their columns where an earlier refresh made them.
         moved: the same prompts after `move_certificates`.
-        worth: of one wrong decision, in prompts asked again.
+        worth: of one wrong decision, in prompts sampled again.
     """
     error = chance_of_error().alias("_error")
     old = before.select("prompt_id", error.alias("_before"), _was_moved(before).alias("_moved"))
@@ -148,7 +142,8 @@ def find_unsure(before: pl.DataFrame, moved: pl.DataFrame, worth: float = ERROR_
 def estimate_share_still_in_band(p_in_band: ArrayLike, coverage: float = COVERAGE) -> ShareStillInBand | None:
     """Return how much of a set is still in the band, from each prompt's chance to be; None for an empty set.
 
-    The share is a mean of independent coins. Its interval is that of the Beta distribution with its mean and variance.
+    `p_in_band` has the shape (prompts,). The share is a mean of independent 0/1 variables; its interval is that of the
+    Beta distribution with the same mean and variance (the method of moments).
     """
     chances = np.asarray(p_in_band, dtype=np.float64)
     if not len(chances):
@@ -164,22 +159,9 @@ def estimate_share_still_in_band(p_in_band: ArrayLike, coverage: float = COVERAG
 def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, group_size: int) -> pl.DataFrame:
     known = groups.filter(pl.col("alpha").is_not_null())
     moved = drift.move(_posterior(known))
-    inside, ends = moved.in_band(band), moved.interval(COVERAGE)
-    columns = {
-        "n_eff": moved.alpha + moved.beta,
-        "alpha": moved.alpha,
-        "beta": moved.beta,
-        "p_zero": moved.zero,
-        "p_one": moved.one,
-        "p_in_band": inside,
-        "ci_low": ends[0],
-        "ci_high": ends[1],
-    }
+    columns = {"n_eff": moved.alpha + moved.beta, **describe_posterior(moved, band)}
     if not graded:
-        spreading = moved.in_band(band.with_min_std)
-        columns["p_min_std"] = np.divide(spreading, inside, out=np.ones_like(inside), where=inside > 0)
-        columns["std_low"], columns["std_high"] = bernoulli_std(*ends)
-        columns["usable_at_g"] = 1 - zero_std_share(moved, group_size)
+        columns |= describe_bernoulli(moved, band, group_size)
     told = known.with_columns(pl.Series(name, values) for name, values in columns.items())
     told = told.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)
     return pl.concat([told, groups.filter(pl.col("alpha").is_null())])

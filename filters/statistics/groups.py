@@ -1,4 +1,4 @@
-"""Group statistics: one row a prompt, from its scored rollouts."""
+"""Group statistics: one row a prompt, from its scored rollouts, added up exactly."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from learnable.data.records import REWARDED_VERDICTS, VERDICTS, Truncated
-from learnable.filters.statistics.groups import exact_sum
 
 READ = ("prompt_id", "reward", "passed", "verdict", "num_tokens")
 
-_GRAIN = 2.0**-40  # of rewards, where their spread is computed
+_GRAIN = 2.0**-40  # of rewards, where their deviation is computed
+_UNIT = 2.0**-80  # of what is added up exactly
 
 
 def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncated: Truncated = "count") -> pl.LazyFrame:
@@ -44,29 +44,49 @@ def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncate
         .agg(_sums())
         .with_columns(
             pl.col("rollouts") - pl.col("n_engine_error"),
-            pl.when(n > 0).then(pl.col("mean") / n).alias("mean"),
+            pl.when(n > 0).then(pl.col("reward_sum") / n).alias("mean"),
             _std().alias("std"),
-        )
-        .drop("_squares")
-        .with_columns(
             pl.when(n > 0).then(pl.col("passes") / n).alias("pass_rate"),
             *(pass_at_k(k).alias(f"pass_at_{k}") for k in ks),
             (pl.col("min_reward") == pl.col("max_reward")).alias("zero_std"),
         )
         .with_columns((pl.col("pass_rate") * (1 - pl.col("pass_rate"))).alias("learnability"))
+        .select(
+            *("prompt_id", "rollouts", *(f"n_{name}" for name in VERDICTS), "n", "mean", "std"),
+            *("passes", "min_reward", "max_reward", "zeros", "ones", "tokens", "pass_rate"),
+            *(*(f"pass_at_{k}" for k in ks), "zero_std", "learnability"),
+        )
     )
 
 
 def pass_at_k(k: int) -> pl.Expr:
-    """Return the unbiased estimate of passing at least once in `k` draws, from columns `n` and `passes`.
+    """Return the unbiased estimate of passing at least once in `k` rollouts, from columns `n` and `passes`.
 
-    1 - C(n - c, k) / C(n, k), as in Chen et al., 2021, "Evaluating Large Language Models Trained on Code"; null where n < k.
+    1 - C(n - c, k) / C(n, k), as in Chen et al., 2021, "Evaluating Large Language Models Trained on Code"; null where
+    n < k.
     """
     n, failures = pl.col("n"), pl.col("n") - pl.col("passes")
     all_fail = pl.lit(1.0)
-    for draw in range(k):
-        all_fail = all_fail * ((failures - draw).clip(lower_bound=0) / (n - draw))
+    for drawn in range(k):
+        all_fail = all_fail * ((failures - drawn).clip(lower_bound=0) / (n - drawn))
     return pl.when(n >= k).then(1.0 - all_fail)
+
+
+def exact_sum(values: pl.Expr) -> pl.Expr:
+    """Return the sum, rounded once: the same bits however the rows are ordered, chunked or shared among threads.
+
+    Polars adds floats in parts, and which part comes first is up to its threads. Whole numbers do not care, so
+    this counts in units of 2^-80. Sums may reach 10^14; polars raises `InvalidOperationError` for infinities.
+
+    >>> pl.DataFrame({"x": [0.1] * 10}).select(exact_sum(pl.col("x")), plain=pl.col("x").cum_sum().last()).row(0)
+    (1.0, 0.9999999999999999)
+    """
+    return (values / _UNIT).round().cast(pl.Int128).sum().cast(pl.Float64) * _UNIT
+
+
+def exact_mean(values: pl.Expr) -> pl.Expr:
+    """Return the mean of the values that are not null, from `exact_sum`; null where there are none."""
+    return pl.when(values.count() > 0).then(exact_sum(values) / values.count())
 
 
 def _counted(scores: pl.LazyFrame, truncated: Truncated) -> pl.LazyFrame:
@@ -87,16 +107,16 @@ def _counted(scores: pl.LazyFrame, truncated: Truncated) -> pl.LazyFrame:
 
 
 def _sums() -> list[pl.Expr]:
-    """Return what is added up over a group. Some sums bear the name of the statistic that is made of them."""
+    """Return what is added up over a group: counts, sums, and the smallest and largest reward."""
     verdict, reward = pl.col("verdict"), pl.col("reward")
     grains = (reward / _GRAIN).round().cast(pl.Int64)  # whole numbers: their sums do not depend on the order of rows
     return [
         pl.len().cast(pl.Int64).alias("rollouts"),
         *(_count(verdict == name).alias(f"n_{name}") for name in VERDICTS),
         reward.count().cast(pl.Int64).alias("n"),
-        exact_sum(reward).alias("mean"),
-        grains.sum().alias("std"),
-        (grains.cast(pl.Int128) * grains.cast(pl.Int128)).sum().alias("_squares"),
+        exact_sum(reward).alias("reward_sum"),
+        grains.sum().alias("grain_sum"),
+        (grains.cast(pl.Int128) * grains.cast(pl.Int128)).sum().alias("grain_squares"),
         _count(pl.col("passed")).alias("passes"),
         reward.min().alias("min_reward"),
         reward.max().alias("max_reward"),
@@ -111,7 +131,7 @@ def _count(condition: pl.Expr) -> pl.Expr:
 
 
 def _std() -> pl.Expr:
-    """Return sqrt(n * squares - sum^2) / n. Its radicand is a whole number, and exactly 0 where all rewards are equal."""
-    n, total = pl.col("n"), pl.col("std").cast(pl.Int128)
-    radicand = n.cast(pl.Int128) * pl.col("_squares") - total * total
+    """Return sqrt(n * squares - sum^2) / n. Its radicand is whole, and exactly 0 where all rewards are equal."""
+    n, total = pl.col("n"), pl.col("grain_sum").cast(pl.Int128)
+    radicand = n.cast(pl.Int128) * pl.col("grain_squares") - total * total
     return pl.when(n > 0).then(radicand.cast(pl.Float64).sqrt() * _GRAIN / n)

@@ -1,4 +1,4 @@
-"""Groups of more rollouts than fit into memory: how many passes over their Parquet files, and what each of them holds."""
+"""Groups of more rollouts than fit into memory: how many passes over their files, and what each of them reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import polars as pl
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Truncated
-from learnable.filters.decisions.band import Band, decide
+from learnable.filters.band import Band
+from learnable.filters.decisions.decide import decide
 from learnable.filters.statistics.groups import READ, group_stats
 
 ROWS_AT_ONCE = 25_000_000  # some 110 bytes each while they are grouped: under 4 GiB
@@ -52,8 +53,9 @@ def scan_groups(
     """Return the statistics and decisions of every prompt in these files, in parts that hold each prompt once.
 
     Evaluate the parts one after the other, with `sink_parquet` or `collect(engine="streaming")`: each reads all files
-    and groups its own share of the prompts. Files as the ledger writes them, with a prompt's rollouts together, take one
-    part; rows in random order take one per `rows_at_once` rows. A prompt's row is bit for bit that of `group_stats`.
+    and groups its own share of the prompts. Files as the ledger writes them, with a prompt's rollouts together, take
+    one part; rows in random order take one per `rows_at_once` rows. A prompt's row is bit for bit that of
+    `group_stats`.
 
     Args:
         files: Parquet files of scored rollouts, with the columns `filters.statistics.groups.READ` and any others.
@@ -85,7 +87,7 @@ def _open(files: Sequence[Path]) -> pl.LazyFrame:
 
 
 def _count_passes(scores: pl.LazyFrame, rows_at_once: int) -> int:
-    """Return how many passes bound memory. A group that lies together takes one row's room; one that is scattered, all."""
+    """Return how many passes bound memory. A group that lies together takes the room of one row, else of all."""
     rows: int = scores.select(pl.len()).collect(engine="streaming").item()
     return max(1, math.ceil(rows * _distinct_share(scores, rows) / rows_at_once))
 

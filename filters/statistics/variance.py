@@ -1,4 +1,4 @@
-"""Where rewards spread: within the groups of one prompt, which GRPO learns from, or between prompts, which it cannot."""
+"""Where rewards vary: within the groups of one prompt, which GRPO learns from, or between prompts, which it cannot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def split_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form"))
         MSW = SSW / (N - k)    MSB = SSB / (k - 1)    n0 = (N - sum(n_i^2) / N) / (k - 1)
         within variance = MSW    between variance = max(0, (MSB - MSW) / n0)
 
-    The between part is what prompts truly differ by: the spread that sampling noise gives their means is
+    The between part is what prompts truly differ by: the variance that sampling noise gives their means is
     taken out. `f_ratio` is MSB / MSW, about 1 where prompts differ by no more than that noise.
 
     Args:
@@ -39,10 +39,10 @@ def split_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form"))
         exact_sum(n * (mean - grand_mean) ** 2).alias("ssb"),
         _positive(total - prompts).alias("df_within"),
         _positive(prompts - 1).alias("df_between"),
-        (total - (n**2).sum() / total).alias("spread_of_sizes"),
+        (total - (n**2).sum() / total).alias("n0_times_df"),
     )
     msw, msb = pl.col("ssw") / pl.col("df_within"), pl.col("ssb") / pl.col("df_between")
-    between = ((msb - msw) / (pl.col("spread_of_sizes") / pl.col("df_between"))).clip(lower_bound=0)
+    between = ((msb - msw) / (pl.col("n0_times_df") / pl.col("df_between"))).clip(lower_bound=0)
     return sums.select(
         *by,
         msw.sqrt().alias("within_std"),

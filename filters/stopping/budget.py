@@ -1,27 +1,30 @@
-"""How much is spent on a decision, and when enough is enough."""
+"""How many rollouts a decision may cost, and when enough is enough."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
 
 SamplingMode = Literal["optimal", "fixed"]
 MODES = ("optimal", "fixed")
-BLOCKS = (4, 2, 2, 4)
+BLOCKS = (4, 2, 2, 4)  # rollouts
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingBudget:
-    """How many rollouts prompts get. Raises `LearnableError` for what cannot work.
+    """How many rollouts prompts get.
 
     `sampling`: `optimal` stops each group when its decision is not worth another rollout, `fixed` gives every prompt
-    its group size. For `optimal`: `max_group` is where a group stops whatever it says; `blocks` are the sizes of its first
-    blocks, of which the last repeats; `pilot_prompts` of each family get `pilot_rollouts` each before anything is
-    decided; `precision` is asked for instead of what a fixed group of 32 has; `want` is how many kept prompts are enough;
-    `top_up` gives kept prompts their group size; `retest` is the share of rejected prompts that a later run
+    its group size. For `optimal`: `max_group` is where a group stops whatever it says; `blocks` are the sizes of its
+    first blocks, of which the last repeats; `pilot_prompts` of each family get `pilot_rollouts` each before anything
+    is decided; `precision` is aimed at instead of what a fixed group of 32 has; `want` is how many kept prompts are
+    enough; `top_up` gives kept prompts their group size; `retest` is the share of rejected prompts that a later run
     samples again, so that a pool never only shrinks.
+
+    Raises `UnknownNameError` for another `sampling`, and `LearnableError` for numbers that cannot work.
     """
 
     sampling: SamplingMode = "optimal"
@@ -59,6 +62,20 @@ class SamplingBudget:
             raise LearnableError(
                 "--want and --precision need decisions as rollouts come in: leave out --sampling fixed"
             )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings under the keys of a manifest's `effort`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> SamplingBudget:
+        """Read what `to_json` wrote, JSON's lists as tuples. A key that this version does not know is left out.
+
+        Raises `LearnableError` for values that cannot work.
+        """
+        known: dict[str, Any] = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        known |= {key: tuple(value) for key, value in known.items() if isinstance(value, list)}
+        return cls(**known)
 
     def count_max_rollouts(self, group_size: int) -> int:
         """Return the most rollouts that one prompt may get, one more block for a retest among them."""

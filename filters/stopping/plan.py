@@ -1,35 +1,35 @@
-"""What a goal will cost: the prompts, rollouts and tokens that lie ahead, foreseen from the groups sampled so far."""
+"""What a goal will cost: a forecast of prompts, rollouts and tokens from the groups that were sampled so far."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.posterior.certificate import assess
 from learnable.filters.stopping.operating_point import StoppingRule
-from learnable.filters.stopping.schedule import MIN_YIELD, Indices, Schedule, Values
+from learnable.filters.stopping.schedule import MIN_YIELD, Schedule
 from learnable.filters.stopping.table import CONTINUE, list_block_ends
 
 SIMULATIONS = 2000
 COVERAGE = 0.9
-LEAST_RATE = 1e-6  # of a yield that is drawn: how many prompts a smaller one takes is more than can be counted
+MIN_RATE = 1e-6  # of a simulated yield: how many prompts a smaller one takes is more than can be counted
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure that is not known yet: its median and the ends of its central 90 % interval, None where it has no bound."""
+    """A figure that is not known yet: median and ends of the central 90 % interval, None where it has no bound."""
 
     expected: float | None
     low: float | None
     high: float | None
 
     @classmethod
-    def of(cls, draws: Values) -> Estimate:
-        """Return the estimate of a figure from draws of it; an infinite one is a search without end."""
+    def of(cls, simulated: Values) -> Estimate:
+        """Return the estimate of a figure from simulations of it; an infinite one is a search without end."""
         tail = (1 - COVERAGE) / 2
-        figures = np.quantile(draws, [0.5, tail, 1 - tail], method="inverted_cdf").tolist()
+        figures = np.quantile(simulated, [0.5, tail, 1 - tail], method="inverted_cdf").tolist()
         return cls(*(figure if np.isfinite(figure) else None for figure in figures))
 
     @classmethod
@@ -46,7 +46,7 @@ class Estimate:
 class Plan:
     """What a run comes to in the end, what it has spent already among it.
 
-    `prompts` are those looked at; `kept` is None where it was not foreseen. `tokens` and `tokens_ahead`, those still to
+    `prompts` are those looked at; `kept` is None where it was not forecast. `tokens` and `tokens_ahead`, those still to
     be generated, are None where no completion has been seen. `chance` is that of keeping as many prompts as are
     wanted, 1 where no number is. `spent_rollouts` are there already.
     """
@@ -64,7 +64,7 @@ class Plan:
         """Return the plan as one line.
 
         >>> exactly = Estimate.exactly
-        >>> print(plan_fixed(40, 16, held=0, tokens=None))
+        >>> print(plan_fixed(40, 16, stored=0, tokens=None))
         about 40 prompts (40 to 40), 640 rollouts (640 to 640)
         """
         figures = {"prompts": self.prompts, "rollouts": self.rollouts, "tokens": self.tokens}
@@ -73,7 +73,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Outlook:
-    """What is foreseen of the prompts that were looked at, one row each.
+    """The forecast of the prompts that were looked at, one row each.
 
     `keep` and `further`: the chance of ending in keep, and the rollouts still to come. `new_keep` and `new_rollouts`:
     the same for a new prompt like it, from its first rollout on. `tokens`: of one rollout.
@@ -88,7 +88,7 @@ class _Outlook:
 
 @dataclass(frozen=True, slots=True)
 class _NewPrompts:
-    """Draws of what new prompts are like: their yield, and per prompt rollouts, their variance, and tokens."""
+    """Simulations of what new prompts are like: their yield, and per prompt rollouts, their variance, and tokens."""
 
     rate: Values
     rollouts: Values
@@ -97,99 +97,100 @@ class _NewPrompts:
 
 
 def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, seed: int = 0) -> Plan:
-    """Foresee the rest of a schedule that has judged its pilot: up to its goal, or through its pool without one.
+    """Forecast the rest of a schedule that has judged its pilot: up to its goal, or through its pool without one.
 
-    A Bayesian bootstrap (Rubin, 1981): every draw weighs the prompts of each family that were looked at anew, and so has
-    a yield and a price of new prompts; how many it takes is a negative binomial draw. Half a kept and half a rejected
-    prompt are added (Jeffreys' prior), so that a family of which nothing was kept is not hopeless for certain. In a
-    source without end, a yield at which a run gives up makes the search endless.
+    A Bayesian bootstrap (Rubin, 1981, "The Bayesian bootstrap"): every simulation weighs the prompts of each family
+    that were looked at anew, and so has a yield and a price of new prompts; how many it takes has a negative binomial
+    distribution. Half a kept and half a rejected prompt are added (Jeffreys' prior), so that a family of which nothing
+    was kept is not hopeless for certain. In a source without end, a yield at which a run gives up makes the search
+    endless.
 
     Args:
-        schedule: after `request_next_round` has judged what there is, while nothing is asked for that is not there.
+        schedule: after `request_next_round` has judged what there is, while nothing is requested that is not there.
         tokens: of one rollout, on average, of each prompt of the pool; NaN where there is no rollout.
         endless: whether the source has more prompts than the pool, in the same mix of families.
-        seed: of the draws.
+        seed: of the simulations.
     """
     rng = np.random.default_rng(seed)
     looked = np.flatnonzero(schedule.requested > 0)
-    outlook = _foresee(schedule, looked, tokens)
+    outlook = _forecast(schedule, looked, tokens)
     left = np.bincount(schedule.family[schedule.requested == 0], minlength=len(schedule.names))
     mix = left if left.any() else np.bincount(schedule.family, minlength=len(schedule.names))
-    draws = np.zeros((4, SIMULATIONS))
+    simulated = np.zeros((4, SIMULATIONS))
     for number in np.flatnonzero(mix):
         mine = schedule.family[looked] == number
-        draws += mix[number] / mix.sum() * _draw_family(outlook, mine, rng)
-    rate, rollouts, squares, spent = draws
-    new = _NewPrompts(np.maximum(rate, LEAST_RATE), rollouts, np.maximum(squares - rollouts**2, 0), spent)
+        simulated += mix[number] / mix.sum() * _draw_family(outlook, mine, rng)
+    rate, rollouts, squares, spent = simulated
+    new = _NewPrompts(np.maximum(rate, MIN_RATE), rollouts, np.maximum(squares - rollouts**2, 0), spent)
     return _add_up(schedule, looked, outlook, new, np.inf if endless else float(left.sum()), rng)
 
 
-def plan_fixed(prompts: int, group_size: int, held: int, tokens: float | None) -> Plan:
-    """Plan groups of one size: known but for `tokens`, those of one rollout; `held` rollouts are there already."""
+def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None) -> Plan:
+    """Plan groups of one size: known but for `tokens`, those of one rollout; `stored` rollouts are there already."""
     exactly, rollouts = Estimate.exactly, prompts * group_size
     whole = None if tokens is None else exactly(rollouts * tokens)
-    ahead = None if tokens is None else exactly((rollouts - held) * tokens)
-    return Plan(None, 1.0, exactly(prompts), None, exactly(rollouts), whole, ahead, held)
+    ahead = None if tokens is None else exactly((rollouts - stored) * tokens)
+    return Plan(None, 1.0, exactly(prompts), None, exactly(rollouts), whole, ahead, stored)
 
 
-def _foresee(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
+def _forecast(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
     columns = np.zeros((4, len(looked)))
     for number, name in enumerate(schedule.names):
         mine = np.flatnonzero(schedule.family[looked] == number)
-        columns[:, mine] = _foresee_family(schedule, str(name), looked[mine])
+        columns[:, mine] = _forecast_family(schedule, str(name), looked[mine])
     known = tokens[looked]
     usual = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
     keep, further, new_keep, new_rollouts = columns
     return _Outlook(keep, further, new_keep, new_rollouts, np.nan_to_num(known, nan=usual))
 
 
-def _foresee_family(schedule: Schedule, family: str, rows: Indices) -> Values:
+def _forecast_family(schedule: Schedule, family: str, rows: Indices) -> Values:
     """Return the outlook of a family's prompts but for their tokens, shape (4, prompts)."""
-    rule, belief, lots = schedule.rules[family], schedule.family_priors[family], schedule.uniforms[rows]
-    least_kept = schedule.group_size if schedule.budget.top_up else 0
+    rule, family_prior, uniforms = schedule.rules[family], schedule.family_priors[family], schedule.uniforms[rows]
+    min_kept_group = schedule.group_size if schedule.budget.top_up else 0
     n, mean, variance = schedule.measure(rows)
-    keep, further = rule.look_ahead(lots, n, n * mean, least_kept)
-    new_keep, new_rollouts = _replay(schedule, rule, rows, least_kept)
+    keep, further = rule.forecast_groups(uniforms, n, n * mean, min_kept_group)
+    new_keep, new_rollouts = _replay(schedule, rule, rows, min_kept_group)
     if family_prior.graded:  # which the tables know nothing of
-        spreads = assess(belief, schedule.band, n, mean, variance).spread
-        keep, new_keep = keep * spreads, new_keep * spreads
+        p_min_std = assess(family_prior, schedule.band, n, mean, variance).p_min_std
+        keep, new_keep = keep * p_min_std, new_keep * p_min_std
     stopped = schedule.stopped[rows]
     keep = np.where(stopped, np.isin(rows, schedule.find_certified()), keep)
-    further = np.where(stopped, keep * np.maximum(least_kept - schedule.requested[rows], 0), further)
+    further = np.where(stopped, keep * np.maximum(min_kept_group - schedule.requested[rows], 0), further)
     return np.array([np.clip(keep, 0, 1), further, np.clip(new_keep, 0, 1), new_rollouts])
 
 
-def _replay(schedule: Schedule, rule: StoppingRule, rows: Indices, least_kept: int) -> tuple[Values, Values]:
+def _replay(schedule: Schedule, rule: StoppingRule, rows: Indices, min_kept_group: int) -> tuple[Values, Values]:
     """Return the chance to keep a new prompt that answers as each of these did, and the rollouts that it takes.
 
     The pilot gives a prompt more rollouts than a new one may need. So the rule is followed through them block by
     block, to where it stops or they end, and from there by expectation.
     """
-    rewards, lots, size = schedule.rewards[rows], schedule.uniforms[rows], schedule.requested[rows]
+    rewards, uniforms, size = schedule.rewards[rows], schedule.uniforms[rows], schedule.requested[rows]
     nothing = np.zeros(len(rows))
-    keep, rollouts = rule.look_ahead(lots, nothing, nothing, least_kept)
+    keep, rollouts = rule.forecast_groups(uniforms, nothing, nothing, min_kept_group)
     goes_on = np.ones(len(rows), bool)
     for end in list_block_ends(schedule.budget.blocks, schedule.budget.max_group):
         mine = np.flatnonzero(goes_on & (size >= end))
         seen = rewards[mine, :end]
         n, s = (~np.isnan(seen)).sum(axis=1), np.nansum(seen, axis=1)
-        keep[mine], further = rule.look_ahead(lots[mine], n, s, least_kept)
+        keep[mine], further = rule.forecast_groups(uniforms[mine], n, s, min_kept_group)
         rollouts[mine] = end + further
-        goes_on[mine] = rule.decide(lots[mine], n, s) == CONTINUE
+        goes_on[mine] = rule.decide(uniforms[mine], n, s) == CONTINUE
     return keep, rollouts
 
 
 def _draw_family(outlook: _Outlook, mine: Values, rng: np.random.Generator) -> Values:
-    """Draw yield, rollouts a prompt, their mean square, and tokens a prompt of a family, shape (4, draws)."""
+    """Draw yield, rollouts a prompt, their mean square, and tokens a prompt of a family, shape (4, simulations)."""
     keep, rollouts = outlook.new_keep[mine], outlook.new_rollouts[mine]
     prices = np.column_stack([rollouts, rollouts**2, rollouts * outlook.tokens[mine]])
-    draws = np.empty((SIMULATIONS, 4))
-    for draw in draws:
+    simulated = np.empty((SIMULATIONS, 4))
+    for row in simulated:
         kept, rejected = rng.gamma(keep), rng.gamma(1 - keep)
         more = rng.gamma(0.5, size=2)
-        draw[0] = (kept.sum() + more[0]) / (kept.sum() + rejected.sum() + more.sum())
-        draw[1:] = (kept + rejected) @ prices / (kept + rejected).sum()
-    return draws.T
+        row[0] = (kept.sum() + more[0]) / (kept.sum() + rejected.sum() + more.sum())
+        row[1:] = (kept + rejected) @ prices / (kept + rejected).sum()
+    return simulated.T
 
 
 def _add_up(
@@ -203,24 +204,25 @@ def _add_up(
     ahead = np.maximum(prompts * new.rollouts + noise, 0)
     each = np.average(outlook.tokens, weights=outlook.further + 1e-9)
     tokens = begun * each + ahead * new.tokens / new.rollouts
-    asked = schedule.requested[looked]
+    requested = schedule.requested[looked]
     seen = bool(outlook.tokens.any())
     return Plan(
         want=schedule.budget.want,
         chance=float(reached.mean()),
         prompts=Estimate.of(len(looked) + prompts),
         kept=Estimate.of(np.maximum(kept, float(len(schedule.find_certified())))),
-        rollouts=Estimate.of(asked.sum() + begun + ahead),
-        tokens=Estimate.of(asked @ outlook.tokens + tokens) if seen else None,
+        rollouts=Estimate.of(requested.sum() + begun + ahead),
+        tokens=Estimate.of(requested @ outlook.tokens + tokens) if seen else None,
         tokens_ahead=Estimate.of(tokens) if seen else None,
-        spent_rollouts=int(asked.sum()),
+        spent_rollouts=int(requested.sum()),
     )
 
 
 def _draw_begun(schedule: Schedule, outlook: _Outlook, kept: Indices, rng: np.random.Generator) -> Values:
     """Draw the rollouts that the prompts which were looked at still take, of which `kept` are kept if all go on.
 
-    A goal that needs fewer ends the run before all of them are done. What one takes spreads about as much as its mean.
+    A goal that needs fewer ends the run before all of them are done. What one takes has a standard deviation of about
+    its mean.
     """
     want, now = schedule.budget.want, len(schedule.find_certified())
     share = np.ones(SIMULATIONS) if want is None else np.clip((want - now) / np.maximum(kept - now, 1), 0, 1)
@@ -231,10 +233,10 @@ def _draw_begun(schedule: Schedule, outlook: _Outlook, kept: Indices, rng: np.ra
 
 def _draw_search(
     want: int | None, kept: Indices, rate: Values, left: float, rng: np.random.Generator
-) -> tuple[Values, Indices, NDArray[np.bool_]]:
+) -> tuple[Values, Indices, Flags]:
     """Draw how many new prompts are looked at, how many are kept in the end, and whether those are enough.
 
-    `kept` are those of the prompts that were looked at before, in each draw.
+    `kept` are those of the prompts that were looked at before, in each simulation.
     """
     if want is None:
         return np.full(SIMULATIONS, left), kept + rng.binomial(int(left), rate), np.ones(SIMULATIONS, bool)
@@ -248,16 +250,18 @@ def _draw_search(
 
 
 def _in_words(estimate: Estimate, name: str) -> str:
-    expected, low, high = (None if x is None else about(x) for x in (estimate.expected, estimate.low, estimate.high))
+    expected, low, high = (
+        None if x is None else shorten_figure(x) for x in (estimate.expected, estimate.low, estimate.high)
+    )
     if expected is None:
         return f"{name} without end" if low is None else f"{low} {name} or more"
     return f"{expected} {name} ({low} to {high or 'no end'})"
 
 
-def about(figure: float) -> str:
+def shorten_figure(figure: float) -> str:
     """Return a figure in two digits, as in 1,900.
 
-    >>> about(1874.2), about(7), about(0)
+    >>> shorten_figure(1874.2), shorten_figure(7), shorten_figure(0)
     ('1,900', '7', '0')
     """
     digits = max(len(str(round(figure))) - 2, 0)

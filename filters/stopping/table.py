@@ -1,24 +1,21 @@
-"""When a group has told enough: Bayes-optimal stopping, solved once as a table."""
+"""When a group has told enough: Bayes-optimal stopping, solved once as a table (Berger, 1985, chapter 7)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.arrays import Actions, Indices, Values
+from learnable.filters.band import Band
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.budget import BLOCKS
 
-Values = NDArray[np.float64]
-Action = Literal["continue", "keep", "drop"]
-ACTIONS: tuple[Action, ...] = ("continue", "keep", "drop")
 CONTINUE, KEEP, DROP = range(3)
 
 
@@ -45,9 +42,10 @@ class Outcome:
 class Lattice:
     """The states (n, s) of a group under a prior: the chance to be in the band there, and of each next state.
 
-    A reward that varies less than a coin tells more: `ess_per_rollout` is how many coin flips a rollout is worth
-    (1 for pass and fail), and `s` counts those. There is a row where a block ends, and with `every_size`, for groups
-    that lack a score, one for every n between.
+    A reward that varies less than a 0/1 reward tells more: `ess_per_rollout` is the effective sample size of one
+    rollout (1 for pass and fail), and `s` counts in the same unit. There is a row where a block ends, and with
+    `every_size`, for groups that lack a score, one for every n between. Row i stands for `rows[i]` rollouts with the
+    effective size `ess[i]`, and has the states s = 0, ..., `ess[i]`.
     """
 
     def __init__(
@@ -64,14 +62,14 @@ class Lattice:
         self.ends = list_block_ends(blocks, max_group)
         rows = range(max_group + 1) if every_size else (0, *self.ends)
         self.rows = np.array(rows)
-        self.draws = np.array([round(n * ess_per_rollout) for n in rows])
-        self.in_band = [self._in_band(draws) for draws in self.draws]
+        self.ess = np.array([round(n * ess_per_rollout) for n in rows])
+        self.in_band = [self._in_band(ess) for ess in self.ess]
         self.following = [self._next_row(n) for n in rows]
         self.moves = [self._moves(row, after) for row, after in enumerate(self.following)]
 
-    def _in_band(self, draws: int) -> Values:
-        s = np.arange(draws + 1.0)
-        return Posterior.update(self.prior, np.full_like(s, draws), s).in_band(self.band)
+    def _in_band(self, ess: int) -> Values:
+        s = np.arange(ess + 1.0)
+        return Posterior.update(self.prior, np.full_like(s, ess), s).in_band(self.band)
 
     def _next_row(self, n: int) -> int | None:
         """Return the row where the block after `n` rollouts ends."""
@@ -84,12 +82,12 @@ class Lattice:
         """
         if after is None:
             return None
-        n, k = int(self.draws[row]), int(self.draws[after] - self.draws[row])
+        n, k = int(self.ess[row]), int(self.ess[after] - self.ess[row])
         s, j = np.arange(n + 1.0)[:, None], np.arange(k + 1.0)[None, :]
         posterior = Posterior.update(self.prior, np.full((n + 1, 1), float(n)), s)
         ways = gammaln(k + 1) - gammaln(j + 1) - gammaln(k - j + 1)
         a, b = posterior.alpha, posterior.beta
-        moves: Values = posterior.spread * np.exp(ways + betaln(a + j, b + k - j) - betaln(a, b))
+        moves: Values = posterior.beta_weight * np.exp(ways + betaln(a + j, b + k - j) - betaln(a, b))
         moves[:, :1] += posterior.zero
         moves[:, -1:] += posterior.one
         return moves
@@ -105,7 +103,7 @@ class StoppingTable:
 
     lattice: Lattice
     threshold: float
-    actions: list[NDArray[np.int8]]
+    actions: list[Actions]
 
     @classmethod
     def solve(
@@ -129,24 +127,16 @@ class StoppingTable:
         lattice = Lattice(prior, band, max_group, blocks, ess_per_rollout, every_size=ess_per_rollout == 1)
         return solve_lattice(lattice, rollout_price, false_keep_loss, false_drop_loss)
 
-    @property
-    def max_group(self) -> int:
-        """Rollouts after which a group stops whatever it says."""
-        return self.lattice.ends[-1]
-
-    def decide(self, n: int, s: float) -> Action:
-        """Return what to do with a group of `n` rollouts whose rewards sum to `s`."""
-        return ACTIONS[int(self.decide_all(np.array([n]), np.array([float(s)]))[0])]
-
-    def decide_all(self, n: ArrayLike, s: ArrayLike) -> NDArray[np.int8]:
-        """Return `CONTINUE`, `KEEP` or `DROP` for many groups: `n` rollouts that sum to `s`, arrays of one shape."""
-        actions: NDArray[np.int8] = np.concatenate(self.actions)[self._states(n, s)]
+    def decide(self, n: ArrayLike, s: ArrayLike) -> Actions:
+        """Return `CONTINUE`, `KEEP` or `DROP` for groups of `n` rollouts that sum to `s`, arrays of one shape."""
+        actions: Actions = np.concatenate(self.actions)[self._states(n, s)]
         return actions
 
-    def prospects(self, least_kept: int = 0) -> tuple[list[Values], list[Values]]:
+    def forecast_states(self, min_kept_group: int = 0) -> tuple[list[Values], list[Values]]:
         """Return for each row the chance of ending in keep from each state, and the expected further rollouts.
 
-        By backward recursion over the actions. A kept group that is smaller than `least_kept` grows to that size.
+        By backward recursion over the actions. A kept group that is smaller than `min_kept_group` grows
+        to that size. Each list has an array for each row of the lattice, each array an entry for each state.
         """
         lattice = self.lattice
         keeps: list[Values] = [np.zeros(0)] * len(lattice.rows)
@@ -154,7 +144,7 @@ class StoppingTable:
         for row in reversed(range(len(lattice.rows))):
             ends_well = self.actions[row] == KEEP
             keeps[row] = ends_well.astype(np.float64)
-            further[row] = keeps[row] * max(least_kept - int(lattice.rows[row]), 0)
+            further[row] = keeps[row] * max(min_kept_group - int(lattice.rows[row]), 0)
             if (after := lattice.following[row]) is not None:
                 moves, goes_on = _present(lattice.moves[row]), self.actions[row] == CONTINUE
                 block = float(lattice.rows[after] - lattice.rows[row])
@@ -162,26 +152,25 @@ class StoppingTable:
                 further[row] = np.where(goes_on, block + _expected(moves, further[after]), further[row])
         return keeps, further
 
-    def look_ahead(self, n: ArrayLike, s: ArrayLike, least_kept: int = 0) -> tuple[Values, Values]:
-        """Return the `prospects` of many groups: `n` rollouts that sum to `s`, arrays of one shape."""
-        keeps, further = self.prospects(least_kept)
+    def forecast_groups(self, n: ArrayLike, s: ArrayLike, min_kept_group: int = 0) -> tuple[Values, Values]:
+        """Return what `forecast_states` says of many groups: `n` rollouts that sum to `s`, arrays of one shape."""
+        keeps, further = self.forecast_states(min_kept_group)
         states = self._states(n, s)
         return np.concatenate(keeps)[states], np.concatenate(further)[states]
 
-    def _states(self, n: ArrayLike, s: ArrayLike) -> NDArray[np.int64]:
+    def _states(self, n: ArrayLike, s: ArrayLike) -> Indices:
         """Return where the states of many groups lie among those of all rows."""
         sizes, sums = np.asarray(n), np.asarray(s, dtype=np.float64)
         rows = np.searchsorted(self.lattice.rows, sizes, side="right") - 1
         means = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
-        draws = self.lattice.draws[rows]
-        starts = np.concatenate([[0], np.cumsum(self.lattice.draws + 1)[:-1]])
-        states: NDArray[np.int64] = starts[rows] + np.rint(means * draws).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(self.lattice.ess + 1)[:-1]])
+        states: Indices = starts[rows] + np.rint(means * self.lattice.ess[rows]).astype(np.int64)
         return states
 
-    def outcome(self) -> Outcome:
+    def compute_outcome(self) -> Outcome:
         """Return precision, recall and price of this table on average over its prior, exactly."""
         lattice = self.lattice
-        reach = [np.zeros(draws + 1) for draws in lattice.draws]
+        reach = [np.zeros(ess + 1) for ess in lattice.ess]
         reach[0][0] = 1.0
         kept = kept_in_band = rollouts = 0.0
         for row, chance in enumerate(reach):
@@ -191,7 +180,7 @@ class StoppingTable:
             kept_in_band += float(keeping @ lattice.in_band[row])
             rollouts += float(lattice.rows[row] * (chance.sum() - moving.sum()))
             if (after := lattice.following[row]) is not None and moving.any():
-                _spread(moving[:, None] * _present(lattice.moves[row]), reach[after])
+                _add_moves(moving[:, None] * _present(lattice.moves[row]), reach[after])
         return Outcome(rollouts, kept, kept_in_band, in_band=float(lattice.in_band[0][0]))
 
 
@@ -199,7 +188,7 @@ def solve_lattice(
     lattice: Lattice, rollout_price: float, false_keep_loss: float, false_drop_loss: float
 ) -> StoppingTable:
     """Solve the table of a lattice that is there already: several prices cost little more than one."""
-    actions: list[NDArray[np.int8]] = [np.zeros(0, np.int8)] * len(lattice.rows)
+    actions: list[Actions] = [np.zeros(0, np.int8)] * len(lattice.rows)
     costs: list[Values] = [np.zeros(0)] * len(lattice.rows)
     for row in reversed(range(len(lattice.rows))):
         inside = lattice.in_band[row]
@@ -218,7 +207,7 @@ def solve_lattice(
 
 
 def compute_fixed_outcome(prior: Prior, band: Band, group_size: int) -> Outcome:
-    """Return what keeping prompts whose mean of `group_size` coin flips lies in the band leads to, over the prior."""
+    """Return what keeping prompts whose mean of `group_size` 0/1 rewards lies in the band leads to, over the prior."""
     lattice = Lattice(prior, band, group_size, (group_size,))
     chance = _present(lattice.moves[0])[0]
     means = np.arange(group_size + 1) / group_size
@@ -244,7 +233,7 @@ def _ends(blocks: Sequence[int], max_group: int) -> Iterator[int]:
         yield end
 
 
-def _spread(chances: Values, into: Values) -> None:
+def _add_moves(chances: Values, into: Values) -> None:
     """Add the chance of each state and number of successes to the state that they lead to."""
     states = len(chances)
     for j in range(chances.shape[1]):

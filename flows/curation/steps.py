@@ -17,8 +17,8 @@ from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.prompts import file_prompts
 from learnable.data.sources.selection import PromptSet, select_prompts
 from learnable.data.tables import carried_table, prompts_table
-from learnable.filters.decisions.band import REASONS, decide, decide_certified, trim_to_precision
 from learnable.filters.decisions.choosing import choose
+from learnable.filters.decisions.decide import REASONS, decide, decide_certified, trim_to_precision
 from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
 from learnable.filters.posterior.certificate import certify

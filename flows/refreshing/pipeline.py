@@ -10,8 +10,8 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import weights_id
 from learnable.data.sources.selection import PromptSet
-from learnable.filters.decisions.band import REASONS, decide_certified, trim_to_precision
 from learnable.filters.decisions.choosing import choose
+from learnable.filters.decisions.decide import REASONS, decide_certified, trim_to_precision
 from learnable.filters.refresh.staleness import CERTIFIED_BY, Drifts
 from learnable.flows.curation.pipeline import Step, plain
 from learnable.flows.engines import policy_for

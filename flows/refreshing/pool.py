@@ -14,7 +14,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.posterior.certificate import CERTIFICATE
 from learnable.filters.stopping.budget import SamplingBudget

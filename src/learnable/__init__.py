@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from learnable.data.errors import LearnableError
     from learnable.data.records import Prompt, Sampling, Score
-    from learnable.filters.decisions.band import Band
+    from learnable.filters.band import Band
     from learnable.filters.decisions.presets import Preset
     from learnable.filters.stopping.budget import SamplingBudget
     from learnable.flows.engine_settings import (
@@ -32,7 +32,6 @@ __version__ = "0.1.0"
 __all__ = [
     "Band",
     "CurateSettings",
-    "SamplingBudget",
     "EngineSettings",
     "LearnableError",
     "Preset",
@@ -41,6 +40,7 @@ __all__ = [
     "RaySettings",
     "RefreshSettings",
     "Sampling",
+    "SamplingBudget",
     "Sandbox",
     "Score",
     "ScriptedEngine",

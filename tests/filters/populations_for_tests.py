@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import betainc
 
+from learnable.filters.arrays import Values
+from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import Prior
 
-Values = NDArray[np.float64]
 Rewards = Callable[[np.random.Generator, Values, int], Values]
 
 NEAR = 1e-9  # a Beta distribution needs shapes over 0
@@ -29,18 +30,18 @@ class Population:
 
 
 def draw_means(rng: np.random.Generator, prior: Prior, count: int) -> Values:
-    beta, lot = rng.beta(prior.alpha, prior.beta, count), rng.random(count)
-    return np.where(lot < prior.zero, 0.0, np.where(lot >= 1 - prior.one, 1.0, beta))
+    beta, uniform = rng.beta(prior.alpha, prior.beta, count), rng.random(count)
+    return np.where(uniform < prior.zero, 0.0, np.where(uniform >= 1 - prior.one, 1.0, beta))
 
 
-def coins(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+def bernoulli(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
     """Pass and fail, shape (prompts, rollouts)."""
     return (rng.random((len(p), rollouts)) < p[:, None]).astype(np.float64)
 
 
-def graded(spread: float) -> Rewards:
-    """Rewards that are Beta distributed, with the standard deviation 2 * spread * sqrt(p (1 - p))."""
-    return lambda rng, p, rollouts: _beta(rng, p, 1 / (4 * spread**2) - 1, rollouts)
+def graded(std: float) -> Rewards:
+    """Rewards that are Beta distributed, with the standard deviation 2 * std * sqrt(p (1 - p))."""
+    return lambda rng, p, rollouts: _beta(rng, p, 1 / (4 * std**2) - 1, rollouts)
 
 
 def partly_zero(zero: float, weight: float) -> Rewards:
@@ -62,3 +63,16 @@ def _beta(rng: np.random.Generator, p: Values, weight: float, rollouts: int) -> 
 def statistics(rewards: Values) -> tuple[Values, Values, Values]:
     """Rollouts, means and population variances of full groups, shape (prompts, rollouts)."""
     return np.full(len(rewards), float(rewards.shape[1])), rewards.mean(axis=1), rewards.var(axis=1)
+
+
+def below(posterior: Posterior, x: float) -> Values:
+    """The chance of each prompt that its mean reward is at most `x`."""
+    middle = posterior.beta_weight * betainc(posterior.alpha, posterior.beta, x)
+    chance: Values = posterior.zero * (x >= 0) + posterior.one * (x >= 1) + middle
+    return chance
+
+
+def expected_means(posterior: Posterior) -> Values:
+    """The mean reward that is expected of each prompt."""
+    expected: Values = posterior.one + posterior.beta_weight * posterior.alpha / (posterior.alpha + posterior.beta)
+    return expected

@@ -15,8 +15,14 @@ from scipy.integrate import quad
 from scipy.stats import beta as beta_law
 
 from learnable.data.errors import LearnableError
-from learnable.filters.decisions.band import REASONS
-from learnable.filters.decisions.choosing import cap_share, choose, find_largest_size, is_in_reserve
+from learnable.filters.decisions.choosing import (
+    cap_share,
+    choose,
+    find_largest_size,
+    is_in_reserve,
+    pick_demonstrations,
+)
+from learnable.filters.decisions.decide import REASONS
 from learnable.filters.decisions.presets import Preset, find_preset, list_presets
 
 Row = dict[str, Any]
@@ -242,12 +248,12 @@ def test_most_of_a_size_is_that_of_exact_fractions(percent: int, size: int) -> N
 @given(st.integers(1, 12), st.none() | st.integers(1, 12))
 def test_an_impossible_quota_names_the_least_that_works(families: int, top: int | None) -> None:
     rows = [row for family in "abcdefghijkl"[:families] for row in kept_of(family, 2)]
-    least = 1 / min(families, top or families)
-    assert chosen(rows, Preset("q", quota=least, top=top))
+    smallest = 1 / min(families, top or families)
+    assert chosen(rows, Preset("q", quota=smallest, top=top))
     with pytest.raises(LearnableError, match=r"--quota \S+ leaves an empty set") as error:
-        choose(framed(rows), Preset("q", quota=least - 0.01, top=top))
+        choose(framed(rows), Preset("q", quota=smallest - 0.01, top=top))
     offered = float(str(error.value).split("give ")[1].split()[0])
-    assert least <= offered < least + 0.001
+    assert smallest <= offered < smallest + 0.001
     assert chosen(rows, Preset("q", quota=offered, top=top))
 
 
@@ -298,3 +304,21 @@ def test_the_reserve_is_scored_not_kept_and_inside(rows: list[Row], by: str) -> 
 @given(ROWS)
 def test_without_a_reserve_nothing_is_in_it(rows: list[Row]) -> None:
     assert framed(rows).filter(is_in_reserve(find_preset("band"))).collect().is_empty()
+
+
+SCORE_COLUMNS = ["prompt_id", "rollout_id", "rollout_index", "reward", "passed", "verdict", "num_tokens"]
+ROLLOUTS = [
+    ("a", "a0", 0, 0.9, True, "scored", 5),
+    ("a", "a1", 1, 1.0, True, "scored", 9),
+    ("a", "a2", 2, 1.0, True, "scored", 4),
+    ("a", "a3", 3, 1.0, True, "scored", 4),
+    ("a", "a4", 4, 1.0, True, "truncated", 1),
+    ("b", "b0", 0, 0.95, False, "scored", 3),
+    ("c", "c0", 0, None, None, "verifier_error", 3),
+]
+
+
+def test_the_best_passed_rollout_is_picked_whatever_the_order() -> None:
+    for rows in (ROLLOUTS, ROLLOUTS[::-1]):
+        scores = pl.LazyFrame(rows, schema=SCORE_COLUMNS, orient="row")
+        assert pick_demonstrations(scores).collect().rows() == [("a", "a2")]

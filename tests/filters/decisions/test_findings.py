@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from learnable.filters.decisions.band import Band, decide
+from learnable.filters.band import Band
+from learnable.filters.decisions.decide import decide
 from learnable.filters.decisions.findings import ALIKE_INTRACLASS, DOUBT, Finding, find_warnings, prompts_are_alike
 from learnable.filters.statistics.forms import component_stats
 from learnable.filters.statistics.groups import group_stats

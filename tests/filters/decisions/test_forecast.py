@@ -22,10 +22,10 @@ from learnable.filters.decisions.forecast import (
 )
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import Prior
-from tests.filters.populations_for_tests import Values, coins, draw_means
+from tests.filters.populations_for_tests import Values, bernoulli, draw_means
 
-DRAWS = 60_000
-BELIEFS = [Prior(0.4, 1.3), Prior(3, 2, 0.2, 0.3), Prior(0.05, 0.05), Prior(40, 40)]
+SIMULATIONS = 60_000
+PRIORS = [Prior(0.4, 1.3), Prior(3, 2, 0.2, 0.3), Prior(0.05, 0.05), Prior(40, 40)]
 
 
 def advantages(rewards: Values) -> Values:
@@ -34,21 +34,21 @@ def advantages(rewards: Values) -> Values:
     return centred / (rewards.std(axis=1, ddof=1, keepdims=True) + 1e-4)
 
 
-@pytest.mark.parametrize("belief", BELIEFS, ids=str)
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("size", [2, 4, 16])
-def test_coin_forecasts_equal_groups_that_are_drawn(belief: Prior, size: int) -> None:
-    rng, posterior = np.random.default_rng(67), Posterior.update(belief, 0, 0)
-    rewards = coins(rng, draw_means(rng, belief, DRAWS), size)
+def test_coin_forecasts_equal_groups_that_are_drawn(prior: Prior, size: int) -> None:
+    rng, posterior = np.random.default_rng(67), Posterior.update(prior, 0, 0)
+    rewards = bernoulli(rng, draw_means(rng, prior, SIMULATIONS), size)
     dead = rewards.min(axis=1) == rewards.max(axis=1)
-    assert float(zero_std_share(posterior, size)) == pytest.approx(dead.mean(), abs=5 * 0.5 / sqrt(DRAWS))
+    assert float(zero_std_share(posterior, size)) == pytest.approx(dead.mean(), abs=5 * 0.5 / sqrt(SIMULATIONS))
     per_group = np.abs(advantages(rewards)).mean(axis=1)
     assert float(mean_abs_advantage(posterior, size)) == pytest.approx(per_group.mean(), abs=0.012)
 
 
 @given(st.integers(0, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.integers(2, 64))
-def test_a_known_coin_agrees_by_the_binomial(flips: tuple[int, int], size: int) -> None:
-    """A belief as narrow as a coin of a known rate."""
-    p = (flips[1] + 1) / (flips[0] + 2)
+def test_a_known_coin_agrees_by_the_binomial(counts: tuple[int, int], size: int) -> None:
+    """A prior as narrow as a known rate."""
+    p = (counts[1] + 1) / (counts[0] + 2)
     known = Posterior.update(Prior(1e7 * p, 1e7 * (1 - p)), 0, 0)
     assert float(zero_std_share(known, size)) == pytest.approx(p**size + (1 - p) ** size, abs=1e-4)
     expected = sum(

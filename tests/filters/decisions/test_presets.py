@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.decisions.presets import BAND_KEYS, RULES, Preset, find_preset, list_presets
 from tests.paths_for_tests import ROOT
 

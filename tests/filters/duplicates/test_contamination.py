@@ -145,17 +145,17 @@ def wordings(draw: st.DrawFn) -> str:
 
 def by_hand(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) -> dict[str, dict[str, tuple[int, float]]]:
     """Compare every prompt with every item, run by run: the evidence for each pair that has any."""
-    asked = {prompt.prompt_id: tuple(split_words(prompt.text)) for prompt in prompts}
-    held = [[tuple(split_words(text)) for text in one.texts] for one in sets]
+    prompt_texts = {prompt.prompt_id: tuple(split_words(prompt.text)) for prompt in prompts}
+    item_texts = [[tuple(split_words(text)) for text in one.texts] for one in sets]
     names = [f"{one.name}:{item_id}" for one in sets for item_id in one.item_ids]
-    templates = template_runs([list(asked.values()), *held])
+    templates = template_runs([list(prompt_texts.values()), *item_texts])
     rated = {
         prompt_id: {
             name: found
-            for name, item in zip(names, chain(*held), strict=True)
+            for name, item in zip(names, chain(*item_texts), strict=True)
             if (found := evidence(words, item, templates))[0]
         }
-        for prompt_id, words in asked.items()
+        for prompt_id, words in prompt_texts.items()
     }
     return {prompt_id: found for prompt_id, found in rated.items() if found}
 
@@ -184,8 +184,8 @@ def evidence(words: tuple[str, ...], item: tuple[str, ...], templates: set[tuple
     """How strong: 3 equal, 2 a long run, 1 half of the short runs, 0 none; and the share of short runs."""
     if words == item and words:
         return 3, 1.0
-    short, held = own_runs(words, SHORT_RUN, templates), set(own_runs(item, SHORT_RUN, templates))
-    share = sum(run in held for run in short) / len(short) if short else 0.0
+    short, item_texts = own_runs(words, SHORT_RUN, templates), set(own_runs(item, SHORT_RUN, templates))
+    share = sum(run in item_texts for run in short) / len(short) if short else 0.0
     long = set(own_runs(words, LONG_RUN, templates)) & set(own_runs(item, LONG_RUN, templates))
     return (2, share) if long else (1, share) if share >= 0.5 else (0, 0.0)
 
@@ -194,8 +194,11 @@ POOLS = st.lists(wordings(), min_size=1, max_size=9)
 
 
 @given(POOLS, POOLS)
-def test_against_a_plain_loop(asked: list[str], held: list[str]) -> None:
-    prompts, sets = [ask(text) for text in asked], [items(*held[:4], name="one"), items(*held[4:], name="two")]
+def test_against_a_plain_loop(prompt_texts: list[str], item_texts: list[str]) -> None:
+    prompts, sets = (
+        [ask(text) for text in prompt_texts],
+        [items(*item_texts[:4], name="one"), items(*item_texts[4:], name="two")],
+    )
     texts = {prompt.prompt_id: prompt.text for prompt in prompts}
     item_texts = {f"{one.name}:{number}": text for one in sets for number, text in enumerate(one.texts)}
     found = find_contaminated(prompts, sets)
@@ -212,12 +215,12 @@ def test_against_a_plain_loop(asked: list[str], held: list[str]) -> None:
 
 
 @given(POOLS, POOLS)
-def test_dress_changes_no_decision(asked: list[str], held: list[str]) -> None:
-    asked = list(dict.fromkeys(asked))
-    plain = [ask(text) for text in asked]
-    dressed = [ask(text.replace(" ", "; ").upper() + "!") for text in asked]
-    found = dict(hits(plain, items(*held)))
-    found_dressed = dict(hits(dressed, items(*(text.title() for text in held))))
+def test_dress_changes_no_decision(prompt_texts: list[str], item_texts: list[str]) -> None:
+    prompt_texts = list(dict.fromkeys(prompt_texts))
+    plain = [ask(text) for text in prompt_texts]
+    dressed = [ask(text.replace(" ", "; ").upper() + "!") for text in prompt_texts]
+    found = dict(hits(plain, items(*item_texts)))
+    found_dressed = dict(hits(dressed, items(*(text.title() for text in item_texts))))
     assert [found.get(p.prompt_id) for p in plain] == [found_dressed.get(p.prompt_id) for p in dressed]
 
 

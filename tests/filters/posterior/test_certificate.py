@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.decisions.forecast import zero_std_graded, zero_std_share
 from learnable.filters.posterior.certificate import (
     CERTIFICATE,
@@ -18,23 +21,24 @@ from learnable.filters.posterior.certificate import (
     certify,
     fit_family_prior,
     fit_family_priors,
+    read_family_priors,
 )
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import FALLBACK, Prior
 from learnable.filters.posterior.variance_model import BERNOULLI, VarianceModel
 from learnable.filters.stopping.operating_point import match_fixed
 from learnable.filters.stopping.table import CONTINUE, list_block_ends
-from tests.filters.populations_for_tests import Population, Values, coins, graded, partly_zero, statistics
+from tests.filters.populations_for_tests import Population, Values, bernoulli, graded, partly_zero, statistics
 
 MAX_GROUP = 48
 PILOTS, PROMPTS = 8, 1500
 SLACK = 0.03
-FEWEST = 10  # prompts of a pilot in a decile that say something of it
+MIN_MEMBERS = 10  # prompts of a pilot in a decile that say something of it
 POPULATIONS = {
-    "steep coins": Population(Prior(0.2, 1), coins),
-    "two-sided coins": Population(Prior(0.3, 0.3), coins),
-    "mostly solved coins": Population(Prior(1, 1, 0.0, 0.7), coins),
-    "partly hopeless coins": Population(Prior(2, 2, 0.3), coins),
+    "steep coins": Population(Prior(0.2, 1), bernoulli),
+    "two-sided coins": Population(Prior(0.3, 0.3), bernoulli),
+    "mostly solved coins": Population(Prior(1, 1, 0.0, 0.7), bernoulli),
+    "partly hopeless coins": Population(Prior(2, 2, 0.3), bernoulli),
     "poems": Population(Prior(2, 2), graded(0.17)),
     "hard poems": Population(Prior(0.8, 2), graded(0.17)),
     "rough grades": Population(Prior(2, 2), graded(0.3)),
@@ -44,14 +48,16 @@ POPULATIONS = {
 Sampled = tuple[Values, Values, Values]
 
 
-def follow_the_rule(belief: FamilyPrior, band: Band, rewards: Values, rng: np.random.Generator) -> Sampled:
+def follow_the_rule(family_prior: FamilyPrior, band: Band, rewards: Values, rng: np.random.Generator) -> Sampled:
     """Rollouts, means and variances of groups that stop when the rule says so."""
-    rule = match_fixed(belief.prior, band, max_group=MAX_GROUP, ess_per_rollout=belief.spread.flips)
-    sums, lots = np.cumsum(rewards, axis=1), rng.random(len(rewards))
+    rule = match_fixed(
+        family_prior.prior, band, max_group=MAX_GROUP, ess_per_rollout=family_prior.variance_model.ess_per_rollout
+    )
+    sums, uniforms = np.cumsum(rewards, axis=1), rng.random(len(rewards))
     n, going = np.zeros(len(rewards), np.int64), np.ones(len(rewards), np.bool_)
     for end in list_block_ends((4, 2, 2, 4), MAX_GROUP):
         n[going] = end
-        going[going] = rule.decide(lots[going], n[going], sums[going, end - 1]) == CONTINUE
+        going[going] = rule.decide(uniforms[going], n[going], sums[going, end - 1]) == CONTINUE
     assert not going.any()
     drawn = np.arange(MAX_GROUP) < n[:, None]
     mean = np.where(drawn, rewards, 0).sum(axis=1) / n
@@ -64,14 +70,14 @@ def chances_and_truths(population: Population) -> tuple[dict[str, Values], Value
     chances: dict[str, list[Values]] = {"8": [], "16": [], "rule": []}
     truths = []
     for _ in range(PILOTS):
-        belief = fit_family_prior(*statistics(population.rewards(rng, population.prompts(rng, 64), 8)))
+        family_prior = fit_family_prior(*statistics(population.rewards(rng, population.prompts(rng, 64), 8)))
         p = population.prompts(rng, PROMPTS)
         truths.append((p >= band.low) & (p <= band.high))
         rewards = population.rewards(rng, p, MAX_GROUP)
         for how, found in chances.items():
             fixed = None if how == "rule" else statistics(rewards[:, : int(how)])
-            groups = fixed or follow_the_rule(belief, band, rewards, rng)
-            found.append(assess(belief, band, *groups).in_band)
+            groups = fixed or follow_the_rule(family_prior, band, rewards, rng)
+            found.append(assess(family_prior, band, *groups).p_in_band)
     return {how: np.array(found) for how, found in chances.items()}, np.array(truths)
 
 
@@ -86,7 +92,7 @@ def test_chances_come_true(name: str) -> None:
     for how, chances in by_way.items():
         for decile in range(10):
             members = np.minimum(np.floor(10 * chances), 9) == decile
-            if (members.sum(axis=1) >= FEWEST).sum() > PILOTS / 2:
+            if (members.sum(axis=1) >= MIN_MEMBERS).sum() > PILOTS / 2:
                 deviation, noise = deviation_and_noise(chances, truths, members)
                 assert abs(deviation) < SLACK + 3 * noise, f"groups by {how}, decile {decile}: {members.sum()} prompts"
                 checked += 1
@@ -112,7 +118,7 @@ ROWS = [
     ("coins", 16, 0.0, 0.0, 0, 16, 0),
     ("poems", 1, 0.3, 0.0, 0, 0, 0),
 ]
-BELIEFS = {
+FAMILY_PRIORS = {
     "coins": FamilyPrior(Prior(0.4, 0.9, 0.2, 0.1)),
     "poems": FamilyPrior(Prior(2, 2, 0.05), VarianceModel(8.65, 0.1, 0.4)),
 }
@@ -125,23 +131,25 @@ def grouped() -> pl.DataFrame:
 
 
 def test_certificates_equal_rows_taken_one_by_one() -> None:
-    band, found = Band(min_std=0.15), certify(grouped(), BELIEFS, Band(min_std=0.15), 16)
+    band, found = Band(min_std=0.15), certify(grouped(), FAMILY_PRIORS, Band(min_std=0.15), 16)
     assert found["number"].to_list() == list(range(len(ROWS)))
     for row in found.to_dicts():
         if not row["n"]:
             assert all(row[name] is None for name in CERTIFICATE)
             continue
-        belief, group = BELIEFS.get(row["family"], FamilyPrior()), (row["n"], row["mean"], row["std"] ** 2)
-        size = float(belief.spread.effective(*group))
-        alone = Posterior.update(belief.prior, size, size * row["mean"])
+        family_prior, group = FAMILY_PRIORS.get(row["family"], FamilyPrior()), (row["n"], row["mean"], row["std"] ** 2)
+        size = float(family_prior.variance_model.effective(*group))
+        alone = Posterior.update(family_prior.prior, size, size * row["mean"])
         assert row["n_eff"] == pytest.approx(size)
         shape = (row["alpha"], row["beta"], row["p_zero"], row["p_one"])
         assert shape == pytest.approx((alone.alpha, alone.beta, alone.zero, alone.one))
         assert row["p_in_band"] == pytest.approx(float(alone.in_band(band)))
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(map(float, alone.interval())))
         if row["family"] == "poems":
-            assert row["p_min_std"] == pytest.approx(float(belief.spread.at_least(0.15, *group)))
-            assert (row["std_low"], row["std_high"]) == pytest.approx(tuple(map(float, belief.spread.interval(*group))))
+            assert row["p_min_std"] == pytest.approx(float(family_prior.variance_model.at_least(0.15, *group)))
+            assert (row["std_low"], row["std_high"]) == pytest.approx(
+                tuple(map(float, family_prior.variance_model.interval(*group)))
+            )
             [dead] = zero_std_graded(pl.DataFrame([row]), 16)
         else:
             assert row["p_keep"] == pytest.approx(float(alone.in_band(band.with_min_std)))
@@ -150,36 +158,36 @@ def test_certificates_equal_rows_taken_one_by_one() -> None:
         assert row["usable_at_g"] == pytest.approx(1 - dead)
 
 
-def test_passes_are_coins_whatever_the_rewards() -> None:
+def test_passes_are_bernoulli_whatever_the_rewards() -> None:
     found = certify(grouped(), {"poems": FamilyPrior(Prior(1, 1))}, Band(signal="pass"))
     poem = found.row(1, named=True)
     assert (poem["n_eff"], poem["alpha"], poem["beta"]) == (8, 1, 9)
 
 
 def test_no_groups_have_empty_certificates() -> None:
-    found = certify(grouped().clear(), BELIEFS, Band())
+    found = certify(grouped().clear(), FAMILY_PRIORS, Band())
     assert found.is_empty()
     assert set(CERTIFICATE) <= set(found.columns)
 
 
 @given(st.floats(0, 0.5), st.floats(0.5, 1), st.floats(0, 0.5))
-def test_the_band_with_spread_is_where_a_coin_spreads_enough(low: float, high: float, min_std: float) -> None:
+def test_the_band_with_min_std_is_where_a_bernoulli_reward_has_it(low: float, high: float, min_std: float) -> None:
     band = Band(low, max(high, low + 0.01), min_std)
     narrow = band.with_min_std
     for p in np.linspace(0, 1, 201):
-        inside, spreads = band.low <= p <= band.high, p * (1 - p) - min_std**2
-        if abs(spreads) > 1e-9 and min(abs(p - band.low), abs(p - band.high)) > 1e-9:
-            assert (narrow.low <= p <= narrow.high) == (inside and spreads > 0)
+        inside, excess = band.low <= p <= band.high, p * (1 - p) - min_std**2
+        if abs(excess) > 1e-9 and min(abs(p - band.low), abs(p - band.high)) > 1e-9:
+            assert (narrow.low <= p <= narrow.high) == (inside and excess > 0)
 
 
-def test_a_band_in_which_no_coin_spreads_enough_holds_next_to_nothing() -> None:
+def test_a_band_in_which_no_bernoulli_reward_has_min_std_is_next_to_nothing() -> None:
     narrow = Band(0.95, 1.0, min_std=0.3).with_min_std
     assert narrow.high - narrow.low < 1e-8
     assert float(Posterior.update(Prior(1, 1), 0, 0).in_band(narrow)) < 1e-8
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_a_coins_std_is_that_of_the_rates_between(one: float, other: float) -> None:
+def test_a_bernoulli_std_is_that_of_the_rates_between(one: float, other: float) -> None:
     low, high = sorted((one, other))
     between = np.append(np.linspace(low, high, 2001), 0.5 if low <= 0.5 <= high else low)
     stds = np.sqrt(between * (1 - between))
@@ -187,10 +195,13 @@ def test_a_coins_std_is_that_of_the_rates_between(one: float, other: float) -> N
     assert [float(end[0]) for end in found] == pytest.approx([stds.min(), stds.max()], abs=1e-12)
 
 
-def test_each_family_has_its_own_belief() -> None:
+def test_each_family_has_its_own_prior() -> None:
     rng = np.random.default_rng(79)
     frames, expected = [], {}
-    for family, rewards in (("coins", coins(rng, rng.random(40), 8)), ("poems", graded(0.17)(rng, rng.random(40), 8))):
+    for family, rewards in (
+        ("coins", bernoulli(rng, rng.random(40), 8)),
+        ("poems", graded(0.17)(rng, rng.random(40), 8)),
+    ):
         n, mean, variance = statistics(rewards)
         frames.append(pl.DataFrame({"family": family, "n": n, "mean": mean, "std": np.sqrt(variance)}))
         expected[family] = fit_family_prior(n, mean, variance)
@@ -198,7 +209,40 @@ def test_each_family_has_its_own_belief() -> None:
     found = fit_family_priors(pl.concat([*frames, unscored]).sample(fraction=1.0, shuffle=True, seed=5))
     assert found["new"] == FamilyPrior(FALLBACK, BERNOULLI)
     assert found["coins"].prior == expected["coins"].prior
-    assert found["coins"].spread == BERNOULLI
-    assert found["poems"].spread.flips == pytest.approx(expected["poems"].spread.flips)
+    assert found["coins"].variance_model == BERNOULLI
+    assert found["poems"].variance_model.ess_per_rollout == pytest.approx(
+        expected["poems"].variance_model.ess_per_rollout
+    )
     assert found["poems"].prior.alpha == pytest.approx(expected["poems"].prior.alpha, rel=1e-2)
-    assert found["poems"].as_dict()["flips_per_rollout"] == round(found["poems"].spread.flips, 4)
+    assert found["poems"].to_json()["flips_per_rollout"] == round(found["poems"].variance_model.ess_per_rollout, 4)
+
+
+EARLIER = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_version.json").read_text())
+
+
+@pytest.mark.parametrize("family", EARLIER["beliefs"])
+def test_the_beliefs_of_an_earlier_manifest_are_read_and_written_the_same(family: str) -> None:
+    values = EARLIER["beliefs"][family]
+    found = FamilyPrior.from_json(values)
+    assert json.dumps(found.to_json()) == json.dumps(values)
+    assert found.graded == (values["flips_per_rollout"] > 1)
+    assert found.prior.fitted_to == values["fitted_to"]
+    assert found.variance_model.prior_df == values["spread"]["draws"]
+
+
+def test_a_fitted_prior_is_written_as_an_earlier_version_wrote_it() -> None:
+    """The same groups as that version fitted its prior to, drawn in the same order."""
+    rng = np.random.default_rng(7)
+    rates = rng.beta(0.3, 0.3, 200)
+    passes = (rng.random((200, 12)) < rates[:, None]).astype(float)
+    inner = np.clip(rng.beta(1.5, 1.0, 90), 1e-6, 1 - 1e-6)[:, None]
+    poems = rng.beta(12 * inner, 12 * (1 - inner), (90, 8))
+    for family, rewards in (("arithmetic", passes), ("few", passes[:3]), ("poetry", poems)):
+        written, earlier = fit_family_prior(*statistics(rewards)).to_json(), EARLIER["beliefs"][family]
+        assert json.dumps(list(written)) == json.dumps(list(earlier))
+        assert written.pop("spread") == pytest.approx(earlier["spread"])
+        assert written == pytest.approx({key: value for key, value in earlier.items() if key != "spread"}, abs=2e-6)
+
+
+def test_what_an_earlier_version_did_not_write_has_its_default() -> None:
+    assert read_family_priors({"f": {"flips_per_rollout": 1.0}}) == {"f": FamilyPrior()}

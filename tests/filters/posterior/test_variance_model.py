@@ -1,4 +1,4 @@
-"""What a graded reward is worth in coin flips, on families whose spread is planted."""
+"""The effective size of a graded reward, on families whose variance is planted."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from learnable.filters.posterior.variance_model import (
     VarianceModel,
     fit_variance_model,
 )
-from tests.filters.populations_for_tests import Values, coins, draw_means, graded, partly_zero, statistics
+from tests.filters.populations_for_tests import Values, bernoulli, draw_means, graded, partly_zero, statistics
 
-SPREADS = [0.1, 0.17, 0.3]
+PLANTED = [0.1, 0.17, 0.3]
 
 
-def family(spread: float, prior: Prior, count: int = 3000, size: int = 8) -> tuple[Values, Values]:
+def family(planted: float, prior: Prior, count: int = 3000, size: int = 8) -> tuple[Values, Values]:
     """True standard deviations and rewards."""
-    rng = np.random.default_rng(int(1000 * spread))
+    rng = np.random.default_rng(int(1000 * planted))
     p = draw_means(rng, prior, count)
-    return 2 * spread * np.sqrt(p * (1 - p)), graded(spread)(rng, p, size)
+    return 2 * planted * np.sqrt(p * (1 - p)), graded(planted)(rng, p, size)
 
 
-@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("planted", PLANTED)
 @pytest.mark.parametrize("prior", [Prior(2, 2), Prior(0.8, 2)], ids=str)
-def test_planted_spreads_come_back(spread: float, prior: Prior) -> None:
-    found = fit_variance_model(*statistics(family(spread, prior)[1]))
-    assert found.flips == pytest.approx(1 / (4 * spread**2), rel=0.05)
-    assert found.tilt * (0.8 - 0.2) == pytest.approx(0, abs=0.15 / found.flips)
-    assert found.draws >= 16
+def test_planted_variances_come_back(planted: float, prior: Prior) -> None:
+    found = fit_variance_model(*statistics(family(planted, prior)[1]))
+    assert found.ess_per_rollout == pytest.approx(1 / (4 * planted**2), rel=0.05)
+    assert found.tilt * (0.8 - 0.2) == pytest.approx(0, abs=0.15 / found.ess_per_rollout)
+    assert found.prior_df >= 16
     assert found.graded
 
 
 def test_small_and_large_groups_are_one_family() -> None:
     found = []
     for size in (2, 3, 40):
-        found.append(fit_variance_model(*statistics(family(0.17, Prior(2, 2), 6000, size)[1])).flips)
+        found.append(fit_variance_model(*statistics(family(0.17, Prior(2, 2), 6000, size)[1])).ess_per_rollout)
     assert found == pytest.approx([1 / (4 * 0.17**2)] * 3, rel=0.06)
 
 
-def test_variance_that_grows_faster_than_a_coins_is_seen() -> None:
+def test_variance_that_grows_faster_than_a_bernoulli_one_is_seen() -> None:
     rng = np.random.default_rng(53)
     zero, weight = 0.25, 12.0
     p = (1 - zero) * rng.beta(2, 2, 4000)
@@ -53,24 +53,24 @@ def test_variance_that_grows_faster_than_a_coins_is_seen() -> None:
     for mean in (0.2, 0.4, 0.6):
         q = mean / (1 - zero)
         true = (1 - zero) * (q * (1 - q) / (weight + 1) + q * q) - mean * mean
-        share = 1 / found.flips + found.tilt * (mean - found.centre)
+        share = 1 / found.ess_per_rollout + found.tilt * (mean - found.centre)
         assert share == pytest.approx(true / (mean * (1 - mean)), rel=0.15)
 
 
-def test_prompts_that_differ_in_spread_are_taken_one_by_one() -> None:
+def test_prompts_that_differ_in_variance_are_taken_one_by_one() -> None:
     rng = np.random.default_rng(59)
     p = rng.beta(2, 2, 2000)
     rewards = np.concatenate([graded(0.05)(rng, p[:1000], 8), graded(0.35)(rng, p[1000:], 8)])
     found = fit_variance_model(*statistics(rewards))
-    assert found.draws == min(PRIOR_DFS)
+    assert found.prior_df == min(PRIOR_DFS)
     sizes = found.effective(*statistics(rewards))
     assert np.median(sizes[:1000]) > 5 * np.median(sizes[1000:])
 
 
 @pytest.mark.parametrize("size", [2, 8, 33])
-def test_pass_and_fail_is_a_coin(size: int) -> None:
+def test_pass_and_fail_is_bernoulli(size: int) -> None:
     rng = np.random.default_rng(61)
-    groups = statistics(coins(rng, rng.random(500), size))
+    groups = statistics(bernoulli(rng, rng.random(500), size))
     found = fit_variance_model(*groups)
     assert found == BERNOULLI
     assert not found.graded
@@ -78,7 +78,7 @@ def test_pass_and_fail_is_a_coin(size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rewards", "flips"),
+    ("rewards", "ess_per_rollout"),
     [
         ([[0.0] * 8] * 9, 1.0),
         ([[1.0] * 8] * 9, 1.0),
@@ -89,11 +89,11 @@ def test_pass_and_fail_is_a_coin(size: int) -> None:
         ([[0.0, 0.0, 1.0]], 1.0),
     ],
 )
-def test_little_to_go_by(rewards: list[list[float]], flips: float) -> None:
+def test_little_to_go_by(rewards: list[list[float]], ess_per_rollout: float) -> None:
     groups = statistics(np.array(rewards))
     found = fit_variance_model(*groups)
-    assert found.flips == flips
-    assert found.draws == USUAL_PRIOR_DF
+    assert found.ess_per_rollout == ess_per_rollout
+    assert found.prior_df == USUAL_PRIOR_DF
     assert np.all(found.effective(*groups) >= groups[0])
     low, high = found.interval(*groups)
     assert np.all((low >= 0) & (low <= high) & (high <= 0.5))
@@ -115,57 +115,57 @@ FAMILIES = st.builds(
 
 
 @given(FAMILIES, GROUPS)
-def test_effective_sizes_are_between_all_and_a_hundred_flips_each(spread: VarianceModel, rewards: list[float]) -> None:
+def test_effective_sizes_are_between_all_and_a_hundred_each(model: VarianceModel, rewards: list[float]) -> None:
     n, mean, variance = statistics(np.array([rewards]))
-    size = float(spread.effective(n, mean, variance)[0])
+    size = float(model.effective(n, mean, variance)[0])
     assert n[0] <= size <= MAX_ESS_PER_ROLLOUT * n[0] * (1 + 1e-12)
 
 
 @given(FAMILIES, GROUPS)
-def test_ends_of_an_interval_leave_out_each_tail(spread: VarianceModel, rewards: list[float]) -> None:
+def test_ends_of_an_interval_leave_out_each_tail(model: VarianceModel, rewards: list[float]) -> None:
     group = statistics(np.array([rewards]))
-    low, high = (float(end[0]) for end in spread.interval(*group))
+    low, high = (float(end[0]) for end in model.interval(*group))
     assert 0 < low <= high <= 0.5
     if high < 0.5:
-        assert float(spread.at_least(high, *group)[0]) == pytest.approx(0.05, abs=1e-6)
-        assert float(spread.at_least(low, *group)[0]) == pytest.approx(0.95, abs=1e-6)
-    assert spread.at_least(0.0, *group).tolist() == [1.0]
-    chances = [float(spread.at_least(std, *group)[0]) for std in (0.05, 0.1, 0.2, 0.4)]
+        assert float(model.at_least(high, *group)[0]) == pytest.approx(0.05, abs=1e-6)
+        assert float(model.at_least(low, *group)[0]) == pytest.approx(0.95, abs=1e-6)
+    assert model.at_least(0.0, *group).tolist() == [1.0]
+    chances = [float(model.at_least(std, *group)[0]) for std in (0.05, 0.1, 0.2, 0.4)]
     assert chances == sorted(chances, reverse=True)
 
 
-def test_a_groups_own_spread_counts_the_more_the_larger_it_is() -> None:
+def test_a_groups_own_variance_counts_the_more_the_larger_it_is() -> None:
     """Between the family's 0.2 and its own 0.05."""
-    spread = VarianceModel(0.25 / 0.2**2)
-    stds = [float(np.sqrt(spread.shrunken(n, 0.5, 0.05**2))) for n in (2, 8, 32, 1000)]
+    model = VarianceModel(0.25 / 0.2**2)
+    stds = [float(np.sqrt(model.shrunken(n, 0.5, 0.05**2))) for n in (2, 8, 32, 1000)]
     assert stds == sorted(stds, reverse=True)
     assert 0.17 < stds[0] < 0.2
     assert stds[-1] == pytest.approx(0.05, abs=0.01)
 
 
-def test_agreement_at_the_edge_is_no_proof_of_a_small_spread() -> None:
+def test_agreement_at_the_edge_is_no_proof_of_a_small_variance() -> None:
     """Rewards near 0 agree whatever they vary by, so such a group is worth what its family's are."""
-    spread = VarianceModel(4.0)
-    assert float(spread.effective(8, 0.0, 0.0)) == pytest.approx(8 * 4.0)
-    assert float(spread.effective(8, 0.5, 0.0)) > 8 * 4.0 * 1.5
+    model = VarianceModel(4.0)
+    assert float(model.effective(8, 0.0, 0.0)) == pytest.approx(8 * 4.0)
+    assert float(model.effective(8, 0.5, 0.0)) > 8 * 4.0 * 1.5
 
 
-@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("planted", PLANTED)
 @pytest.mark.parametrize("prior", [Prior(2, 2), Prior(0.8, 2)], ids=str)
-def test_intervals_hold_nine_in_ten(spread: float, prior: Prior) -> None:
+def test_intervals_hold_nine_in_ten(planted: float, prior: Prior) -> None:
     """Of a family that is fitted to a pilot of 64; more where prompts are all alike, as they are here."""
-    std, rewards = family(spread, prior)
+    std, rewards = family(planted, prior)
     found = fit_variance_model(*statistics(rewards[:64]))
     low, high = found.interval(*statistics(rewards[64:]))
     assert 0.87 < np.mean((low <= std[64:]) & (std[64:] <= high)) < 0.995
 
 
-@pytest.mark.parametrize(("spread", "least"), [(0.17, 0.14), (0.3, 0.25), (0.3, 0.28)])
-def test_chances_of_a_spread_come_true(spread: float, least: float) -> None:
-    """Where `least` is close to what half of the family has; chances are cautious, since prompts are taken to differ."""
-    std, rewards = family(spread, Prior(2, 2), 6000)
+@pytest.mark.parametrize(("planted", "std_at_least"), [(0.17, 0.14), (0.3, 0.25), (0.3, 0.28)])
+def test_chances_of_a_deviation_come_true(planted: float, std_at_least: float) -> None:
+    """Where `std_at_least` is near what half of the family has; chances are cautious, as prompts may differ."""
+    std, rewards = family(planted, Prior(2, 2), 6000)
     found = fit_variance_model(*statistics(rewards[:64]))
-    chance, true = found.at_least(least, *statistics(rewards)), std >= least
+    chance, true = found.at_least(std_at_least, *statistics(rewards)), std >= std_at_least
     assert chance.mean() == pytest.approx(true.mean(), abs=0.1)
     fifths = [(chance >= low) & (chance <= low + 0.2) for low in (0.0, 0.2, 0.4, 0.6, 0.8)]
     shares = [true[fifth].mean() for fifth in fifths]
@@ -173,7 +173,7 @@ def test_chances_of_a_spread_come_true(spread: float, least: float) -> None:
     assert all(abs(chance[f].mean() - share) < 0.25 for f, share in zip(fifths, shares, strict=True))
 
 
-def test_the_usual_least_spread_is_certain_in_the_band() -> None:
+def test_the_usual_min_std_is_certain_in_the_band() -> None:
     std, rewards = family(0.3, Prior(0.8, 2), 2000)
     middling = (std / 0.6) ** 2 >= 0.16
     found = fit_variance_model(*statistics(rewards[:64]))

@@ -1,4 +1,4 @@
-"""Prompts with known rates, asked by an old policy and by a new one whose log-odds have moved."""
+"""Prompts with known rates, sampled by an old policy and by a new one whose log-odds have moved."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from functools import cache
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.arrays import Values
+from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import certify, fit_family_priors
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,27 +29,36 @@ class Moved:
 
 @cache
 def simulate(
-    prompts: int, shift: float, noise: float, *, slope: float = 1.0, family: str = "a", draws: int = 12, seed: int = 0
+    prompts: int,
+    shift: float,
+    noise: float,
+    *,
+    slope: float = 1.0,
+    family: str = "a",
+    rollouts: int = 12,
+    seed: int = 0,
 ) -> Moved:
-    """Draw old rates from Beta(.3, .3), move their log-odds, and ask both policies `draws` times a prompt."""
+    """Draw old rates from Beta(.3, .3), move their log-odds, and sample both policies `rollouts` times a prompt."""
     rng = np.random.default_rng(seed)
     old = np.clip(rng.beta(0.3, 0.3, prompts), 1e-9, 1 - 1e-9)
     new = expit(shift + slope * logit(old) + noise * rng.normal(size=prompts))
     ids = [f"{family}-{number:05d}" for number in rng.permutation(prompts)]
-    stats = coins(ids, family, old, draws, rng)
+    stats = bernoulli_groups(ids, family, old, rollouts, rng)
     return Moved(
         certify(stats, fit_family_priors(stats), Band()).with_columns(
             n_eff=pl.col("n").cast(pl.Float64), trained=pl.lit(False)
         ),
-        coins(ids, family, new, draws, rng).with_columns(n_eff=pl.col("n").cast(pl.Float64)),
+        bernoulli_groups(ids, family, new, rollouts, rng).with_columns(n_eff=pl.col("n").cast(pl.Float64)),
         new,
     )
 
 
-def coins(ids: list[str], family: str, rates: Values, draws: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Flip each prompt's coin, and return what `group_stats` would say of it."""
-    passes = rng.binomial(draws, rates)
-    mean = passes / draws
-    columns = {"prompt_id": ids, "n": [draws] * len(ids), "mean": mean, "std": np.sqrt(mean * (1 - mean))}
-    more = {"pass_rate": mean, "zeros": draws - passes, "ones": passes, "zero_std": (mean == 0) | (mean == 1)}
+def bernoulli_groups(
+    ids: list[str], family: str, rates: Values, rollouts: int, rng: np.random.Generator
+) -> pl.DataFrame:
+    """Draw each prompt's passes, and return what `group_stats` would say of them."""
+    passes = rng.binomial(rollouts, rates)
+    mean = passes / rollouts
+    columns = {"prompt_id": ids, "n": [rollouts] * len(ids), "mean": mean, "std": np.sqrt(mean * (1 - mean))}
+    more = {"pass_rate": mean, "zeros": rollouts - passes, "ones": passes, "zero_std": (mean == 0) | (mean == 1)}
     return pl.DataFrame({**columns, **more}).with_columns(family=pl.lit(family))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.refresh.drift import Drift, fit_drift
+from tests.filters.populations_for_tests import expected_means
 from tests.filters.refresh.drift_for_tests import Moved, simulate
 
 BAND = Band()
@@ -46,16 +50,16 @@ def fit(moved: Moved, others: Drift | None = None) -> Drift:
     ],
 )
 def test_a_moved_posterior_is_what_drawing_both_rates_gives(shape: tuple[float, ...], drift: Drift) -> None:
-    rng, draws = np.random.default_rng(1), 200_000
-    kind = rng.random(draws)
+    rng, simulations = np.random.default_rng(1), 200_000
+    kind = rng.random(simulations)
     at_zero, at_one = kind < shape[2], kind > 1 - shape[3]
-    old = np.clip(rng.beta(shape[0], shape[1], draws), 1e-12, 1 - 1e-12)
-    new = expit(drift.shift + drift.slope * logit(old) + drift.noise * rng.normal(size=draws))
-    leaves = rng.random(draws)
-    new = np.where(at_zero, np.where(leaves < drift.left_zero, rng.beta(0.5, 1.5, draws), 0.0), new)
-    new = np.where(at_one, np.where(leaves < drift.left_one, rng.beta(1.5, 0.5, draws), 1.0), new)
+    old = np.clip(rng.beta(shape[0], shape[1], simulations), 1e-12, 1 - 1e-12)
+    new = expit(drift.shift + drift.slope * logit(old) + drift.noise * rng.normal(size=simulations))
+    leaves = rng.random(simulations)
+    new = np.where(at_zero, np.where(leaves < drift.left_zero, rng.beta(0.5, 1.5, simulations), 0.0), new)
+    new = np.where(at_one, np.where(leaves < drift.left_one, rng.beta(1.5, 0.5, simulations), 1.0), new)
     moved = drift.move(one(*shape))
-    assert moved.mean[0] == pytest.approx(new.mean(), abs=0.005)
+    assert expected_means(moved)[0] == pytest.approx(new.mean(), abs=0.005)
     assert moved.zero[0] == pytest.approx((new == 0).mean(), abs=0.005)
     assert moved.one[0] == pytest.approx((new == 1).mean(), abs=0.005)
     assert moved.in_band(BAND)[0] == pytest.approx(((new >= 0.2) & (new <= 0.8)).mean(), abs=0.03)
@@ -65,7 +69,7 @@ def test_a_moved_posterior_is_what_drawing_both_rates_gives(shape: tuple[float, 
 def test_what_did_not_drift_is_what_it_was(alpha: float, beta: float, zero: float, always: float) -> None:
     before = one(alpha, beta, zero, always)
     moved = Drift().move(before)
-    assert moved.mean[0] == pytest.approx(before.mean[0], abs=0.005)
+    assert expected_means(moved)[0] == pytest.approx(expected_means(before)[0], abs=0.005)
     assert moved.in_band(BAND)[0] == pytest.approx(before.in_band(BAND)[0], abs=0.02)
     assert moved.zero[0] == pytest.approx(zero)
 
@@ -77,8 +81,8 @@ def test_more_shift_means_more_success_and_more_noise_less_evidence(
     before = one(alpha, beta, zero, always)
     moved, further = (Drift(shift=by, noise=noise).move(before) for by in (shift, shift + 0.5))
     noisier = Drift(shift=shift, noise=noise + 0.5).move(before)
-    assert moved.zero[0] + moved.one[0] + moved.spread[0] == pytest.approx(1)
-    assert further.mean[0] >= moved.mean[0] - 1e-9
+    assert moved.zero[0] + moved.one[0] + moved.beta_weight[0] == pytest.approx(1)
+    assert expected_means(further)[0] >= expected_means(moved)[0] - 1e-9
     assert noisier.alpha[0] + noisier.beta[0] <= (moved.alpha[0] + moved.beta[0]) * 1.05
 
 
@@ -98,13 +102,15 @@ def test_no_drift_is_found_where_there_is_none() -> None:
 
 @pytest.mark.parametrize(("shift", "noise"), [(0.0, 0.0), (0.7, 0.5), (-1.0, 1.0), (0.0, 2.5)])
 def test_moved_chances_come_true(shift: float, noise: float) -> None:
-    """Of the prompts that were not asked again, as many are in the band as their chances say, bin by bin."""
+    """Of the prompts that were not sampled again, as many are in the band as their chances say, bin by bin."""
     moved = simulate(3000, shift, noise, seed=4)
-    asked = slice(0, 150)
+    anchor_rows = slice(0, 150)
     n, s = evidence(moved)
     before = posteriors(moved)
-    anchors = Posterior(before.alpha[asked], before.beta[asked], before.zero[asked], before.one[asked])
-    chances = fit_drift(anchors, n[asked], s[asked]).move(before).in_band(BAND)[150:]
+    anchors = Posterior(
+        before.alpha[anchor_rows], before.beta[anchor_rows], before.zero[anchor_rows], before.one[anchor_rows]
+    )
+    chances = fit_drift(anchors, n[anchor_rows], s[anchor_rows]).move(before).in_band(BAND)[150:]
     truth = moved.truth[150:]
     bins = np.digitize(chances, [0.1, 0.3, 0.5, 0.7, 0.9])
     for number in np.unique(bins):
@@ -115,7 +121,7 @@ def test_moved_chances_come_true(shift: float, noise: float) -> None:
 
 
 def test_point_masses_move_by_the_share_that_left() -> None:
-    """200 prompts that failed 12 times; 40 % of them succeed half of the time now. 200 that passed stay as they were."""
+    """200 prompts that failed 12 times; 40 % of them pass half of the time now. 200 that passed stay as they were."""
     rng = np.random.default_rng(5)
     before = Posterior.update(Prior(0.4, 0.4, zero=0.4, one=0.4), np.full(400, 12.0), np.repeat([0.0, 12.0], 200))
     rates = np.concatenate([np.where(rng.random(200) < 0.4, 0.5, 0.0), np.ones(200)])
@@ -125,13 +131,13 @@ def test_point_masses_move_by_the_share_that_left() -> None:
 
 
 def test_graded_rewards_count_by_their_effective_size() -> None:
-    """Rewards worth 20 flips each tell a noise of .2 from none at all; as plain coins they could not."""
-    rng, prompts, flips = np.random.default_rng(6), 150, 160.0
+    """Rewards with an effective size of 20 each tell a noise of .2 from none at all; as 0 and 1 they could not."""
+    rng, prompts, weight = np.random.default_rng(6), 150, 160.0
     old = rng.uniform(0.15, 0.85, prompts)
     for noise in (0.0, 0.4):
         new = expit(logit(old) + 0.3 + noise * rng.normal(size=prompts))
-        seen = [rng.beta(rate * flips, (1 - rate) * flips) for rate in (old, new)]
-        size = np.full(prompts, flips)
+        seen = [rng.beta(rate * weight, (1 - rate) * weight) for rate in (old, new)]
+        size = np.full(prompts, weight)
         found = fit_drift(Posterior.update(Prior(1, 1), size, size * seen[0]), size, size * seen[1])
         assert found.noise == pytest.approx(noise, abs=0.15)
         assert found.shift == pytest.approx(0.3, abs=0.1)
@@ -146,3 +152,9 @@ def test_few_prompts_are_drawn_toward_the_others_and_none_follow_them() -> None:
     nothing = fit_drift(Posterior(empty, empty, empty, empty), empty, empty, others)
     assert (nothing.shift, nothing.fitted_to) == (pytest.approx(1.0), 0)
     assert nothing.noise == pytest.approx(0.5)
+
+
+def test_the_drifts_of_an_earlier_manifest_are_written_the_same() -> None:
+    earlier = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_version.json").read_text())["drifts"]
+    moved = Drift(0.51234567, 1.23456, 0.3, 0.123456, 0.2, 57)
+    assert json.dumps({"usual": Drift().to_json(), "moved": moved.to_json()}) == json.dumps(earlier)

@@ -1,4 +1,4 @@
-"""Which prompts a new policy is asked again, and what is said of the others."""
+"""Which prompts a new policy is sampled on again, and what is said of the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.refresh.drift import Drift
 from learnable.filters.refresh.staleness import (
     choose_anchors,
@@ -83,7 +83,7 @@ def test_the_least_sure_comes_first() -> None:
 
 
 def test_families_drift_apart() -> None:
-    """One family of two moves: its prompts are asked again, and the other's are left alone."""
+    """One family of two moves: its prompts are sampled again, and the other's are left alone."""
     still, gone = simulate(500, 0, 0, family="a", seed=7), simulate(500, 1.5, 1.0, family="b", seed=8)
     both = Moved(pl.concat([still.before, gone.before]), pl.concat([still.after, gone.after]), np.zeros(0))
     names = choose_anchors(both.before, 200, BAND)

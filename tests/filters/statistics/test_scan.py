@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from learnable.data.errors import LearnableError
-from learnable.filters.decisions.band import Band, decide
+from learnable.filters.band import Band
+from learnable.filters.decisions.decide import decide
 from learnable.filters.statistics import scan
 from learnable.filters.statistics.groups import READ, group_stats
 from learnable.filters.statistics.scan import scan_groups, write_groups

@@ -1,4 +1,4 @@
-"""Rules that match a fixed group of 32: their targets, their price, and the lots that prompts draw."""
+"""Rules that match a fixed group of 32: their targets, their price, and the table that each prompt follows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.operating_point import (
     MIN_PRECISION,
@@ -18,7 +18,7 @@ from learnable.filters.stopping.operating_point import (
     match_fixed,
 )
 from learnable.filters.stopping.table import CONTINUE, KEEP, StoppingTable, compute_fixed_outcome, list_block_ends
-from tests.filters.populations_for_tests import coins, draw_means
+from tests.filters.populations_for_tests import bernoulli, draw_means
 
 POOLS = [(Prior(0.3, 0.3), 15.5), (Prior(0.2, 1), 14.0), (Prior(1, 1, 0, 0.7), 12.0)]
 OTHERS = [
@@ -38,13 +38,13 @@ def mixed() -> StoppingRule:
     return match_fixed(Prior(0.3, 0.3), Band(), max_group=48)
 
 
-@pytest.mark.parametrize(("prior", "most"), POOLS, ids=str)
-def test_as_good_as_a_fixed_32_for_less_than_half(prior: Prior, most: float) -> None:
+@pytest.mark.parametrize(("prior", "max_rollouts"), POOLS, ids=str)
+def test_as_good_as_a_fixed_32_for_less_than_half(prior: Prior, max_rollouts: float) -> None:
     rule, fixed = match_fixed(prior, Band(), max_group=48), compute_fixed_outcome(prior, Band(), 32)
     found = rule.compute_outcome()
     assert found.precision >= fixed.precision + PRECISION_MARGIN - EXACT
     assert found.recall >= fixed.recall + RECALL_MARGIN - EXACT
-    assert found.rollouts <= most
+    assert found.rollouts <= max_rollouts
 
 
 @pytest.mark.parametrize("prior", OTHERS, ids=str)
@@ -87,12 +87,12 @@ def test_graded_rewards_need_fewer_rollouts() -> None:
     assert rule.compute_outcome().rollouts < match_fixed(prior, Band(), max_group=48).compute_outcome().rollouts
 
 
-@pytest.mark.parametrize("asked", [{"max_group": 4}, {"max_group": 48, "precision": 1.0}])
-def test_out_of_reach_each_error_has_the_usual_price(asked: dict[str, float]) -> None:
-    rule = match_fixed(Prior(0.3, 0.3), Band(), **asked)  # type: ignore[arg-type]
+@pytest.mark.parametrize("limits", [{"max_group": 4}, {"max_group": 48, "precision": 1.0}])
+def test_out_of_reach_each_error_has_the_usual_price(limits: dict[str, float]) -> None:
+    rule = match_fixed(Prior(0.3, 0.3), Band(), **limits)  # type: ignore[arg-type]
     assert rule.shares == (1.0,)
     usual = StoppingTable.solve(
-        Prior(0.3, 0.3), Band(), int(asked["max_group"]), false_keep_loss=USUAL_LOSS, false_drop_loss=USUAL_LOSS
+        Prior(0.3, 0.3), Band(), int(limits["max_group"]), false_keep_loss=USUAL_LOSS, false_drop_loss=USUAL_LOSS
     )
     assert rule.compute_outcome() == usual.compute_outcome()
 
@@ -100,35 +100,37 @@ def test_out_of_reach_each_error_has_the_usual_price(asked: dict[str, float]) ->
 def test_tables_are_followed_in_their_shares() -> None:
     rule = mixed()
     assert len(rule.tables) > 1
-    lots = np.arange(100_000) / 100_000
-    followed = np.bincount(rule.table_of(lots), minlength=len(rule.tables)) / len(lots)
+    uniforms = np.arange(100_000) / 100_000
+    followed = np.bincount(rule.find_tables(uniforms), minlength=len(rule.tables)) / len(uniforms)
     assert followed == pytest.approx(rule.shares, abs=1e-4)
-    assert rule.table_of([0.0, np.nextafter(1, 0)]).tolist() == [0, len(rule.tables) - 1]
+    assert rule.find_tables([0.0, np.nextafter(1, 0)]).tolist() == [0, len(rule.tables) - 1]
 
 
 def test_each_prompt_follows_the_table_of_its_lot() -> None:
     rule, rng = mixed(), np.random.default_rng(43)
-    lots, n = rng.random(500), rng.integers(0, 49, 500)
+    uniforms, n = rng.random(500), rng.integers(0, 49, 500)
     s = rng.binomial(n, rng.random(500))
-    followed = [next(i for i in range(len(rule.shares)) if lot < sum(rule.shares[: i + 1]) + 1e-15) for lot in lots]
-    alone = [int(rule.tables[i].decide_all([k], [float(c)])[0]) for i, k, c in zip(followed, n, s, strict=True)]
-    assert rule.decide(lots, n, s).tolist() == alone
-    assert rule.thresholds(lots).tolist() == [rule.tables[i].threshold for i in followed]
-    ahead = [rule.tables[i].look_ahead([k], [float(c)], 8) for i, k, c in zip(followed, n, s, strict=True)]
-    keeps, further = rule.look_ahead(lots, n, s, 8)
+    followed = [
+        next(i for i in range(len(rule.shares)) if uniform < sum(rule.shares[: i + 1]) + 1e-15) for uniform in uniforms
+    ]
+    alone = [int(rule.tables[i].decide([k], [float(c)])[0]) for i, k, c in zip(followed, n, s, strict=True)]
+    assert rule.decide(uniforms, n, s).tolist() == alone
+    assert rule.find_thresholds(uniforms).tolist() == [rule.tables[i].threshold for i in followed]
+    ahead = [rule.tables[i].forecast_groups([k], [float(c)], 8) for i, k, c in zip(followed, n, s, strict=True)]
+    keeps, further = rule.forecast_groups(uniforms, n, s, 8)
     assert keeps.tolist() == [float(keep[0]) for keep, _ in ahead]
     assert further.tolist() == [float(more[0]) for _, more in ahead]
 
 
 def test_the_outcome_equals_prompts_that_are_really_asked() -> None:
     prior, band, rng, prompts = Prior(0.3, 0.3), Band(), np.random.default_rng(47), 60_000
-    rule, p, lots = mixed(), draw_means(rng, prior, prompts), rng.random(prompts)
-    passes, n = np.cumsum(coins(rng, p, 48), axis=1), np.zeros(prompts, np.int64)
-    action = rule.decide(lots, n, np.zeros(prompts))
+    rule, p, uniforms = mixed(), draw_means(rng, prior, prompts), rng.random(prompts)
+    passes, n = np.cumsum(bernoulli(rng, p, 48), axis=1), np.zeros(prompts, np.int64)
+    action = rule.decide(uniforms, n, np.zeros(prompts))
     for end in list_block_ends((4, 2, 2, 4), 48):
         going = action == CONTINUE
         n[going] = end
-        action[going] = rule.decide(lots[going], n[going], passes[going, end - 1])
+        action[going] = rule.decide(uniforms[going], n[going], passes[going, end - 1])
     inside, kept, found = (p >= band.low) & (p <= band.high), action == KEEP, rule.compute_outcome()
     assert found.rollouts == pytest.approx(n.mean(), abs=5 * n.std() / sqrt(prompts))
     assert found.precision == pytest.approx(inside[kept].mean(), abs=0.015)

@@ -1,20 +1,18 @@
-"""Plans against what then happens: stopping tables against coin flips, and whole plans against simulated pools."""
+"""Plans against what then happens: stopping tables against single rewards, and whole plans against simulated pools."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.arrays import Values
+from learnable.filters.band import Band
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.plan import Estimate, Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Round, Schedule
 from learnable.filters.stopping.table import StoppingTable
-
-Values = NDArray[np.float64]
 
 TABLE = StoppingTable.solve(Prior(0.4, 0.6, zero=0.2, one=0.1), Band(), max_group=24)
 TOKENS = 100.0
@@ -27,16 +25,16 @@ class Pool:
         self, rewards: Values, budget: SamplingBudget, families: list[str] | None = None, seed: int = 0
     ) -> None:
         self.rewards, size = rewards, len(rewards)
-        lots = np.random.default_rng([seed, 1]).random(size)
-        self.schedule = Schedule(families or ["one"] * size, lots, Band(), effort)
+        uniforms = np.random.default_rng([seed, 1]).random(size)
+        self.schedule = Schedule(families or ["one"] * size, uniforms, Band(), budget)
         self.round_ = self.schedule.request_pilot()
         self.sample(self.round_)
         self.round_ = self.schedule.request_next_round()
 
     @classmethod
     def of_coins(cls, rates: Values, budget: SamplingBudget, families: list[str] | None = None, seed: int = 0) -> Pool:
-        flips = np.random.default_rng([seed, 2]).random((len(rates), budget.count_max_rollouts(16)))
-        return cls((flips < rates[:, None]).astype(np.float64), effort, families, seed)
+        uniforms = np.random.default_rng([seed, 2]).random((len(rates), budget.count_max_rollouts(16)))
+        return cls((uniforms < rates[:, None]).astype(np.float64), budget, families, seed)
 
     def sample(self, round_: Round) -> None:
         for prompt, first, end in zip(round_.prompts, round_.first, round_.end, strict=True):
@@ -56,9 +54,9 @@ class Pool:
             self.sample(self.round_)
             self.round_ = self.schedule.request_next_round()
         self.schedule.requested[self.round_.prompts] = self.round_.first
-        asked = self.schedule.requested
+        requested = self.schedule.requested
         self.round_ = Round(*(np.zeros(0, np.int64) for _ in range(3)))
-        return int((asked > 0).sum()), int(asked.sum()), len(self.schedule.find_certified())
+        return int((requested > 0).sum()), int(requested.sum()), len(self.schedule.find_certified())
 
 
 def holds(estimate: Estimate | None, figure: float) -> bool:
@@ -67,34 +65,34 @@ def holds(estimate: Estimate | None, figure: float) -> bool:
 
 
 @pytest.mark.parametrize(("n", "s"), [(0, 0), (4, 2), (8, 1), (8, 8), (12, 9)])
-def test_prospects_are_what_coin_flips_come_to(n: int, s: int) -> None:
+def test_prospects_are_what_single_rewards_come_to(n: int, s: int) -> None:
     rng = np.random.default_rng(n + s)
     prior, games = TABLE.lattice.prior, 40_000
-    kinds = rng.choice(3, size=games * 20, p=[prior.zero, prior.one, prior.spread])
+    kinds = rng.choice(3, size=games * 20, p=[prior.zero, prior.one, prior.beta_weight])
     rates = np.choose(kinds, [0.0, 1.0, rng.beta(prior.alpha, prior.beta, len(kinds))])
     rates = rates[rng.binomial(n, rates) == s][:games]  # those that would have led here
     size, sums, spent = np.full(len(rates), n), np.full(len(rates), float(s)), np.zeros(len(rates))
     for end in TABLE.lattice.ends:
-        goes_on = (TABLE.decide_all(size, sums) == 0) & (size < end)
+        goes_on = (TABLE.decide(size, sums) == 0) & (size < end)
         block = np.where(goes_on, end - size, 0)
         sums, size, spent = sums + rng.binomial(block, rates), size + block, spent + block
-    kept = TABLE.decide_all(size, sums) == 1
-    [keep], [further] = TABLE.look_ahead([n], [s])
+    kept = TABLE.decide(size, sums) == 1
+    [keep], [further] = TABLE.forecast_groups([n], [s])
     assert keep == pytest.approx(kept.mean(), abs=0.02)
     assert further == pytest.approx(spent.mean(), abs=0.15)
 
 
 def test_prospects_from_the_start_are_the_tables_outcome() -> None:
-    [keep], [further] = TABLE.look_ahead([0], [0])
+    [keep], [further] = TABLE.forecast_groups([0], [0])
     outcome = TABLE.compute_outcome()
     assert (keep, further) == (pytest.approx(outcome.kept), pytest.approx(outcome.rollouts))
 
 
 def test_kept_groups_that_are_topped_up_cost_what_they_lack() -> None:
     n, s = np.array([8, 12, 8, 8]), np.array([4, 6, 0, 2])
-    assert TABLE.decide_all(n, s).tolist() == [1, 1, 2, 0]
-    without = TABLE.look_ahead(n, s)[1]
-    keep, further = TABLE.look_ahead(n, s, least_kept=30)
+    assert TABLE.decide(n, s).tolist() == [1, 1, 2, 0]
+    without = TABLE.forecast_groups(n, s)[1]
+    keep, further = TABLE.forecast_groups(n, s, min_kept_group=30)
     assert further[:3].tolist() == [22, 18, 0]
     assert without[3] + 6 * keep[3] <= further[3] <= without[3] + 18 * keep[3]  # it ends with 12 to 24 of the 30
 
@@ -102,8 +100,8 @@ def test_kept_groups_that_are_topped_up_cost_what_they_lack() -> None:
 def test_each_prompt_looks_ahead_along_its_own_table() -> None:
     strict = StoppingTable.solve(Prior(0.4, 0.6), Band(), max_group=24, false_keep_loss=4000)
     rule = StoppingRule((TABLE, strict), (0.3, 0.7))
-    keep, further = rule.look_ahead([0.1, 0.9], [8, 8], [3, 3])
-    expected = [table.look_ahead([8], [3]) for table in (TABLE, strict)]
+    keep, further = rule.forecast_groups([0.1, 0.9], [8, 8], [3, 3])
+    expected = [table.forecast_groups([8], [3]) for table in (TABLE, strict)]
     assert keep.tolist() == [float(k[0]) for k, _ in expected]
     assert further.tolist() == [float(f[0]) for _, f in expected]
 
@@ -198,13 +196,13 @@ def test_families_count_by_their_share_of_the_pool() -> None:
     assert plan.prompts.expected == pytest.approx(128 + 4 * missing, rel=0.15)
 
 
-@pytest.mark.parametrize(("spread", "share"), [(0.15, 1.0), (0.07, 0.0)])
-def test_graded_prompts_must_spread(spread: float, share: float) -> None:
-    rewards = np.clip(0.5 + spread * np.random.default_rng(8).standard_normal((300, 52)), 0, 1)
+@pytest.mark.parametrize(("std", "share"), [(0.15, 1.0), (0.07, 0.0)])
+def test_graded_prompts_must_vary(std: float, share: float) -> None:
+    rewards = np.clip(0.5 + std * np.random.default_rng(8).standard_normal((300, 52)), 0, 1)
     pool = Pool(rewards, SamplingBudget())
     plan = pool.plan()
     _, rollouts, kept = pool.finish()
-    assert pool.schedule.family_priors["one"].spread.graded
+    assert pool.schedule.family_priors["one"].graded
     assert holds(plan.kept, kept)
     assert kept == pytest.approx(300 * share, abs=15)
     assert holds(plan.rollouts, rollouts)
@@ -216,11 +214,11 @@ def test_the_seed_settles_the_draws() -> None:
 
 
 def test_groups_of_one_size_are_known() -> None:
-    plan = plan_fixed(40, 16, held=240, tokens=50.0)
+    plan = plan_fixed(40, 16, stored=240, tokens=50.0)
     assert plan.rollouts == Estimate.exactly(640)
     assert plan.tokens == Estimate.exactly(32_000)
     assert plan.tokens_ahead == Estimate.exactly(20_000)
-    assert plan_fixed(40, 16, held=0, tokens=None).tokens is None
+    assert plan_fixed(40, 16, stored=0, tokens=None).tokens is None
 
 
 def test_an_estimate_is_the_median_and_a_central_interval() -> None:

@@ -1,4 +1,4 @@
-"""The way through a pool: a pilot, waves that mix new groups and continuing ones, an end; the same way each time."""
+"""The way through a pool: a pilot, rounds that mix new groups and continuing ones, an end; the same way each time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.stopping import schedule as module
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
@@ -16,7 +16,7 @@ SMALL = SamplingBudget(max_group=24, pilot_prompts=32)
 
 
 class Pool:
-    """Prompts with known pass rates, whose flips are drawn ahead of time."""
+    """Prompts with known pass rates, whose answers are drawn ahead of time."""
 
     def __init__(
         self, rates: Rates, budget: SamplingBudget = SMALL, seed: int = 0, families: list[str] | None = None
@@ -24,21 +24,21 @@ class Pool:
         rng = np.random.default_rng(seed)
         self.rates = rates
         names = families or ["f"] * len(rates)
-        self.schedule = Schedule(names, rng.random(len(rates)), Band(), effort)
-        self.flips = (rng.random(self.schedule.rewards.shape) < rates[:, None]).astype(float)
-        self.waves: list[Round] = []
+        self.schedule = Schedule(names, rng.random(len(rates)), Band(), budget)
+        self.answers = (rng.random(self.schedule.rewards.shape) < rates[:, None]).astype(float)
+        self.rounds: list[Round] = []
 
     def run(self) -> Schedule:
         round_ = self.schedule.request_pilot()
         while len(round_) and not self.schedule.goal_reached:
-            self.waves.append(round_)
+            self.rounds.append(round_)
             self.answer(round_)
             round_ = self.schedule.request_next_round()
         return self.schedule
 
     def answer(self, round_: Round) -> None:
         for prompt, first, end in zip(round_.prompts, round_.first, round_.end, strict=True):
-            self.schedule.rewards[prompt, first:end] = self.flips[prompt, first:end]
+            self.schedule.rewards[prompt, first:end] = self.answers[prompt, first:end]
 
     @property
     def kept(self) -> set[int]:
@@ -73,17 +73,17 @@ def test_new_groups_and_continuing_ones_share_a_wave(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "ROUND_ROLLOUTS", 200)
     pool = Pool(beta_rates(300))
     pool.run()
-    mixed = [round_ for round_ in pool.waves[1:] if (round_.first == 0).any() and (round_.first > 0).any()]
+    mixed = [round_ for round_ in pool.rounds[1:] if (round_.first == 0).any() and (round_.first > 0).any()]
     assert len(mixed) > 2
-    assert all((round_.end - round_.first).sum() <= 200 for round_ in pool.waves[1:])
+    assert all((round_.end - round_.first).sum() <= 200 for round_ in pool.rounds[1:])
 
 
 def test_the_same_rewards_lead_the_same_way() -> None:
     once, again = Pool(beta_rates(300)), Pool(beta_rates(300))
     once.run()
     again.run()
-    assert len(once.waves) == len(again.waves)
-    for round_, other in zip(once.waves, again.waves, strict=True):
+    assert len(once.rounds) == len(again.rounds)
+    for round_, other in zip(once.rounds, again.rounds, strict=True):
         assert (round_.prompts == other.prompts).all()
         assert (round_.end == other.end).all()
     assert once.kept == again.kept
@@ -91,7 +91,7 @@ def test_the_same_rewards_lead_the_same_way() -> None:
 
 def test_rewards_that_lie_ahead_change_nothing() -> None:
     plain, filled = Pool(beta_rates(200)), Pool(beta_rates(200))
-    filled.schedule.rewards[:] = filled.flips  # as a ledger that holds more than is asked for
+    filled.schedule.rewards[:] = filled.answers  # as a ledger that has more than is requested
     plain.run()
     filled.run()
     assert (plain.schedule.requested == filled.schedule.requested).all()
@@ -100,17 +100,17 @@ def test_rewards_that_lie_ahead_change_nothing() -> None:
 
 def test_a_goal_ends_the_search_and_costs_what_it_needs() -> None:
     budget = SamplingBudget(max_group=24, pilot_prompts=32, want=20)
-    pool = Pool(beta_rates(2000), effort)
+    pool = Pool(beta_rates(2000), budget)
     schedule = pool.run()
     assert schedule.goal_reached
     assert len(schedule.find_certified()) >= 20
     assert (schedule.requested > 0).sum() < 300
-    assert schedule.requested.sum() < Pool(beta_rates(2000)).run().asked.sum() / 4
+    assert schedule.requested.sum() < Pool(beta_rates(2000)).run().requested.sum() / 4
 
 
-def test_a_precision_is_held_on_average() -> None:
+def test_a_precision_is_kept_on_average() -> None:
     budget = SamplingBudget(max_group=24, precision=0.95, want=60)
-    schedule = Pool(beta_rates(4000), effort).run()
+    schedule = Pool(beta_rates(4000), budget).run()
     certified = schedule.find_certified()
     assert len(certified) >= 60
     assert schedule.assess_chances(certified).mean() >= 0.95
@@ -125,7 +125,7 @@ def test_a_hopeless_goal_is_given_up_early() -> None:
 def test_a_fixed_effort_is_one_wave() -> None:
     pool = Pool(beta_rates(40), SamplingBudget("fixed"))
     schedule = pool.run()
-    assert len(pool.waves) == 1
+    assert len(pool.rounds) == 1
     assert (schedule.requested == 16).all()
     assert schedule.family_priors["f"].prior.fitted_to == 40
 
@@ -143,7 +143,7 @@ def test_groups_without_an_answer_are_given_up() -> None:
 
 def test_missing_scores_do_not_count_and_do_not_hold_a_group_up() -> None:
     pool = Pool(beta_rates(64))
-    pool.flips[:, 1::2] = np.nan  # every other verdict is an error
+    pool.answers[:, 1::2] = np.nan  # every other verdict is an error
     schedule = pool.run()
     assert schedule.stopped.all()
     n, _, _ = schedule.measure(np.arange(64))

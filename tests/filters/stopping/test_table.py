@@ -1,4 +1,4 @@
-"""Stopping tables against a plain recursion over single flips, and against groups that are really drawn."""
+"""Stopping tables against a plain recursion over single rewards, and against groups that are really drawn."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learnable.filters.decisions.band import Band
+from learnable.filters.band import Band
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.table import (
     CONTINUE,
+    DROP,
     KEEP,
     Lattice,
     StoppingTable,
     compute_fixed_outcome,
     list_block_ends,
 )
-from tests.filters.populations_for_tests import coins, draw_means
+from tests.filters.populations_for_tests import bernoulli, draw_means
 
 SHAPES = st.floats(0.1, 4.0)
 MASSES = st.sampled_from([0.0, 0.05, 0.45])
@@ -48,7 +49,7 @@ def below(x: float, a: float, b: float) -> float:
 
 @dataclass(frozen=True)
 class ByHand:
-    """Every action's cost at every state, flip by flip, in plain floats."""
+    """Every action's cost at every state, reward by reward, in plain floats."""
 
     prior: Prior
     band: Band
@@ -63,7 +64,7 @@ class ByHand:
         """Of always failing, always passing and the rest."""
         a, b = self.prior.alpha, self.prior.beta
         gammas = lgamma(a + s) + lgamma(b + n - s) - lgamma(a + b + n) - lgamma(a) - lgamma(b) + lgamma(a + b)
-        parts = (self.prior.zero * (s == 0), self.prior.one * (s == n), self.prior.spread * exp(gammas))
+        parts = (self.prior.zero * (s == 0), self.prior.one * (s == n), self.prior.beta_weight * exp(gammas))
         return parts[0] / sum(parts), parts[1] / sum(parts), parts[2] / sum(parts)
 
     def inside(self, n: int, s: int) -> float:
@@ -108,15 +109,21 @@ def solved(hand: ByHand) -> StoppingTable:
     )
 
 
+def action_of(table: StoppingTable, n: int, s: float) -> str:
+    """What to do with one group of `n` rollouts whose rewards sum to `s`, in a word."""
+    [action] = table.decide([n], [s]).tolist()
+    return {CONTINUE: "continue", KEEP: "keep", DROP: "drop"}[action]
+
+
 @given(PROBLEMS)
 def test_every_action_is_the_cheapest(hand: ByHand) -> None:
     """At every group size, also between the ends of blocks, where errors leave a group short."""
     table = solved(hand)
-    assert table.max_group == hand.max_group
+    assert table.lattice.ends[-1] == hand.max_group
     for n in range(hand.max_group + 1):
         for s in range(n + 1):
             costs = hand.costs(n, s)
-            assert costs[table.decide(n, s)] <= min(costs.values()) + 1e-9 * (1 + hand.false_keep + hand.false_drop)
+            assert costs[action_of(table, n, s)] <= min(costs.values()) + 1e-9 * (1 + hand.false_keep + hand.false_drop)
 
 
 @given(PROBLEMS)
@@ -128,13 +135,13 @@ def test_outcome_adds_up_to_the_least_cost(hand: ByHand) -> None:
 
 
 @given(PROBLEMS)
-def test_outcome_equals_every_sequence_of_flips(hand: ByHand) -> None:
+def test_outcome_equals_every_sequence_of_rewards(hand: ByHand) -> None:
     table = solved(hand)
 
     def follow(n: int, s: int, left: int) -> tuple[float, float, float]:
         """Rollouts, kept, and kept in the band, from here on."""
         if not left:
-            action = table.decide(n, s)
+            action = action_of(table, n, s)
             if action == "continue":
                 return follow(n, s, hand.block(n))
             return (n, 1.0, hand.inside(n, s)) if action == "keep" else (n, 0.0, 0.0)
@@ -144,7 +151,7 @@ def test_outcome_equals_every_sequence_of_flips(hand: ByHand) -> None:
 
     found = table.compute_outcome()
     assert (found.rollouts, found.kept, found.kept_in_band) == pytest.approx(follow(0, 0, 0), abs=1e-8)
-    kept, further = table.look_ahead(np.array([0]), np.array([0.0]))
+    kept, further = table.forecast_groups(np.array([0]), np.array([0.0]))
     assert (further[0], kept[0]) == pytest.approx((found.rollouts, found.kept), abs=1e-8)
 
 
@@ -153,12 +160,12 @@ def test_outcome_equals_prompts_that_are_really_asked(prior: Prior, false_keep: 
     band, rng, prompts = Band(), np.random.default_rng(41), 100_000
     table = StoppingTable.solve(prior, band, 32, false_keep_loss=false_keep, false_drop_loss=false_drop)
     p = draw_means(rng, prior, prompts)
-    passes = np.cumsum(coins(rng, p, 32), axis=1)
-    n, action = np.zeros(prompts, np.int64), table.decide_all(np.zeros(prompts, np.int64), np.zeros(prompts))
+    passes = np.cumsum(bernoulli(rng, p, 32), axis=1)
+    n, action = np.zeros(prompts, np.int64), table.decide(np.zeros(prompts, np.int64), np.zeros(prompts))
     for end in list_block_ends((4, 2, 2, 4), 32):
         going = action == CONTINUE
         n[going] = end
-        action[going] = table.decide_all(n[going], passes[going, end - 1])
+        action[going] = table.decide(n[going], passes[going, end - 1])
     assert not (action == CONTINUE).any()
     inside, kept, found = (p >= band.low) & (p <= band.high), action == KEEP, table.compute_outcome()
     noise = 5 * 0.5 / sqrt(prompts)
@@ -243,8 +250,8 @@ def test_the_largest_group_always_stops(ess_per_rollout: float) -> None:
     )
     sums = np.linspace(0, 1, 101)
     for n in (16, 17, 40):
-        assert not (table.decide_all(np.full(101, n), n * sums) == CONTINUE).any()
-    assert (table.decide_all(np.full(101, 12), 12 * sums) == CONTINUE).any()
+        assert not (table.decide(np.full(101, n), n * sums) == CONTINUE).any()
+    assert (table.decide(np.full(101, 12), 12 * sums) == CONTINUE).any()
 
 
 def test_a_graded_group_that_is_one_short_is_judged_as_the_last_full_one() -> None:
@@ -252,21 +259,21 @@ def test_a_graded_group_that_is_one_short_is_judged_as_the_last_full_one() -> No
     means = np.linspace(0, 1, 25)
     for short, full in ((5, 4), (7, 6), (11, 8), (15, 12)):
         assert (
-            table.decide_all(np.full(25, short), short * means).tolist()
-            == table.decide_all(np.full(25, full), full * means).tolist()
+            table.decide(np.full(25, short), short * means).tolist()
+            == table.decide(np.full(25, full), full * means).tolist()
         )
-    assert table.decide(3, 1.5) == table.decide(0, 0.0) == "continue"
+    assert action_of(table, 3, 1.5) == action_of(table, 0, 0.0) == "continue"
 
 
 def test_a_rollout_worth_two_flips_halves_the_group() -> None:
     prior, band = Prior(0.4, 0.9, 0.1, 0.1), Band()
     graded = StoppingTable.solve(prior, band, 8, (2, 1, 1), 1.0, 90, 60, ess_per_rollout=2.0)
-    flips = StoppingTable.solve(prior, band, 16, (4, 2, 2), 0.5, 90, 60)
-    found, twice = graded.compute_outcome(), flips.compute_outcome()
+    plain = StoppingTable.solve(prior, band, 16, (4, 2, 2), 0.5, 90, 60)
+    found, twice = graded.compute_outcome(), plain.compute_outcome()
     assert (2 * found.rollouts, found.kept, found.kept_in_band) == pytest.approx(
         (twice.rollouts, twice.kept, twice.kept_in_band)
     )
-    assert graded.threshold == flips.threshold == 0.6
+    assert graded.threshold == plain.threshold == 0.6
 
 
 def test_chances_of_hundreds_of_flips_are_numbers_and_sum_to_one() -> None:

@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.filters.decisions.band import Band, decide
+from learnable.filters.band import Band
+from learnable.filters.decisions.decide import decide
 from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.filters.statistics.groups import group_stats
 

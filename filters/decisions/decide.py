@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import sqrt
-from typing import TYPE_CHECKING, Literal
+import polars as pl
 
-from learnable.data.errors import LearnableError
+from learnable.filters.band import Band
 
-if TYPE_CHECKING:
-    import polars as pl
-
-Signal = Literal["reward", "pass"]
 REASONS = (
     "keep",
     "too_easy",
@@ -26,46 +20,12 @@ REASONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Keep a prompt whose group mean lies in [low, high] and whose group spreads by at least `min_std`.
-
-    `signal` says of what: the graded reward, or pass and fail. Raises `LearnableError` for an impossible band.
-    """
-
-    low: float = 0.2
-    high: float = 0.8
-    min_std: float = 0.1
-    signal: Signal = "reward"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.low < self.high <= 1:
-            raise LearnableError(
-                f"--band {self.low:g} {self.high:g} keeps nothing: give two numbers in [0, 1], the lower one first"
-            )
-        if not 0 <= self.min_std <= 0.5:
-            raise LearnableError(
-                f"--min-std {self.min_std:g} is out of range: rewards in [0, 1] spread by at most 0.5; give 0 to 0.5"
-            )
-        if self.signal not in ("reward", "pass"):
-            raise LearnableError(f"--by {self.signal!r} is not known: use reward or pass")
-
-    @property
-    def with_min_std(self) -> Band:
-        """The part of the band in which a coin spreads by at least `min_std`: p (1 - p) >= min_std^2."""
-        reach = sqrt(max(0.25 - self.min_std**2, 0.0))
-        low, high = max(self.low, 0.5 - reach), min(self.high, 0.5 + reach)
-        return self if (low, high) == (self.low, self.high) else replace(self, low=low, high=max(high, low + 1e-9))
-
-
 def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
     """Add `decision`, one of `REASONS`, to the rows of `filters.statistics.groups.group_stats`.
 
-    A mean outside the band is named before a missing spread: a prompt that always passes is `too_easy`.
+    A mean outside the band is named before a missing variance: a prompt that always passes is `too_easy`.
     `zero_std` is left for groups that agree on a middling reward.
     """
-    import polars as pl
-
     p = pl.col("mean" if band.signal == "reward" else "pass_rate")
     std = pl.col("std") if band.signal == "reward" else pl.col("learnability").sqrt()
     agrees = pl.col("zero_std") if band.signal == "reward" else std == 0
@@ -87,17 +47,14 @@ def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
 
 
 def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
-    """Add `decision` to certified groups: keep a prompt that belongs in the set as surely as its `threshold` asks.
+    """Add `decision` to certified groups: keep a prompt that belongs in the set as surely as its `threshold` demands.
 
     Args:
-        groups: rows of `filters.posterior.certificate.certify` with `stopped` (whether its group is done) and `threshold`.
+        groups: rows of `filters.posterior.certificate.certify` with `stopped` (whether the group is done) and
+            `threshold`.
         band: its middle says whether a rejected prompt is too easy or too hard, by the mean that is expected of it.
     """
-    import polars as pl
-
-    spread = 1 - pl.col("p_zero") - pl.col("p_one")
-    expected = pl.col("p_one") + spread * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
-    above = expected > (band.low + band.high) / 2
+    above = expected_mean() > (band.low + band.high) / 2
     return groups.with_columns(
         pl.when(pl.col("p_keep").is_null())
         .then(pl.lit("not_scored"))
@@ -115,10 +72,14 @@ def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
     )
 
 
+def expected_mean() -> pl.Expr:
+    """Return the mean reward that a certified row expects: p_one + (1 - p_zero - p_one) alpha / (alpha + beta)."""
+    beta_weight = 1 - pl.col("p_zero") - pl.col("p_one")
+    return pl.col("p_one") + beta_weight * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
+
+
 def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:
     """Make the least sure of the kept prompts `undecided`, until the others' average `p_keep` is `precision`."""
-    import polars as pl
-
     kept = pl.col("decision") == "keep"
     surest_first = groups.filter(kept).sort("p_keep", "prompt_id", descending=[True, False])
     sure = surest_first.with_columns(
