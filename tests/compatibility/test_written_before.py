@@ -34,7 +34,7 @@ VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "TIME"),
     (re.compile(r'"[0-9a-f]{64}"'), '"SHA256"'),
 )
-MEASURED = ("seconds", "per_second", "bytes")
+MEASURED = ("seconds", "tokens_per_second", "bytes")
 RENAMED_COLUMNS = {"p_spread": "p_min_std"}
 DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
 
