@@ -109,7 +109,7 @@ class _Stage:
         if done:
             self.watcher.note(f"going on from step {done}")
         self._run(
-            f"learnable.train.{settings.method}", self.folder / "settings.json", "train.log", settings.num_processes
+            f"learnable.train.trainers.{settings.method}", self.folder / "settings.json", "train.log", settings.num_processes
         )
 
     def _look_back(self) -> None:
