@@ -1,0 +1,139 @@
+"""What version 0.1.0 wrote opens, and what it wrote then is written now: stores, manifests, reports and `--json`.
+
+`written_before` was made with the commit before the folders were arranged anew: a curation of 48 prompts by a policy
+with known rates, its refresh for a second policy, and what the commands in `commands.json` printed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from learnable.cli.app import app
+from learnable.data.curated.curated_set import find_versions, open_curated
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.engines import use_engine
+from learnable.flows.refreshing.pipeline import run_refresh
+from learnable.flows.refreshing.pool import RefreshSettings, open_pool
+from learnable.flows.settings import CurateSettings
+from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted
+
+WRITTEN = Path(__file__).with_name("written_before")
+COMMANDS: dict[str, list[str]] = json.loads((WRITTEN / "commands.json").read_text())
+TEXTS = [f"{family} {number}" for number in range(24) for family in ("sums", "words")]
+RATES = np.clip(np.random.default_rng(5).beta(0.3, 0.3, len(TEXTS)), 1e-6, 1 - 1e-6)
+VARYING = (
+    (re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}"), "RUN"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "TIME"),
+    (re.compile(r'"[0-9a-f]{64}"'), '"SHA256"'),
+)
+MEASURED = ("seconds", "tokens_per_second", "bytes")
+RENAMED_COLUMNS = {"p_spread": "p_min_std"}
+DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what was written, where its paths lead to."""
+    shutil.copytree(WRITTEN, tmp_path, dirs_exist_ok=True)
+    for path in [*tmp_path.glob("store/curated/*/*/manifest.json"), *tmp_path.glob("reports/*.json")]:
+        path.write_text(path.read_text().replace("FOLDER", str(tmp_path)))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def as_json(text: str) -> str:
+    """Return JSON text without what differs from run to run; the order of its keys stays."""
+    text = json.dumps(json.loads(text, object_hook=_without_measurements), indent=1)
+    for pattern, name in VARYING:
+        text = pattern.sub(name, text)
+    for old, new in RENAMED_COLUMNS.items():
+        text = text.replace(f'"{old}": "double"', f'"{new}": "double"')
+    return text
+
+
+def _without_measurements(values: dict[str, object]) -> dict[str, object]:
+    return {key: None if key in MEASURED else value for key, value in values.items()}
+
+
+def rated(policy: str, rates: np.ndarray) -> RatedEngine:  # type: ignore[type-arg]
+    return RatedEngine(policy, dict(zip(TEXTS, rates.tolist(), strict=True)))
+
+
+def report_of(report: object) -> object:
+    return report.to_json() if hasattr(report, "to_json") else report
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_print_what_they_printed(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        app(COMMANDS[name])
+    assert ended.value.code in (None, 0)
+    assert as_json(capfd.readouterr().out) == as_json((folder / "reports" / f"{name}.json").read_text())
+    for scores in folder.glob("*.out.jsonl"):
+        assert scores.read_text() == (folder / "reports" / scores.name).read_text()
+
+
+def test_a_curation_says_and_writes_what_it_said_and_wrote(folder: Path) -> None:
+    settings = replace(ask_rated(Path(), TEXTS, "old"), policy=str(folder / "old"), store="fresh")
+    with use_engine(rated(settings.policy or "", RATES), settings):
+        report = json.dumps(report_of(run_pipeline(settings)))
+    assert as_json(report.replace("fresh/", "store/")) == as_json((folder / "reports" / "curate.json").read_text())
+    check_same_set(folder / "fresh/curated/q/v0001", folder / "store/curated/q/v0001")
+    for table in ("rollouts", "scores"):
+        before, after = (ledger_table(folder / store / table) for store in ("store", "fresh"))
+        assert after.equals(before), table
+
+
+def test_a_store_of_before_needs_no_new_rollout(folder: Path) -> None:
+    settings = replace(ask_rated(Path(), TEXTS, "old"), policy=str(folder / "old"), store="store")
+    engine = rated(settings.policy or "", RATES)
+    with use_engine(engine, settings):
+        run_pipeline(settings)
+    assert engine.asked == []
+
+
+def test_a_set_of_before_is_refreshed_as_it_was(folder: Path) -> None:
+    written = folder / "written"
+    shutil.move(folder / "store/curated/q/v0002", written)
+    for table in ("rollouts", "scores"):
+        [new] = [path for path in (folder / "store" / table).iterdir() if path.name == "e50c48832f9534cb"]
+        shutil.rmtree(new)
+    settings = RefreshSettings("store/curated/q", policy=str(folder / "new"), anchors=20, workers=0)
+    with use_engine(rated(str(folder / "new"), drifted(RATES, 0.8, 0.3, seed=6)), open_pool(settings).settings):
+        report = json.dumps(report_of(run_refresh(settings)))
+    assert as_json(report) == as_json((folder / "reports" / "refresh.json").read_text())
+    check_same_set(folder / "store/curated/q/v0002", written)
+
+
+def test_a_refreshed_set_of_before_opens(folder: Path) -> None:
+    assert [path.name for path in find_versions("store/curated/q")] == ["v0001", "v0002"]
+    pool = open_pool(RefreshSettings("store/curated/q", policy=str(folder / "new"), workers=0))
+    assert isinstance(pool.settings, CurateSettings)
+    rows = pl.DataFrame(open_curated("store/curated/q").read("train"))
+    assert {"p_min_std", "p_keep"} <= set(rows.columns)
+    assert "p_spread" not in rows.columns
+
+
+def check_same_set(after: Path, before: Path) -> None:
+    """See that two versions of a curated set hold the same rows, and manifests of the same text."""
+    assert as_json((after / "manifest.json").read_text()) == as_json((before / "manifest.json").read_text())
+    shards = sorted(path.name for path in before.glob("*.parquet"))
+    assert sorted(path.name for path in after.glob("*.parquet")) == shards
+    for name in shards:
+        assert pl.read_parquet(after / name).equals(
+            pl.read_parquet(before / name).rename(RENAMED_COLUMNS, strict=False)
+        )
+
+
+def ledger_table(folder: Path) -> pl.DataFrame:
+    files = [path for path in folder.rglob("*.parquet") if "e50c48832f9534cb" not in str(path)]
+    table = pl.concat([pl.read_parquet(path) for path in files], how="vertical_relaxed")
+    return table.drop(*DROPPED_COLUMNS, strict=False).sort("rollout_id")
