@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.faults.runs_for_tests import Shell
+from tests.warm_starts_for_tests import Starter
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
+def shell(tmp_path: Path, pipeline_starter: Starter) -> Iterator[Shell]:
     """A folder to run commands in; whatever still runs at the end is killed."""
-    started = Shell(tmp_path)
+    started = Shell(tmp_path, pipeline_starter)
     yield started
     started.kill_all()

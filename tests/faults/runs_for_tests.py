@@ -11,8 +11,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from tests.warm_starts_for_tests import Starter, WarmProcess
 
 PATIENCE = 300.0  # seconds, for one run: only one that hangs takes as long
 POLL_SECONDS = 0.005
@@ -27,7 +30,7 @@ SIMULATED = (
 class Run:
     """A command under way. Its output goes to files, so nobody need read it for it to go on."""
 
-    def __init__(self, process: subprocess.Popen[bytes], out: Path, err: Path) -> None:
+    def __init__(self, process: WarmProcess | subprocess.Popen[bytes], out: Path, err: Path) -> None:
         self.process = process
         self._out, self._err = out, err
 
@@ -102,23 +105,27 @@ class Shell:
     """Starts commands in one folder, with a home and a cache of its own."""
 
     folder: Path
+    starter: Starter
     runs: list[Run] = field(default_factory=list)
 
     @property
     def store(self) -> Path:
         return self.folder / "store"
 
-    def start(self, *arguments: str, program: Sequence[str] = LEARNABLE, **environment: str) -> Run:
-        """Start a command of `learnable`, or of another program that takes the same arguments."""
+    def start(self, *arguments: str, program: Sequence[str] = LEARNABLE, cold: bool = False, **environment: str) -> Run:
+        """Start a command of `learnable`, or of another program that takes the same arguments.
+
+        A `cold` one imports everything itself.
+        """
         output = self.folder / f"run-{len(self.runs)}"
         out, err = output.with_suffix(".out"), output.with_suffix(".err")
         home = {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache"), "DO_NOT_TRACK": "1"}
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            process = subprocess.Popen(
+            start = partial(subprocess.Popen, stdin=subprocess.DEVNULL) if cold else self.starter.start
+            process = start(
                 [sys.executable, *program, *arguments],
                 cwd=self.folder,
                 env={**os.environ, **home, **environment},
-                stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
@@ -126,9 +133,9 @@ class Shell:
         self.runs.append(Run(process, out, err))
         return self.runs[-1]
 
-    def run(self, *arguments: str, status: int = 0, program: Sequence[str] = LEARNABLE, **environment: str) -> Run:
-        """Run a command to its end."""
-        return self.start(*arguments, program=program, **environment).end(status)
+    def run(self, *arguments: str, status: int = 0, **options: Any) -> Run:
+        """Run a command to its end; `options` are those of `start`."""
+        return self.start(*arguments, **options).end(status)
 
     def kill_all(self) -> None:
         for run in self.runs:

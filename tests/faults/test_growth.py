@@ -13,6 +13,7 @@ import pytest
 from tests.faults.growth_for_tests import HIGH, LARGE, LOW, PROMPTS, SMALL
 from tests.faults.runs_for_tests import Shell
 from tests.paths_for_tests import ROOT
+from tests.warm_starts_for_tests import Starter
 
 pytestmark = pytest.mark.e2e
 
@@ -43,8 +44,8 @@ class Steps:
 
 
 @pytest.fixture(scope="module")
-def steps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steps]:
-    shell = Shell(tmp_path_factory.mktemp("growth"))
+def steps(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Iterator[Steps]:
+    shell = Shell(tmp_path_factory.mktemp("growth"), starter)
     try:
         shell.run(".", program=("-m", "tests.faults.growth_for_tests"), PYTHONPATH=str(ROOT))
         yield Steps(shell.folder)

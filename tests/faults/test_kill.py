@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from tests.faults.stores_for_tests import (
     parts,
     rollouts,
 )
+from tests.warm_starts_for_tests import Starter
 
 pytestmark = pytest.mark.e2e
 
@@ -31,6 +32,14 @@ FIND = (
 )  # fmt: skip
 Moment = Callable[[Run, Path], bool]
 RNG = random.Random(20)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, starter: Starter) -> Iterator[Shell]:
+    """A folder to run commands in; whatever still runs at the end is killed."""
+    started = Shell(tmp_path, starter)
+    yield started
+    started.kill_all()
 
 
 def says(text: str) -> Moment:
