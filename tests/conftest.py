@@ -23,7 +23,7 @@ ALONE = ("test_documents.py",)  # files whose tests share nothing: any worker ma
 
 
 def pytest_configure() -> None:
-    """Give each worker cores of its own: two engines that share cores wait for each other's threads most of the time."""
+    """Give each worker cores of its own: engines that share cores mostly wait for each other's threads."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker and hasattr(os, "sched_setaffinity"):
         cores, workers = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])

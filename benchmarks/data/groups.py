@@ -31,8 +31,8 @@ from polars.testing import assert_frame_equal
 from learnable.data.records import REWARDED_VERDICTS
 from learnable.filters.band import Band
 from learnable.filters.decisions.decide import decide
+from learnable.filters.decisions.scan import write_groups
 from learnable.filters.statistics.groups import READ
-from learnable.filters.statistics.scan import write_groups
 
 Words = NDArray[np.uint64]
 

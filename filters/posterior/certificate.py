@@ -15,8 +15,8 @@ import polars as pl
 
 from learnable.filters.arrays import Values
 from learnable.filters.band import Band, Signal
-from learnable.filters.decisions.forecast import zero_std_graded, zero_std_share
 from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
 from learnable.filters.posterior.prior import FALLBACK, Prior, fit_prior
 from learnable.filters.posterior.variance_model import VarianceModel, fit_variance_model
 

@@ -15,7 +15,7 @@ from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 from tests.paths_for_tests import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
-confined = pytest.mark.skipif(not look_at_machine().rungs(), reason="programs cannot be confined on this machine")
+confined = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")
 
 Verify = Callable[..., tuple[int, str, list[dict[str, Any]]]]
 STUB = "import math\n\ndef area(r: int) -> int:\n    '''Return the area of a circle, rounded down.'''\n"

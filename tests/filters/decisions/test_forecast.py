@@ -17,10 +17,9 @@ from learnable.filters.decisions.forecast import (
     forecast,
     graded_advantage,
     mean_abs_advantage,
-    zero_std_graded,
-    zero_std_share,
 )
 from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
 from learnable.filters.posterior.prior import Prior
 from tests.filters.populations_for_tests import Values, bernoulli, draw_means
 

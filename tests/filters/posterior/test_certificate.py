@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.filters.band import Band
-from learnable.filters.decisions.forecast import zero_std_graded, zero_std_share
 from learnable.filters.posterior.certificate import (
     CERTIFICATE,
     FamilyPrior,
@@ -24,6 +23,7 @@ from learnable.filters.posterior.certificate import (
     read_family_priors,
 )
 from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
 from learnable.filters.posterior.prior import FALLBACK, Prior
 from learnable.filters.posterior.variance_model import BERNOULLI, VarianceModel
 from learnable.filters.stopping.operating_point import match_fixed

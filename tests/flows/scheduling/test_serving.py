@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.documents_for_tests import ROOT, blocks
+from tests.documents_for_tests import ROOT, read_blocks
 from tests.flows.scheduling.prefect_processes_for_tests import Command, still_alive
 
 pytestmark = pytest.mark.e2e
@@ -22,7 +22,7 @@ Start = Callable[..., Command]
 SIMULATED = ("--engine", "simulated", "--family", "simulated", "--limit", "16", "--store", "store")
 FIND = ("-m", "learnable", "find", *SIMULATED, "--every", "3")
 CRON = "0 3 * * *"
-README = {block.language: block.text for block in blocks(ROOT / "README.md") if CRON in block.text}
+README = {block.language: block.text for block in read_blocks(ROOT / "README.md") if CRON in block.text}
 
 
 @pytest.fixture

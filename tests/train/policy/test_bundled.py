@@ -71,7 +71,9 @@ def test_transformers_loads_it_and_it_answers(tokenizer):
 
 
 def test_the_command_explains_itself_without_loading_torch():
-    code = "import sys, runpy; sys.argv = ['x', '--help']\ntry:\n    runpy.run_module('learnable.train.policy', run_name='__main__')\nfinally:\n    assert 'torch' not in sys.modules"
+    run = "runpy.run_module('learnable.train.policy', run_name='__main__')"
+    check = "assert 'torch' not in sys.modules"
+    code = f"import sys, runpy; sys.argv = ['x', '--help']\ntry:\n    {run}\nfinally:\n    {check}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "--seed" in done.stdout

@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import Form, poem_forms
+from learnable.data.forms import Form, constrain_form, poem_forms
 from learnable.data.forms.plan import NO_RHYME, plans
 from learnable.data.records import Score
 from learnable.data.sources.builtin import builtin_prompts
@@ -34,7 +34,7 @@ def judged(name: str, lines: Lines) -> Score:
 @cache
 def good_poem(name: str) -> tuple[str, ...]:
     """The first good poem that the constructor builds and the judge passes, blank lines included."""
-    form = FORMS[name].constrained({})
+    form = constrain_form(FORMS[name], {})
     for seed in SEEDS:
         lines = build_poem(form, seed).split("\n")
         score = judged(name, lines)
@@ -166,7 +166,7 @@ CASES = [
     (name, mutation)
     for name in REWARDS
     for mutation, (_, applies, _) in MUTATIONS.items()
-    if applies(FORMS[name].constrained({}))
+    if applies(constrain_form(FORMS[name], {}))
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from learnable.data.forms import find_form
+from learnable.data.forms import constrain_form, find_form
 from learnable.data.forms.plan import plans
 from learnable.data.records import Score
 from learnable.verifiers.poetry.placement import place_lines
@@ -19,7 +19,7 @@ def judged(text: str, **spec: object) -> Score:
 
 
 def built(name: str) -> list[str]:
-    return [line for line in build_poem(find_form(name).constrained({}), 1).split("\n") if line]
+    return [line for line in build_poem(constrain_form(find_form(name), {}), 1).split("\n") if line]
 
 
 @pytest.mark.parametrize("name", ["ShakespeareanSonnet", "Villanelle", "Rondeau", "Etheree", "Limerick"])
@@ -41,7 +41,7 @@ def test_an_added_line_is_left_out_of_the_alignment() -> None:
 
 
 def test_stanza_breaks_in_the_right_place_earn_most_and_none_is_no_fault() -> None:
-    poem = build_poem(find_form("Villanelle").constrained({}), 1)
+    poem = build_poem(constrain_form(find_form("Villanelle"), {}), 1)
     lines = [line for line in poem.split("\n") if line]
     right, flat = judged(poem, form="Villanelle"), judged("\n".join(lines), form="Villanelle")
     wrong = judged("\n".join([*lines[:8], "", *lines[8:10], "", *lines[10:]]), form="Villanelle")

@@ -1,0 +1,36 @@
+"""How often a new group of a prompt will agree, so that nothing is learned from it: posterior predictive chances."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from scipy.special import betaln
+
+from learnable.filters.arrays import Values
+from learnable.filters.posterior.posterior import Posterior
+
+
+def zero_std_share(posterior: Posterior, group_size: int) -> Values:
+    """Return the chance that a group of G 0/1 rewards agrees, of the shape of `posterior`.
+
+    B(a + G, b) / B(a, b) + B(a, b + G) / B(a, b) for the Beta part, by the beta-binomial distribution, and the masses.
+    """
+    a, b = posterior.alpha, posterior.beta
+    agree = np.exp(betaln(a + group_size, b) - betaln(a, b)) + np.exp(betaln(a, b + group_size) - betaln(a, b))
+    share: Values = posterior.zero + posterior.one + posterior.beta_weight * agree
+    return share
+
+
+def zero_std_graded(groups: pl.DataFrame, group_size: int) -> Values:
+    """Return the chance that a group of graded rewards agrees: on 0 or on 1, since other values hardly repeat.
+
+    From how many of `n` rewards were exactly 0 (`zeros`) and exactly 1 (`ones`), each a Beta-binomial with Jeffreys's
+    prior.
+    """
+    n = groups["n"].cast(pl.Float64).fill_null(0.0).to_numpy()
+    share = np.zeros(groups.height)
+    for name in ("zeros", "ones"):
+        alike = groups[name].cast(pl.Float64).fill_null(0.0).to_numpy() + 0.5
+        other = n + 1 - alike
+        share += np.exp(betaln(alike + group_size, other) - betaln(alike, other))
+    return np.minimum(share, 1.0)
