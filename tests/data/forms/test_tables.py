@@ -48,7 +48,7 @@ def test_a_form_has_the_lines_it_should_have(name: str, lines: int) -> None:
     assert sum(parts) + (unit or 0) == lines
 
 
-@pytest.mark.parametrize("name", PROXIES)
+@pytest.mark.parametrize("name", sorted(PROXIES))
 def test_forms_whose_heart_cannot_be_checked_say_so(name: str) -> None:
     assert find_form(name).check == "proxy"
 

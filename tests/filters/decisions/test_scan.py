@@ -14,9 +14,9 @@ from polars.testing import assert_frame_equal
 
 from learnable.data.errors import LearnableError
 from learnable.filters.band import Band
+from learnable.filters.decisions import scan
 from learnable.filters.decisions.decide import decide
 from learnable.filters.decisions.scan import scan_groups, write_groups
-from learnable.filters.statistics import scan
 from learnable.filters.statistics.groups import READ, group_stats
 
 SCHEMA = dict(zip(READ, [pl.String, pl.Float64, pl.Boolean, pl.String, pl.Int64], strict=True))
