@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ import pytest
 from learnable.data.policies import find_policy
 from learnable.data.records import Message, Prompt
 from learnable.data.tables import hash_file, prompts_table
+from tests.warm_starts_for_tests import Starter
 
 TOKENS = ("<pad>", "<s>", "</s>", " ", "=", "1", "2")
 TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
@@ -63,6 +66,12 @@ def ones(count: int, *, length: int = 5, chat: bool = False) -> list[Prompt]:
         Prompt((Message("user", text),) if chat else text, "arithmetic", {"answer": 1}, "arithmetic", "Ones")
         for text in texts
     ]
+
+
+@pytest.fixture
+def _warm_stages(starter: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes of a training start warm."""
+    monkeypatch.setattr("learnable.train.child.subprocess", SimpleNamespace(Popen=starter.start, PIPE=subprocess.PIPE))
 
 
 @pytest.fixture

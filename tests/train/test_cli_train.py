@@ -220,6 +220,7 @@ def finish_with_seed(seed: int, finished: Path, folder: Path) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
 def test_a_control_is_one_flag_away(
     run: Run, make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def settings(curated: Path, output: Path, **changes: Any) -> TrainSettings:
 
 
 @pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
 def test_training_raises_held_out_reward_and_says_so(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
     run, listener = settings(make_curated(tiny_policy), tmp_path / "run", save_steps=8), Listener()
 
@@ -78,6 +79,7 @@ def test_training_raises_held_out_reward_and_says_so(tiny_policy: Path, make_cur
 
 
 @pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
 def test_adapters_are_merged_into_a_policy_that_loads(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 

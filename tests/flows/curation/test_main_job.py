@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests.warm_starts_for_tests import Starter
+
 pytestmark = pytest.mark.e2e
 
 TRAIN_SCRIPT = """
 import sys
+import time
 from datasets import load_dataset
 from trl import GRPOConfig, GRPOTrainer
 from learnable.data.policies import bundled_policy_path
@@ -44,44 +48,38 @@ if __name__ == "__main__":
 
 @dataclass
 class Shell:
-    """Runs commands in one folder with one home."""
+    """Runs commands in one folder with one home: the first as a user's, the other ones warm."""
 
     folder: Path
+    starter: Starter
 
     @property
     def environment(self) -> dict[str, str]:
         home = {"HOME": str(self.folder / "home"), "PREFECT_HOME": str(self.folder / "prefect")}
         return {**os.environ, **home, "DO_NOT_TRACK": "1"}
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            [sys.executable, *command],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=pipe,
-            stderr=pipe,
-            text=True,
-            start_new_session=True,
-        )
+    def run(self, *command: str, cold: bool = False) -> tuple[str, str]:
+        typed = [sys.executable, *command]
+        if cold:
+            done = subprocess.run(
+                typed, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
+            )
+        else:
+            done = self.starter.run(typed, cwd=self.folder, env=self.environment)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout, done.stderr
 
-    def run(self, *command: str) -> tuple[str, str]:
-        process = self.start(*command)
-        out, err = process.communicate()
-        assert process.returncode == 0, err[-3000:]
-        return out, err
-
-    def learnable(self, *arguments: str) -> tuple[dict[str, Any], str]:
-        out, err = self.run("-m", "learnable", *arguments, "--json")
+    def learnable(self, *arguments: str, cold: bool = False) -> tuple[dict[str, Any], str]:
+        out, err = self.run("-m", "learnable", *arguments, "--json", cold=cold)
         report: dict[str, Any] = json.loads(out)
         return report, err
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+def shell(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Shell:
     folder = tmp_path_factory.mktemp("job")
     (folder / "home").mkdir()
-    return Shell(folder)
+    return Shell(folder, starter)
 
 
 FIND = (
@@ -103,7 +101,7 @@ FIND = (
 
 @pytest.fixture(scope="module")
 def found(shell: Shell) -> dict[str, Any]:
-    report, _ = shell.learnable(*FIND)
+    report, _ = shell.learnable(*FIND, cold=True)
     return report
 
 
@@ -185,20 +183,22 @@ def test_ctrl_c_keeps_finished_groups_and_the_same_command_goes_on(shell: Shell)
         "--store",
         "cut",
     )
-    process = shell.start(*command)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "rollouts" in line:
-            break
+    out, err = shell.folder / "cut.out", shell.folder / "cut.err"
+    with out.open("w") as stdout, err.open("w") as stderr:
+        process = shell.starter.start(
+            [sys.executable, *command], cwd=shell.folder, env=shell.environment, stdout=stdout, stderr=stderr
+        )
+    while "/960 rollouts" not in err.read_text():
+        assert process.poll() is None, err.read_text()
+        time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the Prefect server too
-    out, err = process.communicate()
-    assert process.returncode == 130
-    assert out == ""
-    assert "goes on from there" in err
-    assert "Traceback" not in err
+    assert process.wait() == 130
+    assert out.read_text() == ""
+    assert "goes on from there" in err.read_text()
+    assert "Traceback" not in err.read_text()
     saved = sum(pq.read_metadata(path).num_rows for path in (shell.folder / "cut" / "rollouts").rglob("*.parquet"))
     assert 0 < saved < 960
     assert not (shell.folder / "cut" / "curated").exists()
-    report, err = shell.learnable(*command[2:], "--no-prefect")
-    assert f"{saved:,} rollouts reused" in err
+    report, said = shell.learnable(*command[2:], "--no-prefect")
+    assert f"{saved:,} rollouts reused" in said
     assert report["totals"]["rollouts"] == 960

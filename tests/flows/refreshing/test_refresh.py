@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from learnable.flows.refreshing.resample import resample
 from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
+from tests.warm_starts_for_tests import Starter
 
 BUDGET = SamplingBudget()
 TEXTS = [f"{family} {number}" for number in range(150) for family in ("sums", "words")]
@@ -229,17 +229,17 @@ def test_fixed_groups_stay_fixed(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_the_command_refreshes_for_a_policy_whose_weights_have_moved(tmp_path: Path) -> None:
+def test_the_command_refreshes_for_a_policy_whose_weights_have_moved(tmp_path: Path, starter: Starter) -> None:
     """Real vLLM: the bundled policy, and a copy whose matrices are shaken a little."""
     short = ("--max-tokens", "16", "--store", str(tmp_path / "store"))
-    first = run_learnable("find", "--family", "arithmetic", "--limit", "80", *short, "--no-prefect")
+    first = run_learnable(starter, "find", "--family", "arithmetic", "--limit", "80", *short, "--no-prefect")
     policy = shake(tmp_path / "shaken")
     command = ("refresh", "--curated", first["curated"], "--policy", str(policy), "--anchors", "20")
-    report = run_learnable(*command)
+    report = run_learnable(starter, *command)
     assert Path(report["curated"]).name == "v0002"
     assert report["changed"]["prompts"] == 80
     assert report["totals"]["generated"] > 0
-    assert run_learnable(*command, "--no-prefect")["curated"] == report["curated"]
+    assert run_learnable(starter, *command, "--no-prefect")["curated"] == report["curated"]
 
 
 def shake(folder: Path) -> Path:
@@ -257,10 +257,8 @@ def shake(folder: Path) -> Path:
     return folder
 
 
-def run_learnable(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "learnable", *arguments, "--json"], capture_output=True, text=True, check=False
-    )
+def run_learnable(starter: Starter, *arguments: str) -> dict[str, Any]:
+    done = starter.run([sys.executable, "-m", "learnable", *arguments, "--json"])
     assert done.returncode == 0, done.stderr[-3000:]
     report: dict[str, Any] = json.loads(done.stdout)
     return report

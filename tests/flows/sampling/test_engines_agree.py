@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from learnable.data.sources.builtin import builtin_prompts
 from tests.flows.sampling.agreement_for_tests import agree
 from tests.rollouts.ray.ray_cluster_for_tests import ray_cluster
 from tests.rollouts.server.servers_for_tests import VLLMServer
+from tests.warm_starts_for_tests import Starter
 
 PROMPTS = 64
 
@@ -40,8 +40,8 @@ def test_the_agreement_test_can_fail() -> None:
 class Workplace:
     """One file of prompts, and a store for each engine."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, starter: Starter) -> None:
+        self.folder, self.starter = folder, starter
         prompts = builtin_prompts(families=("arithmetic", "comparison"), limit=PROMPTS)
         rows = [{"prompt": p.text, "verifier": p.verifier, "spec": dict(p.spec), "form": p.form} for p in prompts]
         (folder / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -62,9 +62,7 @@ class Workplace:
             *options,
         ]
         home = {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
-        done = subprocess.run(
-            command, cwd=self.folder, env=os.environ | home, capture_output=True, text=True, timeout=300, check=False
-        )
+        done = self.starter.run(command, cwd=self.folder, env=os.environ | home)
         assert done.returncode == 0, done.stderr[-3000:]
         report = json.loads(done.stdout)
         assert report["totals"]["generated"] == PROMPTS * 16
@@ -75,8 +73,8 @@ class Workplace:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    return Workplace(tmp_path_factory.mktemp("engines"))
+def workplace(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Workplace:
+    return Workplace(tmp_path_factory.mktemp("engines"), starter)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +20,7 @@ def home_of(folder: Path) -> dict[str, str]:
     """Return an environment whose home, Prefect's too, is in `folder`, and in which no server is configured."""
     home = {"HOME": str(folder), "PREFECT_HOME": str(folder / "prefect"), "DO_NOT_TRACK": "1"}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_API")}
-    return {**inherited, "PREFECT_SERVER_ANALYTICS_ENABLED": "false", **home}
+    return {**inherited, "PREFECT_SERVER_ANALYTICS_ENABLED": "false", "PREFECT_RUNNER_POLL_FREQUENCY": "1", **home}
 
 
 class Command:
@@ -40,17 +40,20 @@ class Command:
         self.pipe = self.process.stdout
         self.said = ""
         self.seen: list[psutil.Process] = []
-        self.ended = False
+        self._reader = threading.Thread(target=self._read, daemon=True)  # always: a full pipe would stop the command
+        self._reader.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether everyone has closed the pipe."""
+        return not self._reader.is_alive()
 
     def listen(self, enough: Callable[[], bool]) -> bool:
-        """Read until what was said is `enough` or everyone has closed the pipe; return whether it was enough."""
+        """Wait until what was said is `enough` or everyone has closed the pipe; return whether it was enough."""
         end = time.monotonic() + PATIENCE
         while not enough() and not self.ended:
             assert time.monotonic() < end, f"waited for too long:\n{self.said}"
-            if select.select([self.pipe], [], [], 0.1)[0]:
-                data = os.read(self.pipe.fileno(), 65536)
-                self.said += data.decode(errors="replace")
-                self.ended = not data
+            time.sleep(0.05)
         return enough()
 
     def wait_for(self, text: str, times: int = 1) -> None:
@@ -63,6 +66,10 @@ class Command:
         self.seen = [own, *own.children(recursive=True)]
         return self.seen
 
+    def _read(self) -> None:
+        while data := os.read(self.pipe.fileno(), 65536):
+            self.said += data.decode(errors="replace")
+
     def close(self) -> None:
         """End it and its descendants, whatever they are doing."""
         if self.process.poll() is None:
@@ -71,6 +78,7 @@ class Command:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         self.process.wait()
+        self._reader.join(PATIENCE)
         self.pipe.close()
 
 
