@@ -20,6 +20,7 @@ from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, T
 
 # What earlier versions called columns of curated sets and groups, and what they are called today.
 EARLIER_COLUMNS = {"p_spread": "p_min_std"}
+JSON_NAMES = {today: earlier for earlier, today in EARLIER_COLUMNS.items()}  # JSON keeps the first name of a column
 SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 
 

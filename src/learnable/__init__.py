@@ -59,7 +59,7 @@ __all__ = [
 _HOMES = {
     "learnable.data.errors": ("LearnableError",),
     "learnable.data.records": ("Prompt", "Sampling", "Score"),
-    "learnable.filters.decisions.band": ("Band",),
+    "learnable.filters.band": ("Band",),
     "learnable.filters.decisions.presets": ("Preset",),
     "learnable.filters.stopping.budget": ("SamplingBudget",),
     "learnable.flows.engine_settings": (

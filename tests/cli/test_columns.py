@@ -208,4 +208,4 @@ def test_answers_of_all_kinds_are_no_choices(find: Find, answer: str) -> None:
     rows = [{"prompt": f"What {n:02}?", "answer": answer.format(n=n)} for n in range(30)]
     found = find(write("q.jsonl", rows), "--verifier", "choice")
     assert found.specs[3] == {"answer": answer.format(n=3)}
-    assert found.err.count("the answers are no closed set") == 1
+    assert found.err.count("the answers are not a closed set") == 1

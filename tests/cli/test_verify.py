@@ -99,7 +99,11 @@ def test_other_tables_are_looked_up_too(verify: Verify) -> None:
 @pytest.mark.parametrize(
     ("row", "options", "message"),
     [
-        ({"task_id": "Own/1", "completion": "x"}, ["--prompts", "p.jsonl"], "task_id 'Own/1' is no problem of p.jsonl"),
+        (
+            {"task_id": "Own/1", "completion": "x"},
+            ["--prompts", "p.jsonl"],
+            "task_id 'Own/1' is not a problem of p.jsonl",
+        ),
         ({"task_id": "Own/1", "completion": "x"}, ["--prompts", "p.jsonl"], "did you mean 'Own/0'?"),
         ({"completion": "x"}, ["--prompts", "p.jsonl"], "no id of a problem in p.jsonl: add one of task_id"),
         ({"task_id": "Own/0", "completion": "x"}, [], "no tests for 'Own/0': name the table with the problems"),
@@ -108,7 +112,7 @@ def test_other_tables_are_looked_up_too(verify: Verify) -> None:
         (
             {**AREA, "test": "x =", "entry_point": "", "completion": "x"},
             [],
-            "in.jsonl, line 1: column 'test' is no Python",
+            "in.jsonl, line 1: column 'test' is not Python code",
         ),
         (AREA, [], "key 'completion' is missing"),
     ],

@@ -52,7 +52,7 @@ def test_a_set_of_an_earlier_version_is_read_under_todays_names(tmp_path: Path) 
     curated = open_curated(tmp_path / "v0001")
     for part in ("train", "test", "rejects", "control"):
         table = curated.read(part)
-        assert OLD in curated.manifest["schema"]
+        assert OLD in curated.manifest.schema
         assert OLD not in table.column_names
         assert set(table.column_names) <= OUR_COLUMNS
         for row in table.to_pylist():

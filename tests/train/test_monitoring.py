@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
+from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
 from learnable.train.monitoring import (
     WINDOW,
@@ -166,7 +167,7 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
 
 def publish(folder: Path, row: dict[str, Any]) -> CuratedSet:
     rows = pl.DataFrame([row] * 3).to_arrow()
-    return publish_curated(folder / "set", {"train": rows, "test": rows}, MANIFEST)
+    return publish_curated(folder / "set", {"train": rows, "test": rows}, Manifest.from_json(MANIFEST))
 
 
 @pytest.mark.parametrize(("group_size", "dead"), [(4, 0.212), (16, 0.0079)])

@@ -51,7 +51,7 @@ ASKABLE = (
 class PoetryKnobs:
     """`topics`: how many of the built-in topics are used. `lines`: the longest Verse.
 
-    `constraints`: how many of a form's components a prompt names (0: all). `tolerance`: syllables a line may be off
+    `constraints`: how many of a form's components are asked for (0: all). `tolerance`: syllables a line may be off
     (-1: as the form has it). `stanzas`: how many stanzas a form of any length has (0: a few lengths around its usual
     one).
     """

@@ -170,6 +170,8 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
     if not shell.as_json:
         print_prompt(shell.out, shown, chosen, sort)
         return
+    from learnable.data.tables import JSON_NAMES
+
     manifest = shown.curated.manifest
     verifier = shown.row["verifier"]
     whole = {
@@ -177,7 +179,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
         "policy": manifest.policy.policy_id,
         "sampling": asdict(manifest.sampling),
         "verifier_version": manifest.verifiers.get(verifier),
-        "row": shown.row,
+        "row": {JSON_NAMES.get(name, name): value for name, value in shown.row.items()},
         "completions": None if shown.completions is None else chosen,
         "total": len(listed),
         "note": shown.note,
