@@ -135,7 +135,7 @@ def check_same_set(after: Path, before: Path) -> None:
     assert sorted(path.name for path in after.glob("*.parquet")) == shards
     for name in shards:
         earlier = pl.read_parquet(before / name).rename(RENAMED_COLUMNS, strict=False)
-        assert_frame_equal(pl.read_parquet(after / name), earlier, rel_tol=0, abs_tol=1e-8)
+        assert_frame_equal(pl.read_parquet(after / name), earlier, rel_tol=0, abs_tol=1e-6)
 
 
 def ledger_table(folder: Path) -> pl.DataFrame:
