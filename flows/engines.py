@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from learnable.data.policies import Policy, find_policy
-from learnable.flows.engine_settings import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.flows.settings import CurateSettings
+from learnable.flows.settings.engines import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.rollouts.protocol import Engine
 
 SIMULATED = Policy(path="simulated", policy_id="simulated")

@@ -32,8 +32,8 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
 from learnable.filters.stopping.table import Outcome, compute_fixed_outcome
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.engines import SimulatedSettings
 
 BAND = Band()
 FIXED_GROUPS = (8, 16, 32)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from learnable.filters.stopping.schedule import MIN_YIELD
 from learnable.flows.sampling.sampler import Collected
-from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
+from learnable.flows.settings import CurateSettings
+from learnable.flows.settings.curation import BUILTIN_LIMIT
 
 READ_PER_KEPT = 8  # prompts to read at first for each one wanted
 MAX_PER_KEPT = 256  # and at most

@@ -27,7 +27,8 @@ from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected, open_sampling
 from learnable.flows.sampling.top_up import top_up
-from learnable.flows.settings import BUILTIN_LIMIT, CurateSettings
+from learnable.flows.settings import CurateSettings
+from learnable.flows.settings.curation import BUILTIN_LIMIT
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
 

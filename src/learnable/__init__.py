@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from learnable.filters.band import Band
     from learnable.filters.decisions.presets import Preset
     from learnable.filters.stopping.budget import SamplingBudget
-    from learnable.flows.engine_settings import (
+    from learnable.flows.engines import use_engine
+    from learnable.flows.launch import launch_refresh as refresh
+    from learnable.flows.launch import run_curation as curate
+    from learnable.flows.launch import run_training as finetune
+    from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
+    from learnable.flows.settings.engines import (
         EngineSettings,
         RaySettings,
         ServerSettings,
         SimulatedSettings,
         VLLMSettings,
     )
-    from learnable.flows.engines import use_engine
-    from learnable.flows.launch import launch_refresh as refresh
-    from learnable.flows.launch import run_curation as curate
-    from learnable.flows.launch import run_training as finetune
-    from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
     from learnable.rollouts.scripted import ScriptedEngine
     from learnable.train.rewards import verifier_reward
     from learnable.train.settings import TrainSettings
@@ -62,7 +62,7 @@ _HOMES = {
     "learnable.filters.band": ("Band",),
     "learnable.filters.decisions.presets": ("Preset",),
     "learnable.filters.stopping.budget": ("SamplingBudget",),
-    "learnable.flows.engine_settings": (
+    "learnable.flows.settings.engines": (
         "EngineSettings",
         "RaySettings",
         "ServerSettings",

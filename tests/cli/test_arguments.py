@@ -23,14 +23,14 @@ from learnable.cli.commands.refresh import RefreshArguments
 from learnable.cli.commands.train import TrainArguments
 from learnable.cli.options import with_flags
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.flows.engine_settings import (
+from learnable.flows.settings import CurateSettings, RefreshSettings
+from learnable.flows.settings.engines import (
     EngineSettings,
     RaySettings,
     ServerSettings,
     SimulatedSettings,
     VLLMSettings,
 )
-from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.train.settings import TrainSettings
 
 

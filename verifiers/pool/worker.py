@@ -65,7 +65,8 @@ class Worker:
     """A running scoring process. It is for one thread; only `kill` may be called from another.
 
     The thread that makes it must live as long as the worker is wanted (see `serving`). After an exception it can only
-    be ended: what it still sends would be taken for the answer to another question.
+    be ended: what it still sends would be taken for the answer to another question. Raises `WorkerDiedError` where the
+    process does not start.
     """
 
     def __init__(self) -> None:

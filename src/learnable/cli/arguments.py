@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from learnable.cli.options import VerifierTimeout, Wait, Workers, engine_option, schedule_option
 from learnable.data.errors import LearnableError
-from learnable.flows.engine_settings import (
+from learnable.flows.settings import CurateSettings
+from learnable.flows.settings.engines import (
     EngineSettings,
     RaySettings,
     ServerSettings,
@@ -21,7 +22,6 @@ from learnable.flows.engine_settings import (
     check_seconds,
     find_engine,
 )
-from learnable.flows.settings import CurateSettings
 
 if TYPE_CHECKING:
     from learnable.flows.scheduling.serving import Timetable

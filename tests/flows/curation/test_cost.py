@@ -20,8 +20,8 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.plan import Estimate
 from learnable.flows.curation.cost import CostReport, plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.engines import SimulatedSettings
 
 Simulate = Callable[..., CurateSettings]
 FIGURES = ["prompts", "kept", "rollouts", "tokens", "seconds"]

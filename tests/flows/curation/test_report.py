@@ -12,8 +12,8 @@ from learnable.filters.decisions.presets import find_preset
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.engines import SimulatedSettings
 
 BEFORE = Path(__file__).parent / "compatibility"
 CHANGING = {"run_id", "seconds", "tokens_per_second", "cost"}

@@ -9,9 +9,9 @@ from pathlib import Path
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.engines import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
 
 

@@ -18,10 +18,10 @@ from learnable.flows.curation import pipeline, steps
 from learnable.flows.curation.goal import Goal
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
-from learnable.flows.engine_settings import SimulatedSettings
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.engines import SimulatedSettings
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.simulated import SimulatedEngine
 

@@ -16,9 +16,9 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.filters.decisions.presets import find_preset
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.earlier_versions import RENAMED, with_current_names
-from learnable.flows.engine_settings import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
+from learnable.flows.settings.earlier_versions import RENAMED, with_current_names
+from learnable.flows.settings.engines import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.train.settings import TrainSettings
 from tests.paths_for_tests import ROOT
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.documents_for_tests import ROOT, read_blocks
 from tests.flows.scheduling.prefect_processes_for_tests import Command, still_alive
+from tests.project.documents_for_tests import ROOT, read_blocks
 
 pytestmark = pytest.mark.e2e
 

@@ -160,8 +160,8 @@ class Sandbox:
     ) -> Outcome:
         """Do as `run`, with calls of `(positional, keywords, wrappers)`: the built-ins the answer is passed through.
 
-        With `measured` the outcome always has `cpu_seconds`: the end of the process is waited for. Raises as `run`
-        does.
+        With `measured` the outcome always has `cpu_seconds`: the end of the process is waited for. Raises
+        `NoSandboxError` and `SandboxError` as `run` does.
         """
         if self._subset is not None:
             self.start()
@@ -172,14 +172,15 @@ class Sandbox:
     def run_console(self, source: str, text: str, cpu_seconds: float | None = None) -> Outcome:
         """Run a program with `text` as standard input; its one answer is what it wrote to standard output.
 
-        `cpu_seconds` is for the whole run. Raises as `run` does; rung D cannot do this, which is a `SandboxError`.
+        `cpu_seconds` is for the whole run. Raises `NoSandboxError` as `run` does, and `SandboxError` on rung D, which
+        cannot do this.
         """
         return self._run_job(Job("console", source, text=text), 1, cpu_seconds, measured=True)
 
     def open(self, job: Job, limits: Limits) -> CandidateProcess:
         """Return a process that runs this job and can be talked to: for test code.
 
-        Raises `OSError` where the server is gone, and otherwise as `run` does.
+        Raises `OSError` where the server is gone, and otherwise `NoSandboxError` and `SandboxError` as `run` does.
         """
         process = self._running().new_process(limits)
         try:

@@ -68,7 +68,10 @@ def show(
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the prompts of a curated set, or one of them with its completions."""
+    """Show the prompts of a curated set, or one of them with its completions.
+
+    What raises `LearnableError` here ends in one message and exit status 2: the shell catches it.
+    """
     with open_shell(as_json=as_json, quiet=True) as shell:
         from learnable.data.errors import LearnableError, UnknownNameError
         from learnable.flows.showing import find_row, find_set, read_rows, show_prompt, with_reason

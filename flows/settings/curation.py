@@ -13,7 +13,7 @@ from learnable.data.sources.files.locations import folder_name, local_path, plai
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import SamplingBudget
-from learnable.flows.engine_settings import EngineSettings, VLLMSettings
+from learnable.flows.settings.engines import EngineSettings, VLLMSettings
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents_for_tests import ROOT, SHOWN, Block, list_documents, read_blocks
+from tests.project.documents_for_tests import ROOT, SHOWN, Block, list_documents, read_blocks
 
 BLOCKS = [block for document in list_documents() for block in read_blocks(document)]
 RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and block.language not in SHOWN})
@@ -28,7 +28,7 @@ def test_the_blocks_of_a_document_run_as_typed(document: Path, tmp_path: Path) -
     home = {"HOME": str(tmp_path), "PREFECT_HOME": str(tmp_path / "prefect"), "TMPDIR": str(tmp_path)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, **home, "PATH": path, "PYTHONPATH": str(ROOT), "DO_NOT_TRACK": "1", "COLUMNS": "80"}
-    command = [sys.executable, "-m", "tests.documents_for_tests", str(document)]
+    command = [sys.executable, "-m", "tests.project.documents_for_tests", str(document)]
     with (tmp_path / "said").open("w") as said:
         done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=said, stderr=said, check=False)
     assert done.returncode == 0, (tmp_path / "said").read_text()[-4000:]

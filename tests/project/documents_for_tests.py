@@ -1,6 +1,6 @@
 """The code blocks of README and docs, and a process that runs them as they are typed.
 
-    python -m tests.documents_for_tests DOCUMENT
+    python -m tests.project.documents_for_tests DOCUMENT
 
 Shell lines that begin with our commands run in this process, so that they share one engine; the other ones run in bash.
 Python blocks run in a process each. `<!-- not run: REASON -->` before a block says why it cannot be run here; a block

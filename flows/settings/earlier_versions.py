@@ -12,8 +12,8 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BeforeValidator
 
-from learnable.flows.engine_settings import ENGINES, check_addresses, find_engine
-from learnable.flows.settings import CurateSettings, RefreshSettings
+from learnable.flows.settings.curation import CurateSettings, RefreshSettings
+from learnable.flows.settings.engines import ENGINES, check_addresses, find_engine
 from learnable.train.settings import TrainSettings
 
 RENAMED: Mapping[type, Mapping[str, str]] = {

@@ -16,8 +16,8 @@ from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.flows.showing import read_group
-from tests.documents_for_tests import ROOT, read_blocks
 from tests.flows.scripted_shell_for_tests import ScriptedShell
+from tests.project.documents_for_tests import ROOT, read_blocks
 
 DOCUMENT = ROOT / "docs/store.md"
 PAGE = DOCUMENT.read_text(encoding="utf-8")

@@ -1,0 +1,21 @@
+"""What runs depend on, as plain data: a curation, a refresh, and the engine that samples."""
+
+from learnable.flows.settings.curation import CurateSettings, PromptSettings, RefreshSettings
+from learnable.flows.settings.engines import (
+    EngineSettings,
+    RaySettings,
+    ServerSettings,
+    SimulatedSettings,
+    VLLMSettings,
+)
+
+__all__ = [
+    "CurateSettings",
+    "EngineSettings",
+    "PromptSettings",
+    "RaySettings",
+    "RefreshSettings",
+    "ServerSettings",
+    "SimulatedSettings",
+    "VLLMSettings",
+]
