@@ -47,19 +47,19 @@ print(json.dumps({"status": status, "seconds": seconds, "peak_bytes": peak, "loa
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Measure what was arguments for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["append", "resume"])
     parser.add_argument("--rollouts", type=int, default=10_000_000, help="rows of the large ledger")
     parser.add_argument("--appends", type=int, default=60, help="appends of each kind, taking turns")
     parser.add_argument("--prompts", type=int, default=10_000, help="prompts of the finished run, 16 rollouts each")
     parser.add_argument("--folder", type=Path, help="where to work (default: a temporary folder)")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         figures = (
-            measure_append(Path(folder), asked.rollouts, asked.appends)
-            if asked.what == "append"
-            else measure_resume(Path(folder), asked.prompts)
+            measure_append(Path(folder), arguments.rollouts, arguments.appends)
+            if arguments.what == "append"
+            else measure_resume(Path(folder), arguments.prompts)
         )
     print(json.dumps(figures, indent=2))
 
@@ -119,9 +119,9 @@ def run_on(store: Path, seed: int = 1) -> dict[str, Any]:
 def measure_resume(folder: Path, prompts: int) -> dict[str, Any]:
     """Return what a finished run of the bundled policy on vLLM costs when its command is given again."""
     families = ["--family", "arithmetic", "--family", "comparison", "--family", "counting"]
-    asked = [*families, "--sampling", "fixed", "--limit", str(prompts), "--max-tokens", "32"]
-    first = in_a_process(asked, folder / "store")
-    return {"first": first, "again": [in_a_process(asked, folder / "store") for _ in range(3)]}
+    arguments = [*families, "--sampling", "fixed", "--limit", str(prompts), "--max-tokens", "32"]
+    first = in_a_process(arguments, folder / "store")
+    return {"first": first, "again": [in_a_process(arguments, folder / "store") for _ in range(3)]}
 
 
 def in_a_process(arguments: Sequence[str], store: Path) -> dict[str, Any]:

@@ -60,9 +60,9 @@ class FamilyPrior:
         return cls(Prior.from_json(values), VarianceModel.from_json(values))
 
 
-def read_family_priors(beliefs: Mapping[str, Mapping[str, Any]]) -> dict[str, FamilyPrior]:
+def read_family_priors(values_of: Mapping[str, Mapping[str, Any]]) -> dict[str, FamilyPrior]:
     """Return each family's prior from the `beliefs` of a manifest."""
-    return {family: FamilyPrior.from_json(values) for family, values in beliefs.items()}
+    return {family: FamilyPrior.from_json(values) for family, values in values_of.items()}
 
 
 def fit_family_prior(n: Values, mean: Values, variance: Values) -> FamilyPrior:

@@ -25,7 +25,7 @@ def hold(root: object) -> None:
         pass
 
 
-def test_a_held_store_leaves_only_its_lock(tmp_path: Path) -> None:
+def test_a_locked_store_leaves_only_its_lock(tmp_path: Path) -> None:
     with Store(tmp_path / "s").hold(wait=0, on_wait=print):
         assert (tmp_path / "s" / ".reserve").is_file()
     assert [path.name for path in (tmp_path / "s").iterdir()] == [".lock"]

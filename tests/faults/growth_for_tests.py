@@ -1,4 +1,4 @@
-"""Runs the same curation in several ways on one warm engine, and notes what each asked of it.
+"""Runs the same curation in several ways on one warm engine, and notes what each wanted of it.
 
     python -m tests.faults.growth_for_tests FOLDER
 
@@ -29,7 +29,7 @@ FAMILIES = ("arithmetic", "counting")
 PROMPTS, SMALL, LARGE = 48, 8, 16
 LOW, HIGH = Sampling(max_tokens=2), Sampling(max_tokens=24)
 
-asked: list[tuple[str, int, int]] = []  # prompt, index, seed of each rollout
+requested: list[tuple[str, int, int]] = []  # prompt, index, seed of each rollout
 engines: list[Engine] = []
 generate = VLLMEngine.generate
 
@@ -43,7 +43,7 @@ def noted(self: VLLMEngine, requests: Iterable[GroupRequest], sampling: Sampling
     def pass_on() -> Iterator[GroupRequest]:
         for request in requests:
             keys = ((request.first_index + i, request.base_seed + i) for i in range(request.group_size))
-            asked.extend((request.prompt.question_id, index, seed) for index, seed in keys)
+            requested.extend((request.prompt.question_id, index, seed) for index, seed in keys)
             yield request
 
     return generate(self, pass_on(), sampling)
@@ -62,11 +62,11 @@ def main(folder: Path) -> None:
     )
 
     def step(name: str, settings: CurateSettings) -> None:
-        asked.clear()
+        requested.clear()
         engines.clear()
         report = pipeline.run_pipeline(settings)
         rollouts(folder / "store").write_parquet(folder / f"{name}.parquet")
-        said = {"asked": asked, "used_an_engine": bool(engines), "totals": asdict(report.totals)}
+        said = {"requested": requested, "used_an_engine": bool(engines), "totals": asdict(report.totals)}
         (folder / f"{name}.json").write_text(json.dumps(said))
 
     step("first", base)

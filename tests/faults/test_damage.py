@@ -52,7 +52,7 @@ def check_made_again(shell: Shell, run: Run, missing: set[str], before: dict[str
 
 
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
-def test_a_run_makes_again_what_a_damaged_file_held(shell: Shell, harm: Harm) -> None:
+def test_a_run_makes_again_what_was_in_a_damaged_file(shell: Shell, harm: Harm) -> None:
     shell.run(*FIND)
     victim, before = chunk(shell), files(shell.store / "rollouts")
     missing = set(pl.read_parquet(victim)["rollout_id"])

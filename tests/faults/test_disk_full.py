@@ -58,10 +58,10 @@ def check_all_paid_is_there(shell: Shell, full: Run) -> None:
 
 
 def check_going_on(shell: Shell, ballast: Path) -> None:
-    before, held = files(shell.store / "rollouts"), rollouts(shell.store).height
+    before, stored = files(shell.store / "rollouts"), rollouts(shell.store).height
     ballast.unlink()
     last = shell.run(*FIND, program=PAID, PAID="paid")
-    assert (last.reused, last.generated) == (held, ROLLOUTS - held)
+    assert (last.reused, last.generated) == (stored, ROLLOUTS - stored)
     check_rollouts(shell.store, ROLLOUTS)
     check_scores(shell.store, ROLLOUTS)
     paid = (shell.folder / "paid").read_text().split()

@@ -45,14 +45,14 @@ def test_an_outage_in_mid_run_keeps_what_was_paid(shell: Shell) -> None:
     find(shell, 0.0, "--limit", "20")
     curated = files(shell.store / "curated")
     run = find(shell, 0.6, status=2)
-    [[done, owed]] = re.findall(r"([\d,]+) rollouts of this run are in store; ([\d,]+) are still missing", run.err)
-    held = rollouts(shell.store).height
+    [[done, missing]] = re.findall(r"([\d,]+) rollouts of this run are in store; ([\d,]+) are still missing", run.err)
+    stored = rollouts(shell.store).height
     assert int(done) > 0
-    assert (held, ROLLOUTS - held) == (160 + int(done), int(owed))
+    assert (stored, ROLLOUTS - stored) == (160 + int(done), int(missing))
     assert files(shell.store / "curated") == curated
     assert set(scores(shell.store)["verdict"]) == {"scored"}
     again = find(shell, 0.0)
-    assert (again.reused, again.generated) == (held, ROLLOUTS - held)
+    assert (again.reused, again.generated) == (stored, ROLLOUTS - stored)
     check_rollouts(shell.store, ROLLOUTS)
     check_scores(shell.store, ROLLOUTS)
     paid = (shell.folder / "paid").read_text().split()

@@ -1,4 +1,4 @@
-"""What is asked of the real engine when a run grows: what is missing, and nothing else."""
+"""What is requested of the real engine when a run grows: what is missing, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ KEY = ["question_id", "rollout_index"]
 
 @dataclass
 class Step:
-    """The store after a run, and what the run asked for."""
+    """The store after a run, and what the run requested."""
 
     rows: pl.DataFrame
-    asked: pl.DataFrame
+    requested: pl.DataFrame
     used_an_engine: bool
     rollouts: int
     truncated: int
@@ -37,10 +37,10 @@ class Steps:
 
     def __getitem__(self, name: str) -> Step:
         said = json.loads((self.folder / f"{name}.json").read_text())
-        asked = pl.DataFrame(said["asked"], schema=[*KEY, "seed"], orient="row")
+        requested = pl.DataFrame(said["requested"], schema=[*KEY, "seed"], orient="row")
         totals = said["totals"]
         rows = pl.read_parquet(self.folder / f"{name}.parquet")
-        return Step(rows, asked, said["used_an_engine"], totals["rollouts"], totals["truncated"])
+        return Step(rows, requested, said["used_an_engine"], totals["rollouts"], totals["truncated"])
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def truncated(rows: pl.DataFrame, cap: int) -> pl.DataFrame:
 
 
 def test_the_same_command_again_needs_no_engine(steps: Steps) -> None:
-    assert steps["first"].asked.height == steps["first"].rollouts == PROMPTS * SMALL
+    assert steps["first"].requested.height == steps["first"].rollouts == PROMPTS * SMALL
     again = steps["again"]
-    assert (again.asked.height, again.used_an_engine) == (0, False)
+    assert (again.requested.height, again.used_an_engine) == (0, False)
     assert again.rows.equals(steps["first"].rows)
     assert again.rollouts == PROMPTS * SMALL
 
@@ -68,22 +68,22 @@ def test_the_same_command_again_needs_no_engine(steps: Steps) -> None:
 def test_a_larger_group_asks_for_the_rest_of_each(steps: Steps) -> None:
     larger = steps["larger"]
     assert larger.rollouts == PROMPTS * LARGE
-    assert larger.asked.height == PROMPTS * (LARGE - SMALL)
-    indices = larger.asked.group_by("question_id").agg(pl.col("rollout_index").sort())
+    assert larger.requested.height == PROMPTS * (LARGE - SMALL)
+    indices = larger.requested.group_by("question_id").agg(pl.col("rollout_index").sort())
     assert indices["rollout_index"].to_list() == [list(range(SMALL, LARGE))] * PROMPTS
     assert larger.rows.head(PROMPTS * SMALL).equals(steps["again"].rows)
 
 
 def test_a_smaller_group_asks_for_nothing(steps: Steps) -> None:
     smaller = steps["smaller"]
-    assert (smaller.asked.height, smaller.used_an_engine, smaller.rollouts) == (0, False, PROMPTS * SMALL)
+    assert (smaller.requested.height, smaller.used_an_engine, smaller.rollouts) == (0, False, PROMPTS * SMALL)
 
 
 def test_more_tokens_draw_the_truncated_ones_again_by_their_seeds(steps: Steps) -> None:
     cut = truncated(steps["smaller"].rows, LOW.max_tokens)
     longer = steps["longer"]
     assert 0 < cut.height < PROMPTS * LARGE
-    assert longer.asked.sort(KEY).equals(cut.select(*KEY, "seed").sort(KEY))
+    assert longer.requested.sort(KEY).equals(cut.select(*KEY, "seed").sort(KEY))
     made = longer.rows.filter(pl.col("max_tokens") == HIGH.max_tokens)
     assert made.select(*KEY, "seed").sort(KEY).equals(cut.select(*KEY, "seed").sort(KEY))
     assert longer.rollouts == PROMPTS * LARGE
@@ -99,9 +99,9 @@ def test_what_is_drawn_again_goes_on_from_the_same_tokens(steps: Steps) -> None:
 
 
 @pytest.mark.parametrize("name", ["shorter", "longer again", "bumped"])
-def test_what_is_there_is_never_asked_for(steps: Steps, name: str) -> None:
+def test_what_is_there_is_never_requested(steps: Steps, name: str) -> None:
     step = steps[name]
-    assert (step.asked.height, step.used_an_engine) == (0, False)
+    assert (step.requested.height, step.used_an_engine) == (0, False)
     assert step.rows.equals(steps["longer"].rows)
     assert step.rollouts == PROMPTS * LARGE
 

@@ -28,12 +28,12 @@ def interrupted(shell: Shell, *, chunks: int, after: float = 0.0) -> Run:
 
 def check_the_rest_is_paid_once(shell: Shell) -> None:
     """Finish, and see that nothing that was paid for is lost, or paid for again."""
-    held = rollouts(shell.store)
+    stored = rollouts(shell.store)
     before = files(shell.store / "rollouts")
     paid = (shell.folder / "paid").read_text().split()
-    assert set(paid) <= set(held["rollout_id"])
+    assert set(paid) <= set(stored["rollout_id"])
     last = shell.run(*FIND, program=PAID, PAID="paid")
-    assert (last.reused, last.generated) == (held.height, ROLLOUTS - held.height)
+    assert (last.reused, last.generated) == (stored.height, ROLLOUTS - stored.height)
     check_rollouts(shell.store, ROLLOUTS)
     assert before.items() <= files(shell.store / "rollouts").items()
     paid = (shell.folder / "paid").read_text().split()

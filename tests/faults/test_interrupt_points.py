@@ -94,12 +94,12 @@ def interrupt(folder: Path, line: int, *, first_after: int | None) -> bool:
             run_small(settings, engine)
     finally:
         sys.settrace(None)
-    held = rollouts(folder / "store")
-    assert set(engine.paid) <= set(held["rollout_id"] if held.height else [])
+    stored = rollouts(folder / "store")
+    assert set(engine.paid) <= set(stored["rollout_id"] if stored.height else [])
     last = engine_of(settings)
     run_small(settings, last)
     check_rollouts(folder / "store", ROLLOUTS)
-    assert len(last.paid) == ROLLOUTS - held.height
+    assert len(last.paid) == ROLLOUTS - stored.height
     assert leftovers(folder / "store") == []
     return ctrl_c.was_pressed
 

@@ -72,27 +72,27 @@ KILLS: list[tuple[Moment, float]] = [
 
 def kill_at(shell: Shell, moment: Moment, late: float) -> bool:
     """Run and kill; return whether the run was still going on."""
-    held, before = held_in(shell.store), files(shell.store / "rollouts")
+    stored, before = stored_in(shell.store), files(shell.store / "rollouts")
     run = shell.start(*FIND, "--store", "store")
     if run.wait_until(lambda: moment(run, shell.store)):
         time.sleep(RNG.uniform(0, late))
     alive = run.process.poll() is None
     run.kill()
     assert alive or run.process.returncode == 0, run.err
-    check_run(run, held)
+    check_run(run, stored)
     assert before.items() <= files(shell.store / "rollouts").items()
     return alive
 
 
-def check_run(run: Run, held: Mapping[str, str]) -> None:
-    """See that it reused what was `held` before it, and asked for the rest alone."""
+def check_run(run: Run, stored: Mapping[str, str]) -> None:
+    """See that it reused what was `stored` before it, and asked for the rest alone."""
     if run.started_an_engine:
-        assert run.reused == len(held)
+        assert run.reused == len(stored)
     if run.generated:
-        assert run.generated == ROLLOUTS - len(held)
+        assert run.generated == ROLLOUTS - len(stored)
 
 
-def held_in(store: Path) -> dict[str, str]:
+def stored_in(store: Path) -> dict[str, str]:
     rows = rollouts(store)
     return dict(zip(rows["rollout_id"], rows["completion"], strict=True))
 
@@ -100,13 +100,13 @@ def held_in(store: Path) -> dict[str, str]:
 def test_ten_kills_lose_nothing_that_was_durable(shell: Shell) -> None:
     killed = []
     for moment, late in KILLS:
-        held = held_in(shell.store)
+        stored = stored_in(shell.store)
         killed.append(kill_at(shell, moment, late))
-        assert held.items() <= held_in(shell.store).items()
+        assert stored.items() <= stored_in(shell.store).items()
     assert sum(killed) >= 8
-    held = held_in(shell.store)
+    stored = stored_in(shell.store)
     last = shell.run(*FIND, "--store", "store")
-    check_run(last, held)
+    check_run(last, stored)
     check_rollouts(shell.store, ROLLOUTS)
     check_scores(shell.store, ROLLOUTS)
     assert leftovers(shell.store) == []

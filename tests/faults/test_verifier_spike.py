@@ -74,13 +74,13 @@ def test_a_spike_of_errors_stops_the_run(shell: Shell, mended_as: str) -> None:
     assert counts == sorted(counts, reverse=True)
     assert "no pen" in named  # by far the most common
     assert "mend the verifier" in stopped.err
-    held = check_rollouts(shell.store, ROLLOUTS)
+    stored = check_rollouts(shell.store, ROLLOUTS)
     assert not (shell.store / "curated").exists()
     assert leftovers(shell.store) == []
     mended = find(shell, per_mille=0, version=mended_as)
     assert not mended.started_an_engine
     assert mended.reused == ROLLOUTS
-    assert check_rollouts(shell.store, ROLLOUTS).equals(held)
+    assert check_rollouts(shell.store, ROLLOUTS).equals(stored)
     assert mended.report["totals"]["errors"] == 0
     assert mended.report["totals"]["decisions"].get("not_scored", 0) == 0
     assert honest(shell)["rollout_id"].n_unique() == ROLLOUTS

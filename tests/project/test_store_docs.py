@@ -48,9 +48,9 @@ def add_scores_of_another_version(store: Store) -> None:
     curated = open_curated(VERSION)
     draw = Draw(curated.manifest.policy.policy_id, curated.manifest.sampling)
     prompt = prompt_from_row(curated.read("train").to_pylist()[0], VERSION)
-    held, _ = store.ledger.find_rollouts(draw, [prompt])
-    texts = pl.concat(store.ledger.read_completions(draw, held))
-    first = held.join(texts, on="rollout_id").row(0, named=True)
+    stored, _ = store.ledger.find_rollouts(draw, [prompt])
+    texts = pl.concat(store.ledger.read_completions(draw, stored))
+    first = stored.join(texts, on="rollout_id").row(0, named=True)
     names = ("question_id", "max_tokens", "rollout_index", "completion", "finish_reason", "num_tokens", "seed")
     rollout = Rollout(
         policy_id=draw.policy_id, sampling_id=draw.sampling.sampling_id, **{name: first[name] for name in names}

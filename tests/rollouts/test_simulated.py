@@ -41,7 +41,7 @@ def test_a_prompt_passes_at_its_rate(rate: float) -> None:
     assert pass_rate(group) == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / 20_000))
 
 
-def test_groups_vary_as_coins_do() -> None:
+def test_groups_vary_as_bernoulli_rewards_do() -> None:
     groups = draw(*(GroupRequest(prompt(0.3, number), 8) for number in range(4000)))
     counts = [sum(rollout.completion == "pass" for rollout in group) for group in groups]
     expected = [4000 * math.comb(8, k) * 0.3**k * 0.7 ** (8 - k) for k in range(9)]

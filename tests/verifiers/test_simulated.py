@@ -10,7 +10,7 @@ from learnable.verifiers.pool.jobs import ScoreJob, score_one
 from learnable.verifiers.protocol import SpecError, verifier_notice
 from learnable.verifiers.registry import VERIFIERS, find_verifier
 
-COIN: dict[str, Any] = {"rate": 0.3}
+BERNOULLI: dict[str, Any] = {"rate": 0.3}
 GRADED: dict[str, Any] = {"rate": 0.3, "spread": 0.2}
 VERIFIER = find_verifier("simulated")
 
@@ -18,8 +18,8 @@ VERIFIER = find_verifier("simulated")
 @pytest.mark.parametrize(
     ("completion", "spec", "reward", "passed"),
     [
-        ("pass", COIN, 1.0, True),
-        ("fail", COIN, 0.0, False),
+        ("pass", BERNOULLI, 1.0, True),
+        ("fail", BERNOULLI, 0.0, False),
         ("0.731000", GRADED, 0.731, True),
         ("0.5", GRADED, 0.5, True),
         ("0.499999", GRADED, 0.499999, False),
@@ -33,7 +33,7 @@ def test_the_drawn_outcome_is_the_score(completion: str, spec: dict[str, Any], r
 
 @given(st.text().filter(lambda text: text not in ("pass", "fail")))
 def test_any_other_text_is_not_scored(text: str) -> None:
-    score = VERIFIER.score(text, prompt="", spec=COIN)
+    score = VERIFIER.score(text, prompt="", spec=BERNOULLI)
     assert (score.verdict, score.reward, score.passed) == ("verifier_error", None, None)
     assert "not simulated" in score.reason
 
@@ -48,7 +48,7 @@ def test_a_completion_out_of_tokens_keeps_its_draw() -> None:
     assert (score.verdict, score.reward) == ("truncated", 1.0)
 
 
-@pytest.mark.parametrize("spec", [COIN, GRADED, {"rate": 0}, {"rate": 1.0, "form": "Mine"}])
+@pytest.mark.parametrize("spec", [BERNOULLI, GRADED, {"rate": 0}, {"rate": 1.0, "form": "Mine"}])
 def test_sound_specs_are_accepted(spec: dict[str, Any]) -> None:
     VERIFIER.check_spec(spec)
 

@@ -57,9 +57,9 @@ def chosen(*values: Any) -> Draw:
     return lambda rng: [rng.choice(values)]
 
 
-def together(*draws: Draw) -> Draw:
+def together(*parts: Draw) -> Draw:
     """Draw the arguments of every draw, one after another."""
-    return lambda rng: [value for draw in draws for value in draw(rng)]
+    return lambda rng: [value for draw in parts for value in draw(rng)]
 
 
 def mapped(draw: Draw, change: Callable[..., Any]) -> Draw:

@@ -62,10 +62,10 @@ class CodeProblem:
         They depend on the problem alone and not on a run's seed, so that the same problem is the same prompt in
         every run.
         """
-        calls = [*map(list, self.edges), *self._draws(parameters, drawn)]
+        calls = [*map(list, self.edges), *self._inputs(parameters, drawn)]
         return [[copy.deepcopy(given), self.answer(tuple(given), parameters)] for given in calls]
 
-    def _draws(self, parameters: Arguments, drawn: int) -> list[list[Any]]:
+    def _inputs(self, parameters: Arguments, drawn: int) -> list[list[Any]]:
         rng = random.Random(f"{self.form}:{parameters}")
         seen = [*map(list, self.edges), list(self.example)]
         for _ in range(TRIES * drawn):

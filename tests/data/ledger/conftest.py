@@ -10,7 +10,7 @@ from learnable.data.store import Store
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """A store that is held, whose outbox is in the test's folder too."""
+    """A locked store, whose outbox is in the test's folder too."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     store = Store(tmp_path / "store")
     with store.hold(wait=0, on_wait=print):

@@ -108,7 +108,7 @@ def test_what_stands_and_what_is_drawn_again_equal_a_plain_loop(
     assert set(redrawn["rollout_index"]) == set(cut) - set(first)
 
 
-def test_scores_of_another_version_and_errors_are_asked_again(store: Store) -> None:
+def test_scores_of_another_version_and_errors_are_scored_again(store: Store) -> None:
     one, two = rollout(0), rollout(1)
     store.ledger.append_rollouts(DRAW, [one, two])
     scores = [

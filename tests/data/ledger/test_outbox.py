@@ -37,7 +37,7 @@ def disk(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(tmp_path / "store", monkeypatch)
 
 
-def held(store: Store) -> list[int]:
+def stored(store: Store) -> list[int]:
     found, _ = store.ledger.find_rollouts(DRAW, [prompt()])
     return found["rollout_index"].to_list()
 
@@ -46,7 +46,7 @@ def test_the_kept_room_takes_the_last_chunk(store: Store, disk: Disk) -> None:
     disk.error, disk.reserve_helps = errno.ENOSPC, True
     with pytest.raises(StoreFullError, match="everything that was paid for is in it"):
         store.ledger.append_rollouts(DRAW, [rollout()])
-    assert held(store) == [0]
+    assert stored(store) == [0]
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EROFS])
@@ -54,12 +54,12 @@ def test_what_the_store_cannot_take_is_kept_elsewhere_and_brought_in(store: Stor
     disk.error = error
     with pytest.raises(LearnableError, match=r"1 rows are kept in .*brings them in"):
         store.ledger.append_rollouts(DRAW, [rollout()])
-    assert held(store) == []
+    assert stored(store) == []
     disk.error = 0
     store.ledger.open(lambda: None)
-    assert held(store) == [0]
+    assert stored(store) == [0]
     store.ledger.open(lambda: None)
-    assert held(store) == [0]
+    assert stored(store) == [0]
 
 
 def test_a_lost_lease_costs_no_paid_chunk(store: Store, disk: Disk) -> None:
@@ -70,7 +70,7 @@ def test_a_lost_lease_costs_no_paid_chunk(store: Store, disk: Disk) -> None:
     with pytest.raises(LearnableError, match=r"lost to process 7.*kept in"):
         store.ledger.append_rollouts(DRAW, [rollout()])
     store.ledger.open(lambda: None)
-    assert held(store) == [0]
+    assert stored(store) == [0]
 
 
 def test_no_room_for_a_chunk_is_said_before_anything_is_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

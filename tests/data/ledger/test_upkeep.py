@@ -25,8 +25,8 @@ def filled(store: Store) -> Store:
 
 
 def rows(store: Store) -> list[str]:
-    held, _ = store.ledger.find_rollouts(under(64), [prompt(), prompt("p1")])
-    return held["rollout_id"].to_list()
+    stored, _ = store.ledger.find_rollouts(under(64), [prompt(), prompt("p1")])
+    return stored["rollout_id"].to_list()
 
 
 def test_stock_counts_each_row_once(filled: Store) -> None:

@@ -35,7 +35,7 @@ def advantages(rewards: Values) -> Values:
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("size", [2, 4, 16])
-def test_coin_forecasts_equal_groups_that_are_drawn(prior: Prior, size: int) -> None:
+def test_bernoulli_forecasts_equal_groups_that_are_drawn(prior: Prior, size: int) -> None:
     rng, posterior = np.random.default_rng(67), Posterior.update(prior, 0, 0)
     rewards = bernoulli(rng, draw_means(rng, prior, SIMULATIONS), size)
     dead = rewards.min(axis=1) == rewards.max(axis=1)
@@ -45,7 +45,7 @@ def test_coin_forecasts_equal_groups_that_are_drawn(prior: Prior, size: int) -> 
 
 
 @given(st.integers(0, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.integers(2, 64))
-def test_a_known_coin_agrees_by_the_binomial(counts: tuple[int, int], size: int) -> None:
+def test_a_known_rate_agrees_by_the_binomial(counts: tuple[int, int], size: int) -> None:
     """A prior as narrow as a known rate."""
     p = (counts[1] + 1) / (counts[0] + 2)
     known = Posterior.update(Prior(1e7 * p, 1e7 * (1 - p)), 0, 0)
@@ -122,7 +122,7 @@ def test_forecast_equals_a_plain_loop() -> None:
         assert found.mean_abs_advantage == pytest.approx(taught / len(rows))
 
 
-def test_a_family_that_nothing_is_known_of_is_taken_as_coins() -> None:
+def test_a_family_that_nothing_is_known_of_is_taken_as_bernoulli() -> None:
     groups = certified()
     assert forecast(groups, {}) == forecast(groups, {"coins": False, "poems": False})
     assert [f.group_size for f in forecast(groups, {})] == [4, 8, 16, 32, 64]

@@ -82,7 +82,7 @@ def test_the_last_turn_of_a_chat_may_equal_an_item() -> None:
     assert hits([chat], items("what is 2 + 2")) == [(chat.prompt_id, "eval:0")]
 
 
-def test_half_spread_over_several_items_is_not_half_of_one() -> None:
+def test_half_shared_among_several_items_is_not_half_of_one() -> None:
     prompt = ask(sentence(5, 48))
     words = prompt.text.split()
     parts = [" ".join([*words[i : i + 12], sentence(i, 20)]) for i in (0, 12, 24, 36)]

@@ -140,7 +140,7 @@ def test_copies_under_a_template_are_found() -> None:
     assert collisions([*prompts, copy]) == {copy.prompt_id: prompts[3].prompt_id}
 
 
-def test_one_text_under_two_instructions_is_asked_twice() -> None:
+def test_one_text_under_two_instructions_is_two_prompts() -> None:
     into_french, into_german = sentence("French", 20), sentence("German", 20)
     prompts = [ask(f"{instruction} {sentence(i, 40)}") for i in range(5) for instruction in (into_french, into_german)]
     assert collisions(prompts) == {}

@@ -121,8 +121,8 @@ def test_templates_are_counted_by_group(lines: list[str], share: float, data: st
         holders.setdefault((run, groups[owner]), set()).add(owner)
     templates = {
         run
-        for (run, group), held_by in holders.items()
-        if run and group >= 0 and len(held_by) >= TEMPLATE_TEXTS and len(held_by) > share * groups.count(group)
+        for (run, group), stored_by in holders.items()
+        if run and group >= 0 and len(stored_by) >= TEMPLATE_TEXTS and len(stored_by) > share * groups.count(group)
     }
     found = find_template_runs(texts, number_runs(texts, 2), np.array(groups), share)
     assert found.tolist() == [run in templates for run in plain]

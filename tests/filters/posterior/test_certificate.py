@@ -221,7 +221,7 @@ EARLIER = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_ver
 
 
 @pytest.mark.parametrize("family", EARLIER["beliefs"])
-def test_the_beliefs_of_an_earlier_manifest_are_read_and_written_the_same(family: str) -> None:
+def test_the_priors_of_an_earlier_manifest_are_read_and_written_the_same(family: str) -> None:
     values = EARLIER["beliefs"][family]
     found = FamilyPrior.from_json(values)
     assert json.dumps(found.to_json()) == json.dumps(values)

@@ -84,7 +84,7 @@ def test_every_kind_of_row_counts_in_a_large_file() -> None:
     assert float(expected_means(Posterior.update(found, 0, 0))) == pytest.approx(0.5, abs=0.01)
 
 
-def test_groups_worth_thousands_of_flips_still_fit() -> None:
+def test_groups_worth_thousands_of_rollouts_still_fit() -> None:
     rng = np.random.default_rng(31)
     p = rng.beta(4, 4, 500)
     found = fit_prior(np.full(500, 3000.0), 3000 * p)

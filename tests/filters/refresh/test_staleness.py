@@ -51,7 +51,7 @@ def test_anchors_do_not_depend_on_the_order_of_rows(seed: int, count: int) -> No
     assert len(names) == min(count, 60)
 
 
-def test_prompts_without_a_certificate_are_no_anchors_and_are_asked_first() -> None:
+def test_prompts_without_a_certificate_are_no_anchors_and_are_sampled_first() -> None:
     groups = simulate(50, 0, 0, seed=3).before
     unknown = groups["prompt_id"][7]
     blank = groups.with_columns(
@@ -64,7 +64,7 @@ def test_prompts_without_a_certificate_are_no_anchors_and_are_asked_first() -> N
     assert find_unsure(blank, aged)[0] == unknown
 
 
-def test_without_drift_almost_nothing_is_asked_again() -> None:
+def test_without_drift_almost_nothing_is_sampled_again() -> None:
     unsure, aged = unsure_after(simulate(1000, 0, 0, seed=4))
     assert len(unsure) < 0.06 * aged.height
 
@@ -133,7 +133,7 @@ def test_moved_certificates_hang_together() -> None:
     assert (aged["ci_low"] <= aged["ci_high"]).all()
 
 
-def test_of_a_graded_family_the_spread_stays() -> None:
+def test_of_a_graded_family_the_variance_stays() -> None:
     groups = simulate(50, 0, 0, seed=11).before.with_columns(p_min_std=pl.lit(0.7), std_low=pl.lit(0.1))
     aged = move_certificates(groups, {("a", False): Drift(shift=1.0, noise=0.5)}, {"a": True}, BAND, 16)
     kept = ("p_min_std", "std_low", "std_high", "usable_at_g")
@@ -143,7 +143,7 @@ def test_of_a_graded_family_the_spread_stays() -> None:
 
 
 @pytest.mark.parametrize("chances", [[0.9] * 40, [0.99, 0.5, 0.1, 0.7] * 15, [0.02] * 10 + [0.97] * 50])
-def test_the_shelf_life_holds_the_share_that_is_drawn(chances: list[float]) -> None:
+def test_the_share_still_in_band_holds_the_share_that_is_drawn(chances: list[float]) -> None:
     found = estimate_share_still_in_band(chances)
     assert found is not None
     drawn = (np.random.default_rng(12).random((20_000, len(chances))) < chances).mean(axis=1)
@@ -152,7 +152,7 @@ def test_the_shelf_life_holds_the_share_that_is_drawn(chances: list[float]) -> N
     assert 0.88 < inside < 0.98
 
 
-def test_the_shelf_life_of_certainties_is_certain_and_of_nothing_is_none() -> None:
+def test_the_share_still_in_band_of_certainties_is_certain_and_of_nothing_is_none() -> None:
     found = estimate_share_still_in_band([1.0, 1.0, 0.0, 1.0])
     assert found is not None
     assert (found.share, found.low, found.high) == (0.75, 0.75, 0.75)

@@ -109,7 +109,7 @@ def test_the_part_of_each_component_is_recovered() -> None:
     assert (title["share_one"], title["within_std"], title["explained"]) == (1.0, 0.0, None)
 
 
-def test_an_always_equal_component_has_exactly_no_spread() -> None:
+def test_an_always_equal_component_has_exactly_no_std() -> None:
     row = stats_of([(p, r, "scored", {"lines": 0.1}) for p in "ab" for r in (0.0, 0.3, 0.7)])["lines"]
     assert (row["within_std"], row["between_std"], row["explained"]) == (0.0, 0.0, None)
 
@@ -185,7 +185,7 @@ def test_a_sum_out_of_range_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("mean", "std", "learnable"), [(0.5, 0.3, True), (0.8, 0.3, False), (0.1, 0.2, False), (0.5, 0.05, False)]
 )
-def test_a_form_is_learnable_where_its_groups_spread_around_a_middling_mean(
+def test_a_form_is_learnable_where_its_groups_vary_around_a_middling_mean(
     mean: float, std: float, learnable: bool
 ) -> None:
     groups = random_groups(60).with_columns(mean=pl.lit(mean), std=pl.lit(std))

@@ -71,7 +71,7 @@ def test_order_of_rows_does_not_matter(rows: list[Row], random: object) -> None:
 
 
 @given(st.permutations([0.5] * 12 + [0.75] * 3))
-def test_a_spread_at_a_threshold_is_not_rounded_below_it(rewards: list[float]) -> None:
+def test_a_std_at_a_threshold_is_not_rounded_below_it(rewards: list[float]) -> None:
     row = group_stats(as_frame([("a", reward, True, "scored", 1) for reward in rewards])).collect().to_dicts()[0]
     assert row["std"] == 0.1
     assert row["mean"] == 0.55
@@ -97,14 +97,14 @@ def test_a_family_without_any_reward_has_null_statistics(kind: type[pl.DataType]
 
 
 @given(REWARDS, st.integers(2, 30))
-def test_a_unanimous_group_has_exactly_no_spread(reward: float, size: int) -> None:
+def test_a_unanimous_group_has_exactly_no_std(reward: float, size: int) -> None:
     row = group_stats(as_frame([("a", reward, True, "scored", 1)] * size)).collect().to_dicts()[0]
     assert row["std"] == 0.0
     assert row["zero_std"]
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.integers(1, 9))
-def test_pass_at_k_is_the_share_of_draws_with_a_pass(passed: list[bool], k: int) -> None:
+def test_pass_at_k_is_the_share_of_samples_with_a_pass(passed: list[bool], k: int) -> None:
     frame = pl.DataFrame({"n": [len(passed)], "passes": [sum(passed)]})
     got = frame.select(pass_at_k(k).alias("p"))["p"][0]
     if k > len(passed):

@@ -40,7 +40,7 @@ def test_a_retest_has_room_beyond_the_largest_group() -> None:
     assert SamplingBudget("fixed").count_max_rollouts(12) == 12
 
 
-def test_the_effort_of_an_earlier_manifest_is_read_and_written_the_same() -> None:
+def test_the_budget_of_an_earlier_manifest_is_read_and_written_the_same() -> None:
     earlier = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_version.json").read_text())["efforts"]
     for values in earlier.values():
         assert json.dumps(SamplingBudget.from_json(values).to_json()) == json.dumps(values)

@@ -57,7 +57,7 @@ def test_targets_are_met_wherever_they_can_be(prior: Prior) -> None:
 
 
 @pytest.mark.parametrize("precision", [0.7, 0.94])
-def test_the_precision_that_is_asked_for_is_reached(precision: float) -> None:
+def test_the_requested_precision_is_reached(precision: float) -> None:
     prior, usual = Prior(0.3, 0.3), mixed().compute_outcome()
     found = match_fixed(prior, Band(), max_group=64, precision=precision).compute_outcome()
     assert found.precision >= precision + PRECISION_MARGIN - EXACT
@@ -122,7 +122,7 @@ def test_each_prompt_follows_the_table_of_its_lot() -> None:
     assert further.tolist() == [float(more[0]) for _, more in ahead]
 
 
-def test_the_outcome_equals_prompts_that_are_really_asked() -> None:
+def test_the_outcome_equals_prompts_that_are_really_sampled() -> None:
     prior, band, rng, prompts = Prior(0.3, 0.3), Band(), np.random.default_rng(47), 60_000
     rule, p, uniforms = mixed(), draw_means(rng, prior, prompts), rng.random(prompts)
     passes, n = np.cumsum(bernoulli(rng, p, 48), axis=1), np.zeros(prompts, np.int64)

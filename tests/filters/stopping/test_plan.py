@@ -32,7 +32,9 @@ class Pool:
         self.round_ = self.schedule.request_next_round()
 
     @classmethod
-    def of_coins(cls, rates: Values, budget: SamplingBudget, families: list[str] | None = None, seed: int = 0) -> Pool:
+    def of_bernoulli(
+        cls, rates: Values, budget: SamplingBudget, families: list[str] | None = None, seed: int = 0
+    ) -> Pool:
         uniforms = np.random.default_rng([seed, 2]).random((len(rates), budget.count_max_rollouts(16)))
         return cls((uniforms < rates[:, None]).astype(np.float64), budget, families, seed)
 
@@ -65,7 +67,7 @@ def holds(estimate: Estimate | None, figure: float) -> bool:
 
 
 @pytest.mark.parametrize(("n", "s"), [(0, 0), (4, 2), (8, 1), (8, 8), (12, 9)])
-def test_prospects_are_what_single_rewards_come_to(n: int, s: int) -> None:
+def test_forecasts_are_what_single_rewards_come_to(n: int, s: int) -> None:
     rng = np.random.default_rng(n + s)
     prior, games = TABLE.lattice.prior, 40_000
     kinds = rng.choice(3, size=games * 20, p=[prior.zero, prior.one, prior.beta_weight])
@@ -82,7 +84,7 @@ def test_prospects_are_what_single_rewards_come_to(n: int, s: int) -> None:
     assert further == pytest.approx(spent.mean(), abs=0.15)
 
 
-def test_prospects_from_the_start_are_the_tables_outcome() -> None:
+def test_forecasts_from_the_start_are_the_tables_outcome() -> None:
     [keep], [further] = TABLE.forecast_groups([0], [0])
     outcome = TABLE.compute_outcome()
     assert (keep, further) == (pytest.approx(outcome.kept), pytest.approx(outcome.rollouts))
@@ -107,10 +109,10 @@ def test_each_prompt_looks_ahead_along_its_own_table() -> None:
 
 
 def test_what_happens_is_in_the_interval_nine_times_in_ten() -> None:
-    effort, hits, widths = SamplingBudget(want=40), [], []
+    budget, hits, widths = SamplingBudget(want=40), [], []
     for seed in range(16):
         rates = np.random.default_rng([seed, 3]).beta(0.3, 0.3, 900)
-        pool = Pool.of_coins(rates, effort, seed=seed)
+        pool = Pool.of_bernoulli(rates, budget, seed=seed)
         plan = pool.plan(endless=True, seed=seed)
         prompts, rollouts, kept = pool.finish()
         assert kept >= 40
@@ -123,7 +125,7 @@ def test_what_happens_is_in_the_interval_nine_times_in_ten() -> None:
 
 
 def test_a_pool_without_a_goal_is_looked_at_whole() -> None:
-    pool = Pool.of_coins(np.random.default_rng(5).beta(0.5, 0.5, 400), SamplingBudget(), seed=5)
+    pool = Pool.of_bernoulli(np.random.default_rng(5).beta(0.5, 0.5, 400), SamplingBudget(), seed=5)
     plan = pool.plan()
     prompts, rollouts, kept = pool.finish()
     assert plan.prompts == Estimate.exactly(400) == Estimate.exactly(prompts)
@@ -136,7 +138,7 @@ def test_a_pool_without_a_goal_is_looked_at_whole() -> None:
 
 
 def test_a_finished_run_is_known_exactly() -> None:
-    pool = Pool.of_coins(np.random.default_rng(6).beta(0.5, 0.5, 300), SamplingBudget(want=40), seed=6)
+    pool = Pool.of_bernoulli(np.random.default_rng(6).beta(0.5, 0.5, 300), SamplingBudget(want=40), seed=6)
     prompts, rollouts, kept = pool.finish()
     plan = pool.plan(endless=True)
     exactly = Estimate.exactly
@@ -147,7 +149,7 @@ def test_a_finished_run_is_known_exactly() -> None:
 
 def test_a_goal_that_the_pilot_reaches_reads_no_more() -> None:
     rates = np.random.default_rng(4).beta(0.5, 0.5, 64)
-    plan, whole = (Pool.of_coins(rates, effort).plan() for effort in (SamplingBudget(want=5), SamplingBudget()))
+    plan, whole = (Pool.of_bernoulli(rates, budget).plan() for budget in (SamplingBudget(want=5), SamplingBudget()))
     assert plan.prompts == Estimate.exactly(64)
     assert plan.rollouts.high
     assert whole.rollouts.low
@@ -156,7 +158,7 @@ def test_a_goal_that_the_pilot_reaches_reads_no_more() -> None:
 
 def test_a_source_that_holds_too_few_says_so() -> None:
     rates = np.random.default_rng(7).beta(0.3, 0.3, 300)
-    pool = Pool.of_coins(rates, SamplingBudget(want=200), seed=7)
+    pool = Pool.of_bernoulli(rates, SamplingBudget(want=200), seed=7)
     plan = pool.plan()
     prompts, _, kept = pool.finish()
     assert plan.chance < 0.05
@@ -166,7 +168,7 @@ def test_a_source_that_holds_too_few_says_so() -> None:
 
 
 def test_a_hopeless_pilot_has_no_upper_end() -> None:
-    never = Pool.of_coins(np.zeros(400), SamplingBudget(want=50))
+    never = Pool.of_bernoulli(np.zeros(400), SamplingBudget(want=50))
     endless, whole = never.plan(endless=True), never.plan()
     assert endless.prompts.high is None
     assert endless.rollouts.high is None
@@ -184,12 +186,12 @@ def test_a_hopeless_pilot_has_no_upper_end() -> None:
 def test_families_count_by_their_share_of_the_pool() -> None:
     families = ["rich" if number % 4 == 0 else "poor" for number in range(2000)]
     rates = np.where(np.array(families) == "rich", np.random.default_rng(10).beta(1, 1, 2000), 0.0)
-    pool = Pool.of_coins(rates, SamplingBudget(want=200), families)
+    pool = Pool.of_bernoulli(rates, SamplingBudget(want=200), families)
     plan = pool.plan(endless=True)
     prompts, rollouts, _ = pool.finish()
     assert holds(plan.prompts, prompts)
     assert holds(plan.rollouts, rollouts)
-    alone = Pool.of_coins(rates[::4], SamplingBudget(want=200)).plan(endless=True)
+    alone = Pool.of_bernoulli(rates[::4], SamplingBudget(want=200)).plan(endless=True)
     assert plan.prompts.expected
     assert alone.prompts.expected
     missing = alone.prompts.expected - 64  # new prompts that the rich family takes, one in four of them all
@@ -208,8 +210,8 @@ def test_graded_prompts_must_vary(std: float, share: float) -> None:
     assert holds(plan.rollouts, rollouts)
 
 
-def test_the_seed_settles_the_draws() -> None:
-    pool = Pool.of_coins(np.random.default_rng(9).beta(0.3, 0.3, 500), SamplingBudget(want=60))
+def test_the_seed_settles_the_simulations() -> None:
+    pool = Pool.of_bernoulli(np.random.default_rng(9).beta(0.3, 0.3, 500), SamplingBudget(want=60))
     assert pool.plan(seed=1) == pool.plan(seed=1) != pool.plan(seed=2)
 
 

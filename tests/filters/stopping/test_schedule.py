@@ -49,7 +49,7 @@ def beta_rates(count: int, seed: int = 0) -> Rates:
     return np.random.default_rng(seed).beta(0.3, 0.3, count)
 
 
-def test_every_prompt_is_asked_until_it_stops_and_no_further() -> None:
+def test_every_prompt_is_sampled_until_it_stops_and_no_further() -> None:
     pool = Pool(beta_rates(400))
     schedule = pool.run()
     assert schedule.stopped.all()
@@ -69,7 +69,7 @@ def test_the_pilot_takes_the_first_prompts_of_each_family() -> None:
     assert (round_.end == 8).all()
 
 
-def test_new_groups_and_continuing_ones_share_a_wave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_groups_and_continuing_ones_share_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ROUND_ROLLOUTS", 200)
     pool = Pool(beta_rates(300))
     pool.run()
@@ -122,7 +122,7 @@ def test_a_hopeless_goal_is_given_up_early() -> None:
     assert (schedule.requested > 0).sum() == module.ENOUGH_TO_GIVE_UP
 
 
-def test_a_fixed_effort_is_one_wave() -> None:
+def test_a_fixed_budget_is_one_round() -> None:
     pool = Pool(beta_rates(40), SamplingBudget("fixed"))
     schedule = pool.run()
     assert len(pool.rounds) == 1
@@ -156,5 +156,5 @@ def test_small_families_fall_back_and_still_end() -> None:
     assert schedule.family_priors["lonely"].prior.fitted_to == 0
 
 
-def test_lots_follow_from_ids_alone() -> None:
+def test_uniforms_follow_from_ids_alone() -> None:
     assert hash_to_uniforms(["0" * 20, "f" * 20]).tolist() == [0.0, (2**32 - 1) / 2**32]

@@ -156,7 +156,7 @@ def test_outcome_equals_every_sequence_of_rewards(hand: ByHand) -> None:
 
 
 @pytest.mark.parametrize(("prior", "false_keep", "false_drop"), SOLVED)
-def test_outcome_equals_prompts_that_are_really_asked(prior: Prior, false_keep: float, false_drop: float) -> None:
+def test_outcome_equals_prompts_that_are_really_sampled(prior: Prior, false_keep: float, false_drop: float) -> None:
     band, rng, prompts = Band(), np.random.default_rng(41), 100_000
     table = StoppingTable.solve(prior, band, 32, false_keep_loss=false_keep, false_drop_loss=false_drop)
     p = draw_means(rng, prior, prompts)
@@ -265,7 +265,7 @@ def test_a_graded_group_that_is_one_short_is_judged_as_the_last_full_one() -> No
     assert action_of(table, 3, 1.5) == action_of(table, 0, 0.0) == "continue"
 
 
-def test_a_rollout_worth_two_flips_halves_the_group() -> None:
+def test_a_rollout_worth_two_halves_the_group() -> None:
     prior, band = Prior(0.4, 0.9, 0.1, 0.1), Band()
     graded = StoppingTable.solve(prior, band, 8, (2, 1, 1), 1.0, 90, 60, ess_per_rollout=2.0)
     plain = StoppingTable.solve(prior, band, 16, (4, 2, 2), 0.5, 90, 60)
@@ -276,7 +276,7 @@ def test_a_rollout_worth_two_flips_halves_the_group() -> None:
     assert graded.threshold == plain.threshold == 0.6
 
 
-def test_chances_of_hundreds_of_flips_are_numbers_and_sum_to_one() -> None:
+def test_chances_of_hundreds_of_rollouts_are_numbers_and_sum_to_one() -> None:
     lattice = Lattice(Prior(0.5, 0.5, 0.1, 0.1), Band(), 32, (4, 12, 16), ess_per_rollout=60.0)
     for row, moves in enumerate(lattice.moves[:-1]):
         assert moves is not None

@@ -76,7 +76,9 @@ def engine_of(settings: CurateSettings) -> Callable[..., CountingEngine]:
     return lambda kind=CountingEngine: kind(SCRIPT, find_policy(settings.policy).policy_id)
 
 
-def test_only_prompts_with_spread_are_kept(settings: CurateSettings, engine_of: Callable[..., CountingEngine]) -> None:
+def test_only_prompts_with_variance_are_kept(
+    settings: CurateSettings, engine_of: Callable[..., CountingEngine]
+) -> None:
     with use_engine(engine_of(), settings):
         report = run_pipeline(settings)
     assert report.totals.decisions == {"keep": 8, "too_easy": 1, "too_hard": 1}

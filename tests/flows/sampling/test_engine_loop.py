@@ -70,7 +70,7 @@ def count_stored(settings: CurateSettings) -> int:
     return sum(pl.read_parquet(path).height for path in Path(settings.store).glob("rollouts/**/*.parquet"))
 
 
-def test_an_engine_that_fails_is_asked_for_the_rest(settings: CurateSettings) -> None:
+def test_an_engine_that_fails_is_sent_the_rest(settings: CurateSettings) -> None:
     engine, listener = shaky(settings, good=5), Listener()
     with use_engine(engine, settings), watched_by(listener):
         report = run_pipeline(settings)
@@ -100,7 +100,7 @@ def test_an_engine_that_is_gone_stops_the_run_and_costs_nothing(settings: Curate
     assert len(again.answered) == 7
 
 
-def test_a_refused_prompt_is_owed_and_never_scored(settings: CurateSettings) -> None:
+def test_a_refused_prompt_is_missing_and_never_scored(settings: CurateSettings) -> None:
     engine = shaky(settings, good=99, refused=frozenset(TEXTS[:1]))
     with use_engine(engine, settings):
         report = run_pipeline(settings)

@@ -23,17 +23,17 @@ def find_missing(stored: set[int], redrawn: dict[int, int | None], size: int) ->
     return [(o.first, o.count, o.redraw_seed) for o in found]
 
 
-def test_a_new_prompt_is_owed_its_group() -> None:
+def test_a_new_prompt_misses_its_group() -> None:
     assert find_missing(set(), {}, 8) == [(0, 8, None)]
 
 
-def test_a_group_that_grows_is_owed_the_rest() -> None:
+def test_a_group_that_grows_misses_the_rest() -> None:
     assert find_missing(set(range(8)), {}, 16) == [(8, 8, None)]
     assert find_missing(set(range(16)), {}, 16) == []
     assert find_missing(set(range(16)), {}, 8) == []
 
 
-def test_holes_are_asked_for_one_by_one() -> None:
+def test_holes_are_requested_one_by_one() -> None:
     assert find_missing({1, 2, 5}, {}, 8) == [(0, 1, None), (3, 2, None), (6, 2, None)]
 
 

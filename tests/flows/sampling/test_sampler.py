@@ -170,7 +170,7 @@ def test_a_goal_reads_on_in_a_source_without_end(settings: CurateSettings, monke
     assert report.totals.generated == engine.drawn
 
 
-def test_kept_prompts_are_topped_up_where_asked(settings: CurateSettings) -> None:
+def test_kept_prompts_are_topped_up_on_request(settings: CurateSettings) -> None:
     budget = SamplingBudget(top_up=True)
     report, _ = run(replace(settings, budget=budget, group_size=32))
     groups = groups_of(settings, report)
@@ -204,7 +204,7 @@ def test_what_a_fixed_run_paid_for_is_used(settings: CurateSettings) -> None:
     assert engine.drawn < 0.05 * groups["n"].sum()
 
 
-def test_passes_alone_decide_where_that_is_asked(settings: CurateSettings) -> None:
+def test_passes_alone_decide_on_request(settings: CurateSettings) -> None:
     graded = replace(settings, prompts=replace(settings.prompts, knobs={"simulated.spread": "0.2"}))
     by_reward, _ = run(graded)
     by_pass, _ = run(replace(graded, preset=graded.preset.override(by="pass")))

@@ -50,7 +50,7 @@ def test_a_chat_without_content_is_empty() -> None:
     "choices",
     [[], [choice(0, "a"), choice(0, "b"), choice(1, "c")], [choice(0, "a"), choice(1, "b")], [choice(1, "a")], None],
 )
-def test_choices_that_are_not_those_asked_for_are_a_failure(choices: object) -> None:
+def test_choices_that_were_not_requested_are_a_failure(choices: object) -> None:
     with pytest.raises(ServerFailedError, match="makes no sense"):
         read_choices({"choices": choices}, 3, max_tokens=9)
 

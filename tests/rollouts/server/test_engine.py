@@ -96,7 +96,7 @@ def test_an_odd_end_is_a_refusal() -> None:
     assert "content_filter" in refusal.reason
 
 
-def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
+def test_a_server_that_ignores_n_gets_one_request_a_completion() -> None:
     requested = requests(12, group_size=4)
     with ScriptedServer(always=lambda body: Reply(body=answer(body, choices=1))) as server:
         answers = roll_out(engine_on(server), requested)
@@ -105,7 +105,7 @@ def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
     assert server.posts[-1]["n"] == 1
 
 
-def test_the_rest_of_a_refused_group_is_not_asked_for() -> None:
+def test_the_rest_of_a_refused_group_is_not_requested() -> None:
     requested = requests(1, group_size=6)
     one_of_many = Reply(body=answer({"n": 6, "seed": requested[0].base_seed}, choices=1))
     with ScriptedServer([one_of_many, Reply(400, "no")]) as server:

@@ -44,7 +44,7 @@ def test_a_pause_that_the_server_asks_for_is_kept(clock: Clock, headers: dict[st
 
 
 @pytest.mark.parametrize("fault", [Reply(500, "oops"), Reply(503, {}), Reply(408, {}), Reply(409, {}), *GARBAGE])
-def test_a_fault_is_asked_again(clock: Clock, fault: Reply) -> None:
+def test_a_fault_is_tried_again(clock: Clock, fault: Reply) -> None:
     requested = requests(3)
     with ScriptedServer([fault, fault]) as server:
         answers = roll_out(engine_on(server, concurrency=1), requested)
@@ -55,7 +55,7 @@ def test_a_fault_is_asked_again(clock: Clock, fault: Reply) -> None:
 
 
 @pytest.mark.parametrize("drip", [b"", b" "])
-def test_a_request_that_hangs_is_asked_again(drip: bytes) -> None:
+def test_a_request_that_hangs_is_sent_again(drip: bytes) -> None:
     requested = requests(3)
     with ScriptedServer([Reply(hangs=True, drip=drip)]) as server:
         answers = roll_out(engine_on(server, request_timeout=0.3), requested)
@@ -63,7 +63,7 @@ def test_a_request_that_hangs_is_asked_again(drip: bytes) -> None:
     assert len(server.posts) == 4
 
 
-def test_a_server_that_is_away_is_asked_until_it_is_back(clock: Clock, watcher: Watcher) -> None:
+def test_a_server_that_is_away_is_tried_until_it_is_back(clock: Clock, watcher: Watcher) -> None:
     requested = requests(8)
     with ScriptedServer() as server:
         clock.after[3] = server.start

@@ -11,7 +11,7 @@ from learnable.train.policy.lines import draw_ends, write_line
 
 
 @given(count=st.integers(3, 13), seed=st.integers(0, 2**32), topic=st.none() | st.sampled_from(TOPICS))
-def test_a_line_has_the_syllables_asked_for_and_ends_as_told(count, seed, topic):
+def test_a_line_has_the_requested_syllables_and_ends_as_told(count, seed, topic):
     rng = random.Random(seed)
     end = draw_ends(rng, rng.randrange(len(load_lexicon().ends)), 1)[0]
     words = write_line(rng, count, end, topic).split()

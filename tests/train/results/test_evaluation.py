@@ -48,7 +48,7 @@ class RecordingEngine(ScriptedEngine):
         return super().generate(requests, sampling)
 
 
-def test_every_prompt_gets_fresh_draws_and_a_greedy_completion(prompts_of_ones: Prompts) -> None:
+def test_every_prompt_gets_fresh_completions_and_a_greedy_one(prompts_of_ones: Prompts) -> None:
     prompts = prompts_of_ones(3)
     engine = RecordingEngine({prompt.text: ["1"] if index else ["2"] for index, prompt in enumerate(prompts)})
     events: list[Any] = []
@@ -69,7 +69,7 @@ def test_every_prompt_gets_fresh_draws_and_a_greedy_completion(prompts_of_ones: 
     assert events[-1] == {"event": "rollouts", "done": 21, "total": 21, "tokens": 21}
 
 
-def test_unscored_draws_are_counted_and_left_out(prompts_of_ones: Prompts) -> None:
+def test_unscored_completions_are_counted_and_left_out(prompts_of_ones: Prompts) -> None:
     [prompt] = prompts_of_ones(1)
     scores = [Score(1.0, True), Score(0.0, False), Score.unscored("broken")]
 

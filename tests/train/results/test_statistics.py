@@ -12,7 +12,7 @@ rates = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
 @given(st.integers(1, 7), st.data())
-def test_pass_at_k_is_the_share_of_draws_with_a_pass(n: int, data: st.DataObject) -> None:
+def test_pass_at_k_is_the_share_of_samples_with_a_pass(n: int, data: st.DataObject) -> None:
     passes = data.draw(st.integers(0, n))
     k = data.draw(st.integers(1, n))
     outcomes = [index < passes for index in range(n)]
@@ -21,7 +21,7 @@ def test_pass_at_k_is_the_share_of_draws_with_a_pass(n: int, data: st.DataObject
     assert estimate_pass_at_k(n, passes, k) == pytest.approx(sum(drawn) / len(drawn))
 
 
-def test_pass_at_k_is_unknown_with_fewer_than_k_draws() -> None:
+def test_pass_at_k_is_unknown_with_fewer_than_k_completions() -> None:
     assert isnan(estimate_pass_at_k(3, 3, 4))
 
 

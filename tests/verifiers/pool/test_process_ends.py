@@ -61,7 +61,7 @@ def test_messages_may_be_larger_than_a_pipe(one_worker: ScoringPool) -> None:
     assert one_worker.submit(jobs).result(BOUND) == [score_one(job) for job in jobs]
 
 
-def test_signals_that_a_verifier_asked_for_cut_no_message_short() -> None:
+def test_signals_that_a_verifier_wants_cut_no_message_short() -> None:
     with ScoringPool(1) as pool:
         scores = pool.submit([job("alarms"), *[job("long")] * 20]).result(BOUND)
     assert scores[1:] == [score_one(job("long"))] * 20

@@ -145,7 +145,7 @@ def test_closing_waits_for_no_thread_of_a_verifiers(monkeypatch: pytest.MonkeyPa
     assert has_ended(int(pid.reason))
 
 
-def test_a_worker_outlives_the_thread_that_asked_for_it() -> None:
+def test_a_worker_outlives_the_thread_that_wants_it() -> None:
     """The kernel ends a worker with the thread that started it: that must not be a caller's."""
     pids: list[str] = []
 

@@ -27,7 +27,7 @@ from learnable.data.sources.code.inputs import (
 )
 
 SEEDS = st.integers(0, 2**32)
-DRAWS: list[Draw] = [
+INPUTS: list[Draw] = [
     numbers(-5, 5, 2),
     lists(0, 9, 4),
     sorted_lists(0, 9, 4),
@@ -43,9 +43,9 @@ DRAWS: list[Draw] = [
 ]
 
 
-@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("draw", INPUTS)
 @given(seed=SEEDS)
-def test_draws_are_json_and_fixed_by_the_seed(draw: Draw, seed: int) -> None:
+def test_drawn_inputs_are_json_and_fixed_by_the_seed(draw: Draw, seed: int) -> None:
     given_arguments = draw(random.Random(seed))
     assert json.loads(json.dumps(given_arguments)) == given_arguments == draw(random.Random(seed))
 

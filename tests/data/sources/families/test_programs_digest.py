@@ -23,6 +23,6 @@ def test_the_prompts_of_the_programs_family_are_those_the_policy_was_trained_on(
     assert hashlib.sha256("".join(lines).encode()).hexdigest() == digest
 
 
-def test_a_run_that_names_no_family_draws_from_the_same_ones() -> None:
+def test_a_run_that_names_no_family_takes_the_same_ones() -> None:
     assert tuple(FAMILIES) == ("arithmetic", "comparison", "counting", "poetry", "programs")
     assert len(FAMILIES["programs"].forms) == 23

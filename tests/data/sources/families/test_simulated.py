@@ -36,7 +36,7 @@ def population(limit: int, seed: int = 0, **knobs: Any) -> list[Prompt]:
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.3, 0.3), (0.2, 1.0), (2.0, 5.0)])
-def test_rates_come_from_the_beta_distribution_asked_for(alpha: float, beta: float) -> None:
+def test_rates_come_from_the_requested_beta_distribution(alpha: float, beta: float) -> None:
     rates = [prompt.spec["rate"] for prompt in population(20_000, alpha=alpha, beta=beta)]
     mean = alpha / (alpha + beta)
     variance = mean * (1 - mean) / (alpha + beta + 1)
@@ -60,7 +60,7 @@ def test_the_seed_fixes_the_population_and_the_limit_only_cuts_it() -> None:
     assert [p.spec for p in population(50)] != [p.spec for p in population(50, seed=1)]
 
 
-def test_a_spread_is_that_of_rate_one_half_and_all_prompts_are_equally_concentrated() -> None:
+def test_a_std_is_that_of_rate_one_half_and_all_prompts_are_equally_concentrated() -> None:
     graded = [p.spec for p in population(300, spread=0.2) if "spread" in p.spec]
     assert len(graded) > 250
     for spec in graded:
@@ -68,7 +68,7 @@ def test_a_spread_is_that_of_rate_one_half_and_all_prompts_are_equally_concentra
     assert not any("spread" in prompt.spec for prompt in population(300))
 
 
-def test_users_and_specs_call_the_standard_deviation_spread() -> None:
+def test_users_and_specs_keep_their_word_for_the_standard_deviation() -> None:
     assert SIMULATED.knob_names() == ("alpha", "beta", "spread")
     assert SIMULATED.set_knobs({"spread": "0.2"}) == SimulatedKnobs(std=0.2)
     with pytest.raises(LearnableError, match="no knob 'std'"):

@@ -1,0 +1,74 @@
+"""One vocabulary: words that once had several meanings name nothing any more (the glossary is in `data.records`)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.paths_for_tests import ROOT
+
+ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli", "tests", "benchmarks")
+FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py") if "attacks" not in file.parts)
+RETIRED = set("asked owed held flips belief beliefs effort lots wave waves ageing foresight prospects sayings".split())
+CAPPED = {"MOST", "LEAST"}  # of constants: MAX and MIN
+USUAL = ("held_out", "heldout", "holdout")  # data that training does not see
+
+
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """Yield every identifier that a source file defines or uses."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.alias(name=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.keyword(arg=str(name)):
+                yield name
+
+
+def retired_words(name: str) -> set[str]:
+    """Return the retired words of an identifier.
+
+    >>> sorted(retired_words("held_store")), retired_words("held_out"), retired_words("MOST_ROUNDS")
+    (['held'], set(), {'MOST'})
+    """
+    if any(usual in name.lower() for usual in USUAL):
+        return set()
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    capped = CAPPED & {words[0]} if name.isupper() and words else set()
+    return capped | RETIRED & {word.lower() for word in words}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_no_identifier_has_a_retired_word(file: Path) -> None:
+    used = {name for name in names_in(ast.parse(file.read_text(encoding="utf-8"))) if retired_words(name)}
+    assert used == set()
+
+
+def test_no_file_has_a_retired_word() -> None:
+    assert [file for file in FILES if retired_words(file.stem)] == []
+
+
+def test_no_column_has_a_retired_word() -> None:
+    from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES
+
+    assert [name for name in [*OUR_COLUMNS, *ROLLOUTS.names, *SCORES.names] if retired_words(name)] == []
+    assert "p_spread" not in OUR_COLUMNS
+
+
+def test_no_flag_has_a_retired_word() -> None:
+    import typer
+
+    from learnable.cli.app import app
+
+    commands = [typer.main.get_command(app)]
+    flags = []
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
+        flags += [flag for parameter in command.params for flag in parameter.opts]
+    assert len(flags) > 50
+    assert [flag for flag in flags if retired_words(flag.replace("-", "_"))] == []
