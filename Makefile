@@ -13,6 +13,9 @@ BACKEND := $(if $(HAS_GPU),auto,cpu)
 TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS),--torch-backend $(BACKEND))
 STAMP := $(VENV)/.synced
 
+# A worker for each core, up to 8. The tests of a file share a worker, and what takes long begins first.
+PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
+
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
@@ -20,10 +23,10 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test check bench notebook lock clean help
+.PHONY: setup demo test test-fast test-thorough check bench notebook lock clean help
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
 
 setup: $(STAMP) ## make .venv with everything in it
 
@@ -39,7 +42,13 @@ demo: setup ## find learnable prompts with the bundled policy, train on them, co
 	$(BIN)/learnable train --curated demo-store/curated/demo $(DEMO_TRAIN)
 
 test: setup ## run every test
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+test-fast: setup ## run the tests that need no engine, no server and no process of their own: a minute and a half
+	$(PYTEST) -m "not e2e and not slow"
+
+test-thorough: setup ## run every test, with many more random examples
+	$(PYTEST) --hypothesis-profile=thorough
 
 check: setup ## lint, types, import law, errors named in docstrings
 	$(BIN)/ruff check .
