@@ -32,6 +32,7 @@ def pytest_configure() -> None:
         os.environ["OMP_NUM_THREADS"] = str(len(own))
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long, so that workers end together; let the tests of a file share one worker."""
     items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
