@@ -14,7 +14,7 @@ TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS),--torch-backend $
 STAMP := $(VENV)/.synced
 
 # A worker for each core, up to 8. The tests of a file share a worker, and what takes long begins first.
-PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false

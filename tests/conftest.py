@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.paths_for_tests import ROOT
 from tests.warm_starts_for_tests import ENGINES, PIPELINE, Starter
 
 settings.register_profile("learnable", deadline=None, max_examples=60, print_blob=True)
@@ -19,7 +19,7 @@ settings.load_profile("learnable")
 # A shell starts background jobs with Ctrl-C ignored, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-ALONE = ("test_documents.py",)  # files whose tests share nothing: any worker may run any of them
+SLOW = [ROOT / "tests" / folder for folder in ("attacks", "faults", "verifiers/pool", "verifiers/programs/sandbox")]
 
 
 def pytest_configure() -> None:
@@ -32,13 +32,12 @@ def pytest_configure() -> None:
         os.environ["OMP_NUM_THREADS"] = str(len(own))
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long, so that workers end together; let the tests of a file share one worker."""
-    items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
+    """Mark the folders whose tests start processes; begin with what takes long, so that workers end together."""
     for item in items:
-        shared = item.nodeid if Path(item.path).name in ALONE else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(shared))
+        if any(folder in item.path.parents for folder in SLOW):
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
 
 
 @pytest.fixture(scope="session")
