@@ -70,7 +70,7 @@ def show(
 ) -> None:
     """Show the prompts of a curated set, or one of them with its completions.
 
-    What raises `LearnableError` here ends in one message and exit status 2: the shell catches it.
+    Raises `LearnableError` for what cannot be shown, which the shell turns into one message and exit status 2.
     """
     with open_shell(as_json=as_json, quiet=True) as shell:
         from learnable.data.errors import LearnableError, UnknownNameError
