@@ -163,8 +163,11 @@ def test_no_family_takes_more_than_its_share(rows: list[Row], preset: Preset) ->
 def test_top_takes_the_best(rows: list[Row], top: int, top_of: Any, rank_by: Any) -> None:
     preset = Preset("top", top=top, top_of=top_of, rank_by=rank_by)
     field = [row for row in rows if row["decision"] == "keep" or (top_of == "scored" and is_scored(row))]
-    wanted = [row["prompt_id"] for row in best_first(field, preset)[:top]]
-    assert sorted(chosen(rows, preset)) == sorted(wanted)
+    picked = set(chosen(rows, preset))
+    values = sorted(value_of(row, preset) for row in field if row["prompt_id"] in picked)
+    best = sorted(value_of(row, preset) for row in best_first(field, preset)[:top])
+    assert values == pytest.approx(best)  # of prompts whose values differ by rounding alone either may be taken
+    assert len(picked) == len(best)
 
 
 @given(st.lists(STATISTICS, max_size=8).map(as_rows), SHARES, st.none() | st.integers(1, 6))

@@ -103,7 +103,7 @@ def test_interval_leaves_out_each_tail(prior: Prior, counts: tuple[int, int], co
     low, high = (float(end) for end in found.interval(coverage))
     assert 0 <= low <= high <= 1
     for end, q in ((low, tail), (high, 1 - tail)):
-        assert float(below(found, end)) >= q - 1e-9
+        assert float(below(found, min(1.0, end + 1e-9))) >= q - 1e-9  # steep where a shape is small
         if end > 1e-9:  # the smallest such point
             assert float(below(found, end - 1e-9)) <= q + 1e-9
 
