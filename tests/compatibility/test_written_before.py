@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 from learnable.cli.app import app
 from learnable.data.curated.curated_set import find_versions, open_curated
@@ -25,6 +24,7 @@ from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import RefreshSettings, open_pool
 from learnable.flows.settings import CurateSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted
+from tests.rows_for_tests import check_same_rows
 
 WRITTEN = Path(__file__).with_name("written_before")
 COMMANDS: dict[str, list[str]] = json.loads((WRITTEN / "commands.json").read_text())
@@ -135,7 +135,7 @@ def check_same_set(after: Path, before: Path) -> None:
     assert sorted(path.name for path in after.glob("*.parquet")) == shards
     for name in shards:
         earlier = pl.read_parquet(before / name).rename(RENAMED_COLUMNS, strict=False)
-        assert_frame_equal(pl.read_parquet(after / name), earlier, rel_tol=0, abs_tol=1e-6)
+        check_same_rows(pl.read_parquet(after / name), earlier)
 
 
 def ledger_table(folder: Path) -> pl.DataFrame:
