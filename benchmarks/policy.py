@@ -122,10 +122,7 @@ def measure(policy: str | None, groups: dict[str, list[Prompt]], size: int, seed
             if isinstance(rollouts, Refusal):
                 raise EngineError(rollouts.reason)
             prompt = questions[rollouts[0].question_id]
-            jobs = [
-                ScoreJob(prompt.verifier, r.completion, prompt.text, prompt.spec_json, r.finish_reason)
-                for r in rollouts
-            ]
+            jobs = [ScoreJob.of(prompt, rollout) for rollout in rollouts]
             waiting.append((prompt.prompt_id, pool.submit(jobs)))
         for prompt_id, scores in waiting:
             passed[prompt_id] = fmean(bool(score.passed) for score in scores.result())

@@ -16,7 +16,6 @@ behind.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import resource
@@ -29,6 +28,7 @@ from multiprocessing.managers import ListProxy
 from pathlib import Path
 from statistics import median
 
+from benchmarks.figures import make_parser, write_figures
 from learnable.data.records import Spec
 from learnable.data.sources.code.bank import BANK, CodeKnobs
 from learnable.data.sources.code.problem import CodeProblem
@@ -69,10 +69,9 @@ MIN_SECONDS, MAX_SECONDS = 0.3, 2.0
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--runs", type=int, default=200, help="of each way")
     parser.add_argument("--many", type=int, default=20_000, help="verifications that must leave nothing behind")
-    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     with Sandbox() as sandbox:
         figures: Figures = {"rung": str(sandbox.rung)}
@@ -84,8 +83,7 @@ def main() -> None:
     for name, figure in figures.items():
         shown = f"{figure:.3g}" if isinstance(figure, float) else figure
         print(f"{name:<24} {shown}" + (f"   ({TARGETS[name]})" if name in TARGETS else ""))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2), encoding="utf-8")
+    write_figures(arguments.json, figures)
 
 
 def measure_ways(sandbox: Sandbox, runs: int) -> Figures:

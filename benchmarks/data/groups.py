@@ -10,7 +10,6 @@ in a process of its own, and the results are compared.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -28,6 +27,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
+from benchmarks.figures import make_parser, write_figures
 from learnable.data.records import REWARDED_VERDICTS
 from learnable.filters.band import Band
 from learnable.filters.decisions.decide import decide
@@ -66,14 +66,13 @@ make(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
 
 def main() -> None:
     """Measure what the arguments say."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--rows", type=int, help="rollouts (default: 100 million, with --peers 10 million)")
     parser.add_argument("--order", choices=list(BOUNDS), help="of the rows (default: ledger, with --peers random)")
     parser.add_argument("--file-rows", type=int, default=1_000_000, help="rows a file")
     parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the median counts")
     parser.add_argument("--peers", action="store_true", help="let pandas and datasets do it too, once each a round")
     parser.add_argument("--folder", type=Path, help="where to work (default: a temporary folder)")
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     rows = arguments.rows or (10_000_000 if arguments.peers else 100_000_000)
     order = arguments.order or ("random" if arguments.peers else "ledger")
@@ -84,8 +83,7 @@ def main() -> None:
         figures = {"rows": rows, "order": order, **measure(data, jobs, arguments.repeats)}
     if rows == 100_000_000:
         print(f"bounds: {BOUNDS[order]}")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_figures(arguments.json, figures)
 
 
 def measure(data: Path, jobs: list[str], repeats: int) -> dict[str, Any]:

@@ -9,17 +9,15 @@ manifest, card) take turns. Reports the median of each and their ratio, which sh
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
+from benchmarks.figures import make_parser, write_figures
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.steps import read_prompts
@@ -35,18 +33,16 @@ BOUND = 1.15
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="rounds of both")
     parser.add_argument("--prompts", type=int, default=128, help="half of them arithmetic, half poems")
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     figures = measure(arguments.prompts, arguments.repeats)
     print(
         f"bare generate {figures['bare_seconds']:.2f} s, curation {figures['curation_seconds']:.2f} s, "
         f"ratio {figures['ratio']:.3f} (at most {BOUND}), {figures['tokens_per_second']:,.0f} tokens/s bare"
     )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_figures(arguments.json, figures)
 
 
 def measure(prompts: int, repeats: int) -> dict[str, float]:

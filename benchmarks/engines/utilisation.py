@@ -8,13 +8,11 @@ computes; the first should be at least 0.95.
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import make_parser, write_figures
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import engine_for
@@ -91,10 +89,9 @@ def _note_last_score() -> dict[str, float]:
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--prompts", type=int, default=256, help="16 programs each")
     parser.add_argument("--workers", type=int, default=1, help="scoring processes")
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     figures = measure(arguments.prompts, arguments.workers)
     print(
@@ -102,8 +99,7 @@ def main() -> None:
         f"computing {figures['computing_share']:.3f}; {figures['rollouts']:,.0f} programs, "
         f"{figures['tokens_per_second']:,.0f} tokens/s"
     )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_figures(arguments.json, figures)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ that returns figures by name; one that is added to `SECTIONS` is printed with th
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import make_parser, write_figures
 from benchmarks.poetry import rhyme as poetry_rhyme
 from benchmarks.poetry import sound as poetry_sound
 from benchmarks.poetry import speed as poetry_speed
@@ -40,9 +39,8 @@ def main() -> None:
 
 def report_sections(description: str, sections: Mapping[str, Section]) -> None:
     """Run the sections that the command line names, print their figures and, with `--json`, write them to a file."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(description)
     parser.add_argument("--section", action="append", choices=list(sections), help="only these; may be repeated")
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     if not DATA.is_dir():
         parser.exit(0, f"no public verse in {DATA}: set LEARNABLE_DATA\n")
@@ -52,8 +50,7 @@ def report_sections(description: str, sections: Mapping[str, Section]) -> None:
         print(name)
         for figure, value in figures[name].items():
             print(f"  {figure:58s} {value:,.4g}" if isinstance(value, float) else f"  {figure:58s} {value}")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_figures(arguments.json, figures)
 
 
 if __name__ == "__main__":

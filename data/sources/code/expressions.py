@@ -20,6 +20,20 @@ def _expression(rng: random.Random, depth: int) -> str:
     return f"({inner})" if rng.random() < 0.5 else inner
 
 
+# How two of the programs read a number, or what stands in parentheses.
+READ_NUMBER = """
+            tokens = list(s.replace(" ", "") + "$")
+            def number():
+                if tokens[0] == "(":
+                    tokens.pop(0)
+                    value = total()
+                    tokens.pop(0)
+                    return value
+                digits = ""
+                while tokens[0].isdigit():
+                    digits += tokens.pop(0)
+                return int(digits)"""
+
 EXPRESSIONS = (
     CodeProblem(
         form="EvaluatePostfix",
@@ -96,18 +110,8 @@ EXPRESSIONS = (
         "where * binds before + and -",
         level=9.0,
         solutions=(
-            """
-            tokens = list(s.replace(" ", "") + "$")
-            def number():
-                if tokens[0] == "(":
-                    tokens.pop(0)
-                    value = total()
-                    tokens.pop(0)
-                    return value
-                digits = ""
-                while tokens[0].isdigit():
-                    digits += tokens.pop(0)
-                return int(digits)
+            READ_NUMBER
+            + """
             def product():
                 value = number()
                 while tokens[0] == "*":
@@ -156,18 +160,8 @@ EXPRESSIONS = (
                 value = {"+": value + int(number), "-": value - int(number), "*": value * int(number)}[sign]
             return value
             """,
-            """
-            tokens = list(s.replace(" ", "") + "$")
-            def number():
-                if tokens[0] == "(":
-                    tokens.pop(0)
-                    value = total()
-                    tokens.pop(0)
-                    return value
-                digits = ""
-                while tokens[0].isdigit():
-                    digits += tokens.pop(0)
-                return int(digits)
+            READ_NUMBER
+            + """
             def total():
                 value = number()
                 if tokens[0] in "+-*":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.grpo import make_config
 from learnable.train.trainers.trainer import find_last_checkpoint, read_step
+
+if TYPE_CHECKING:
+    from trl import GRPOConfig
 
 # What the libraries themselves warn of when they are imported or used as they ask to be.
 pytestmark = [
@@ -29,6 +32,25 @@ def _closed_pool() -> Iterator[None]:
     rewards.open_scoring_pool.cache_clear()
 
 
+def short_run(folder: Path, **options: Any) -> GRPOConfig:
+    """TRL's own settings of a run of a few steps of 32 completions, which leaves nothing but its log."""
+    from trl import GRPOConfig
+
+    return GRPOConfig(
+        output_dir=str(folder / "out"),
+        per_device_train_batch_size=32,
+        num_generations=8,
+        max_completion_length=3,
+        logging_steps=1,
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        save_strategy="no",
+        disable_tqdm=True,
+        **options,
+    )
+
+
 @pytest.mark.e2e
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
 @pytest.mark.usefixtures("_closed_pool")
@@ -36,26 +58,13 @@ def test_trl_trains_on_curated_parquet_with_the_reward_unchanged(
     tiny_policy: Path, make_curated: Any, prompts_of_ones: Any, tmp_path: Path, chat: bool
 ) -> None:
     from datasets import load_dataset
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOTrainer
 
     curated = make_curated(tiny_policy, train=prompts_of_ones(8, chat=chat), shards=2)
     dataset = load_dataset(
         "parquet", data_files=str(curated / "train-*.parquet"), cache_dir=str(tmp_path / "c"), split="train"
     )
-    config = GRPOConfig(
-        output_dir=str(tmp_path / "out"),
-        per_device_train_batch_size=32,
-        num_generations=8,
-        max_completion_length=3,
-        max_steps=2,
-        learning_rate=1e-2,
-        logging_steps=1,
-        use_cpu=True,
-        bf16=False,
-        report_to="none",
-        save_strategy="no",
-        disable_tqdm=True,
-    )
+    config = short_run(tmp_path, max_steps=2, learning_rate=1e-2)
     trainer = GRPOTrainer(str(tiny_policy), reward_funcs=[rewards.verifier_reward], args=config, train_dataset=dataset)
     trainer.train()
     logs = [log for log in trainer.state.log_history if "reward" in log]
@@ -71,24 +80,12 @@ def test_trl_trains_on_curated_parquet_with_the_reward_unchanged(
 @pytest.mark.usefixtures("_closed_pool")
 def test_an_unscored_completion_moves_nothing(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
     from datasets import Dataset
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOTrainer
 
     rows = make_curated(tiny_policy)
     table = __import__("pyarrow.parquet").parquet.read_table(rows / "train-00000-of-00001.parquet").to_pylist()
     dataset = Dataset.from_list([{**row, "verifier": "no such verifier"} for row in table])
-    config = GRPOConfig(
-        output_dir=str(tmp_path / "out"),
-        per_device_train_batch_size=32,
-        num_generations=8,
-        max_completion_length=3,
-        max_steps=1,
-        logging_steps=1,
-        use_cpu=True,
-        bf16=False,
-        report_to="none",
-        save_strategy="no",
-        disable_tqdm=True,
-    )
+    config = short_run(tmp_path, max_steps=1)
     trainer = GRPOTrainer(str(tiny_policy), reward_funcs=[rewards.verifier_reward], args=config, train_dataset=dataset)
     trainer.train()
     [log] = [log for log in trainer.state.log_history if "grad_norm" in log]
