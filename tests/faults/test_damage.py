@@ -17,8 +17,8 @@ ROLLOUTS = 2400
 Harm = Callable[[Path], object]
 
 
-def flip(share: float) -> Harm:
-    """Flip one byte, that share of the way from the file's first to its last."""
+def change_byte(share: float) -> Harm:
+    """Change one byte, that share of the way from the file's first to its last."""
 
     def harm(path: Path) -> None:
         data = bytearray(path.read_bytes())
@@ -31,10 +31,10 @@ def flip(share: float) -> Harm:
 HARMS: dict[str, Harm] = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-100]),
     "empty": lambda path: path.write_bytes(b""),
-    "first byte": flip(0),
-    "middle byte": flip(0.5),
-    "footer byte": flip(0.98),
-    "last byte": flip(1),
+    "first byte": change_byte(0),
+    "middle byte": change_byte(0.5),
+    "footer byte": change_byte(0.98),
+    "last byte": change_byte(1),
 }
 
 

@@ -13,7 +13,10 @@ from tests.paths_for_tests import ROOT
 
 ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli", "tests", "benchmarks")
 FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py") if "attacks" not in file.parts)
-RETIRED = set("asked owed held flips belief beliefs effort lots wave waves ageing foresight prospects sayings".split())
+RETIRED = set("asked owed held belief beliefs effort lots wave waves ageing foresight prospects sayings".split())
+RETIRED |= set("spread spreads flip flips coin coins draws".split())
+RETIRED_PAIRS = ("shelf_life", "look_ahead")
+KNOBS = ("spread",)  # what users type in a spec or as `--knob` names an argument, and nothing else
 CAPPED = {"MOST", "LEAST"}  # of constants: MAX and MIN
 USUAL = ("held_out", "heldout", "holdout")  # data that training does not see
 
@@ -26,7 +29,7 @@ def names_in(tree: ast.AST) -> Iterator[str]:
                 yield name
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
-            case ast.keyword(arg=str(name)):
+            case ast.keyword(arg=str(name)) if name not in KNOBS:
                 yield name
 
 
@@ -35,12 +38,16 @@ def retired_words(name: str) -> set[str]:
 
     >>> sorted(retired_words("held_store")), retired_words("held_out"), retired_words("MOST_ROUNDS")
     (['held'], set(), {'MOST'})
+    >>> retired_words("ShelfLife"), retired_words("LOOK_AHEAD"), retired_words("draw_uniforms")
+    ({'shelf_life'}, {'look_ahead'}, set())
     """
     if any(usual in name.lower() for usual in USUAL):
         return set()
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
     capped = CAPPED & {words[0]} if name.isupper() and words else set()
-    return capped | RETIRED & {word.lower() for word in words}
+    lower = [word.lower() for word in words]
+    pairs = {pair for pair in RETIRED_PAIRS if pair in "_".join(lower)}
+    return capped | pairs | RETIRED & set(lower)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))

@@ -225,6 +225,6 @@ SEARCH = (
             ([], 4),
             ([9, 6, 1], 12),
         ),
-        draw=together(mapped(lists(1, 12, 4, 2), lambda coins: sorted(set(coins))), numbers(5, 40)),
+        draw=together(mapped(lists(1, 12, 4, 2), lambda values: sorted(set(values))), numbers(5, 40)),
     ),
 )

@@ -60,14 +60,14 @@ def test_two_files_of_one_number_both_count(tmp_path: Path) -> None:
     assert sorted(indices(part)) == [0, 1]
 
 
-@given(position=st.integers(0, 10_000), flip=st.integers(1, 255))
-def test_any_changed_byte_is_seen(tmp_path_factory: pytest.TempPathFactory, position: int, flip: int) -> None:
+@given(position=st.integers(0, 10_000), mask=st.integers(1, 255))
+def test_any_changed_byte_is_seen(tmp_path_factory: pytest.TempPathFactory, position: int, mask: int) -> None:
     folder = tmp_path_factory.mktemp("p")
     part = partition(folder)
     fill(part, 1)
     [file] = folder.iterdir()
     data = bytearray(file.read_bytes())
-    data[position % len(data)] ^= flip
+    data[position % len(data)] ^= mask
     file.write_bytes(data)
     with pytest.raises(DamagedFileError, match=r"SHA-256 begins with"):
         indices(part)

@@ -110,5 +110,5 @@ def test_pass_at_k_is_the_share_of_samples_with_a_pass(passed: list[bool], k: in
     if k > len(passed):
         assert got is None
     else:
-        draws = list(combinations(passed, k))
-        assert got == pytest.approx(sum(any(draw) for draw in draws) / len(draws))
+        subsets = list(combinations(passed, k))
+        assert got == pytest.approx(sum(map(any, subsets)) / len(subsets))

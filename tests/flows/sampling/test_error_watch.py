@@ -42,9 +42,9 @@ def test_each_chunk_is_judged_by_itself() -> None:
 
 
 def test_the_three_most_common_reasons_are_named() -> None:
-    spread = [*errors(9, "a"), *errors(30, "b"), *errors(20, "c"), *errors(5, "d"), *[GOOD] * 136]
+    scattered = [*errors(9, "a"), *errors(30, "b"), *errors(20, "c"), *errors(5, "d"), *[GOOD] * 136]
     with pytest.raises(LearnableError) as stopped:
-        ErrorWatch().add(spread)
+        ErrorWatch().add(scattered)
     assert "30 x verifier_error: b; 20 x verifier_error: c; 9 x verifier_error: a." in str(stopped.value)
     assert "the same command goes on" in str(stopped.value)
 

@@ -114,19 +114,19 @@ def test_rates_of_your_own_come_from_a_file(tmp_path: Path) -> None:
     assert verifier_notice(find_verifier(easy.verifier)) == NOTICE
 
 
-@given(rate=st.floats(1e-9, 1 - 1e-9), spread=st.floats(1e-9, 1))
-def test_a_sound_spec_has_a_distribution_with_its_moments(rate: float, spread: float) -> None:
-    if find_fault({"rate": rate, "spread": spread}) is None:
-        alpha, beta = beta_shapes(rate, spread)
+@given(rate=st.floats(1e-9, 1 - 1e-9), std=st.floats(1e-9, 1))
+def test_a_sound_spec_has_a_distribution_with_its_moments(rate: float, std: float) -> None:
+    if find_fault({"rate": rate, "spread": std}) is None:
+        alpha, beta = beta_shapes(rate, std)
         assert alpha > 0
         assert beta > 0
         assert alpha / (alpha + beta) == pytest.approx(rate)
         assert 0 <= draw_beta(random.Random(0), alpha, beta) <= 1
     else:
-        assert spread * spread >= rate * (1 - rate) * (1 - 1e-9)
+        assert std * std >= rate * (1 - rate) * (1 - 1e-9)
 
 
 def test_tiny_shapes_keep_their_mean() -> None:
     rng = random.Random(5)
-    draws = [draw_beta(rng, 0.0003, 0.0007) for _ in range(20_000)]
-    assert fmean(draws) == pytest.approx(0.3, abs=4 * math.sqrt(0.21 / 20_000))
+    rates = [draw_beta(rng, 0.0003, 0.0007) for _ in range(20_000)]
+    assert fmean(rates) == pytest.approx(0.3, abs=4 * math.sqrt(0.21 / 20_000))
