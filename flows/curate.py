@@ -14,7 +14,7 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport, render_markdown
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
-from learnable.flows.run_log import logged_unless_watched
+from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings.earlier_versions import StoredCuration, StoredTraining
 

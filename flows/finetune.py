@@ -6,7 +6,7 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
 from learnable.data.progress import progress
-from learnable.flows.run_log import logged_unless_watched
+from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings.earlier_versions import StoredTraining
 from learnable.train.results.report import TrainingReport

@@ -8,7 +8,7 @@ from prefect.artifacts import create_markdown_artifact
 from learnable.flows.curate import as_task
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.publishing import RefreshReport, render_changes
-from learnable.flows.run_log import logged_unless_watched
+from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings.earlier_versions import StoredRefresh
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
+from learnable.filters.arrays import Indices
 from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
@@ -194,7 +194,7 @@ class AdaptiveSampling:
         requested = self.schedule.requested
         requested[:] = np.where(requested > 0, np.maximum(requested, gapless), 0)
 
-    def grow(self, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    def grow(self, rows: Indices, ends: Indices) -> None:
         """Give stopped groups more rollouts: up to, without it, index `ends`."""
         ends = np.minimum(ends, self.schedule.rewards.shape[1])
         more = ends > self.schedule.requested[rows]
@@ -271,6 +271,6 @@ class AdaptiveSampling:
         inside = columns < self._have.shape[1]
         self._have[rows[inside], columns[inside]] = True
 
-    def _cells(self, rollouts: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cells(self, rollouts: pl.DataFrame) -> tuple[Indices, Indices]:
         rows = rollouts["prompt_id"].replace_strict(self._row, return_dtype=pl.Int64).to_numpy()
         return rows, rollouts["rollout_index"].cast(pl.Int64).to_numpy()

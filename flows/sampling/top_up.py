@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from learnable.data.curated.curated_set import find_versions, open_curated
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
 from learnable.data.store import Store
+from learnable.filters.arrays import Indices
 from learnable.flows.sampling.sampler import AdaptiveSampling
 from learnable.flows.settings import CurateSettings
 
@@ -33,7 +33,7 @@ def top_up(sampling: AdaptiveSampling, store: Store) -> None:
             sampling.grow(rejected, schedule.requested[rejected] + budget.blocks[-1])
 
 
-def _rejected_before(sampling: AdaptiveSampling, store: Store) -> NDArray[np.int64]:
+def _rejected_before(sampling: AdaptiveSampling, store: Store) -> Indices:
     """Return the prompts to retest, as rows of the pool.
 
     They are a share of those that the last version of this set rejected and this run would reject too.

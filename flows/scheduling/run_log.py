@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from prefect.logging import get_run_logger
 
@@ -23,7 +22,7 @@ class RunLog:
         if done == total:
             get_run_logger().info("%d rollouts, %d tokens", total, tokens)
 
-    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
+    def step(self, done: int, total: int, metrics: Mapping[str, float]) -> None:
         """Log every tenth of the way."""
         if done * 10 // total > (done - 1) * 10 // total:
             get_run_logger().info("step %d of %d: reward %s", done, total, metrics.get("reward"))
