@@ -58,7 +58,8 @@ REWARDED_VERDICTS: tuple[Verdict, ...] = ("scored", "truncated")  # the verdicts
 Truncated = Literal["count", "exclude"]  # what a completion that ran out of tokens does in its group
 FinishReason = Literal["stop", "length"]
 Split = Literal["train", "test"]
-Spec = Mapping[str, Any]  # JSON: what a verifier needs to judge a prompt
+JsonObject = dict[str, Any]  # as `json.loads` gives it and `json.dumps` takes it; a TOML table too
+Spec = Mapping[str, Any]  # a JSON object: what a verifier needs to judge a prompt
 Row = Mapping[str, Any]  # one row of a table, by column
 SIMULATED = "simulated"  # the verifier of prompts that no model answers
 
@@ -95,7 +96,7 @@ class Prompt:
     difficulty: float | None = None
     source: str = "builtin"
     split: Split = "train"
-    columns: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    columns: JsonObject = field(default_factory=dict, compare=False)
     prompt_id: str = field(init=False)
     question_id: str = field(init=False)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
 from learnable.filters.band import Band, Signal
 from learnable.filters.posterior.posterior import Posterior
@@ -50,19 +50,9 @@ class FamilyPrior:
         """Whether rewards tell more than pass and fail do."""
         return self.variance_model.graded
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the figures under the keys of a manifest's `beliefs`."""
         return self.prior.to_json() | self.variance_model.to_json()
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> FamilyPrior:
-        """Read what `to_json` wrote. What an earlier version did not write has its default."""
-        return cls(Prior.from_json(values), VarianceModel.from_json(values))
-
-
-def read_family_priors(values_of: Mapping[str, Mapping[str, Any]]) -> dict[str, FamilyPrior]:
-    """Return each family's prior from the `beliefs` of a manifest."""
-    return {family: FamilyPrior.from_json(values) for family, values in values_of.items()}
 
 
 def fit_family_prior(n: Values, mean: Values, variance: Values) -> FamilyPrior:
@@ -73,14 +63,6 @@ def fit_family_prior(n: Values, mean: Values, variance: Values) -> FamilyPrior:
     variance_model = fit_variance_model(n, mean, variance)
     sizes = variance_model.effective(n, mean, variance)
     return FamilyPrior(fit_prior(sizes, sizes * mean), variance_model)
-
-
-def fit_family_priors(groups: pl.DataFrame, by: Signal = "reward") -> dict[str, FamilyPrior]:
-    """Fit each family's prior to the rows of `filters.statistics.groups.group_stats`, joined with `family`."""
-    return {
-        str(family): fit_family_prior(*read_signal(members.filter(pl.col("n") > 0), by))
-        for (family,), members in groups.group_by("family", maintain_order=True)
-    }
 
 
 def read_signal(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Values, Values]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betaln
 
+from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
 
 MIN_GROUPS = 8  # fewer say nothing of a population
@@ -49,14 +48,9 @@ class Prior:
         """The weight of the Beta part."""
         return 1.0 - self.zero - self.one
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the figures under the keys of a manifest."""
         return {key: round(value, 6) for key, value in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Prior:
-        """Read what `to_json` wrote; what is missing is as in `FALLBACK`."""
-        return cls(**{key: values.get(key, usual) for key, usual in asdict(FALLBACK).items()})
 
 
 FALLBACK = Prior(0.5, 0.5)

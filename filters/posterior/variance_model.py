@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2, f
 
+from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
 
 USUAL_PRIOR_DF = 8.0  # degrees of freedom of the family's variance beside a group's own, where nothing tells better
@@ -40,23 +39,12 @@ class VarianceModel:
         """Whether rewards tell more than pass and fail do."""
         return self.ess_per_rollout > 1
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the figures under the keys of a manifest: `flips_per_rollout`, and the others inside `spread`."""
         return {
             "flips_per_rollout": round(self.ess_per_rollout, 4),
             "spread": {"tilt": self.tilt, "centre": self.centre, "draws": self.prior_df},
         }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> VarianceModel:
-        """Read what `to_json` wrote. What an earlier version did not write has its default."""
-        inner, usual = values.get("spread", {}), cls()
-        return cls(
-            values.get("flips_per_rollout", usual.ess_per_rollout),
-            inner.get("tilt", usual.tilt),
-            inner.get("centre", usual.centre),
-            inner.get("draws", usual.prior_df),
-        )
 
     def effective(self, n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Values:
         """Return the effective sample sizes of groups, in 0/1 rewards: `n m (1 - m) / v`, never below n.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.records import JsonObject
 
 SamplingMode = Literal["optimal", "fixed"]
 MODES = ("optimal", "fixed")
@@ -63,19 +63,9 @@ class SamplingBudget:
                 "--want and --precision need decisions as rollouts come in: leave out --sampling fixed"
             )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the settings under the keys of a manifest's `effort`."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> SamplingBudget:
-        """Read what `to_json` wrote, JSON's lists as tuples. A key that this version does not know is left out.
-
-        Raises `LearnableError` for values that cannot work.
-        """
-        known: dict[str, Any] = {field.name: values[field.name] for field in fields(cls) if field.name in values}
-        known |= {key: tuple(value) for key, value in known.items() if isinstance(value, list)}
-        return cls(**known)
 
     def count_max_rollouts(self, group_size: int) -> int:
         """Return the most rollouts that one prompt may get, one more block for a retest among them."""

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet, open_curated
-from learnable.data.curated.manifest import Manifest, Settings
+from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt
+from learnable.data.records import JsonObject, Prompt
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
 from learnable.filters.band import Band
@@ -70,7 +70,7 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     theirs = [name for name in rows.columns if name not in OUR_COLUMNS]
     carried, rows = rows.select("prompt_id", *theirs), rows.drop(theirs)
     prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
-    budget = _read_settings(SamplingBudget, curated.manifest.budget)
+    budget = read_settings(SamplingBudget, curated.manifest.budget)
     return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
 
 
@@ -96,12 +96,15 @@ def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBu
 
 
 def _preset(manifest: Manifest) -> Preset:
-    band = _read_settings(Band, manifest.band.to_json())
-    return _read_settings(Preset, {**manifest.preset, "band": band})
+    band = read_settings(Band, manifest.band.to_json())
+    return read_settings(Preset, {**manifest.preset, "band": band})
 
 
-def _read_settings(kind: type[T], values: Settings) -> T:
-    """Return settings as they were before JSON made lists of their tuples, without what this version does not know."""
+def read_settings(kind: type[T], values: JsonObject) -> T:
+    """Return settings as they were before JSON made lists of their tuples, without what this version does not know.
+
+    Raises `LearnableError` where `kind` refuses their values.
+    """
     known = {field.name for field in fields(kind)}
     given: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key in known

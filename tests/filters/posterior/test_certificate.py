@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.curated.manifest import FamilyPriorRecord
 from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import (
     CERTIFICATE,
@@ -19,8 +20,6 @@ from learnable.filters.posterior.certificate import (
     bernoulli_std,
     certify,
     fit_family_prior,
-    fit_family_priors,
-    read_family_priors,
 )
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
@@ -195,26 +194,18 @@ def test_a_bernoulli_std_is_that_of_the_rates_between(one: float, other: float) 
     assert [float(end[0]) for end in found] == pytest.approx([stds.min(), stds.max()], abs=1e-12)
 
 
-def test_each_family_has_its_own_prior() -> None:
+def test_passes_are_bernoulli_and_graded_rewards_are_not() -> None:
     rng = np.random.default_rng(79)
-    frames, expected = [], {}
-    for family, rewards in (
-        ("coins", bernoulli(rng, rng.random(40), 8)),
-        ("poems", graded(0.17)(rng, rng.random(40), 8)),
-    ):
-        n, mean, variance = statistics(rewards)
-        frames.append(pl.DataFrame({"family": family, "n": n, "mean": mean, "std": np.sqrt(variance)}))
-        expected[family] = fit_family_prior(n, mean, variance)
-    unscored = pl.DataFrame({"family": "new", "n": 0.0, "mean": None, "std": None}, schema=frames[0].schema)
-    found = fit_family_priors(pl.concat([*frames, unscored]).sample(fraction=1.0, shuffle=True, seed=5))
-    assert found["new"] == FamilyPrior(FALLBACK, BERNOULLI)
-    assert found["coins"].prior == expected["coins"].prior
-    assert found["coins"].variance_model == BERNOULLI
-    assert found["poems"].variance_model.ess_per_rollout == pytest.approx(
-        expected["poems"].variance_model.ess_per_rollout
-    )
-    assert found["poems"].prior.alpha == pytest.approx(expected["poems"].prior.alpha, rel=1e-2)
-    assert found["poems"].to_json()["flips_per_rollout"] == round(found["poems"].variance_model.ess_per_rollout, 4)
+    passes = fit_family_prior(*statistics(bernoulli(rng, rng.random(40), 8)))
+    poems = fit_family_prior(*statistics(graded(0.17)(rng, rng.random(40), 8)))
+    assert passes.variance_model == BERNOULLI
+    assert poems.variance_model.ess_per_rollout > 1
+    assert poems.to_json()["flips_per_rollout"] == round(poems.variance_model.ess_per_rollout, 4)
+
+
+def test_a_family_without_scores_has_the_usual_prior() -> None:
+    nothing = np.zeros(0)
+    assert fit_family_prior(nothing, nothing, nothing) == FamilyPrior(FALLBACK, BERNOULLI)
 
 
 EARLIER = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_version.json").read_text())
@@ -223,10 +214,11 @@ EARLIER = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_ver
 @pytest.mark.parametrize("family", EARLIER["beliefs"])
 def test_the_priors_of_an_earlier_manifest_are_read_and_written_the_same(family: str) -> None:
     values = EARLIER["beliefs"][family]
-    found = FamilyPrior.from_json(values)
+    found = FamilyPriorRecord.from_json(values)
     assert json.dumps(found.to_json()) == json.dumps(values)
-    assert found.graded == (values["flips_per_rollout"] > 1)
-    assert found.prior.fitted_to == values["fitted_to"]
+    assert found.is_graded == (values["flips_per_rollout"] > 1)
+    assert found.fitted_to == values["fitted_to"]
+    assert found.variance_model is not None
     assert found.variance_model.prior_df == values["spread"]["draws"]
 
 
@@ -242,7 +234,3 @@ def test_a_fitted_prior_is_written_as_an_earlier_version_wrote_it() -> None:
         assert json.dumps(list(written)) == json.dumps(list(earlier))
         assert written.pop("spread") == pytest.approx(earlier["spread"])
         assert written == pytest.approx({key: value for key, value in earlier.items() if key != "spread"}, abs=2e-6)
-
-
-def test_what_an_earlier_version_did_not_write_has_its_default() -> None:
-    assert read_family_priors({"f": {"flips_per_rollout": 1.0}}) == {"f": FamilyPrior()}

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from learnable.filters.arrays import Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.certificate import certify, fit_family_priors
+from learnable.filters.posterior.certificate import certify, fit_family_prior, read_signal
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def simulate(
     ids = [f"{family}-{number:05d}" for number in rng.permutation(prompts)]
     stats = bernoulli_groups(ids, family, old, rollouts, rng)
     return Moved(
-        certify(stats, fit_family_priors(stats), Band()).with_columns(
+        certify(stats, {family: fit_family_prior(*read_signal(stats))}, Band()).with_columns(
             n_eff=pl.col("n").cast(pl.Float64), trained=pl.lit(False)
         ),
         bernoulli_groups(ids, family, new, rollouts, rng).with_columns(n_eff=pl.col("n").cast(pl.Float64)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,13 +36,3 @@ def test_a_retest_has_room_beyond_the_largest_group() -> None:
     assert SamplingBudget(max_group=48, blocks=(4, 2)).count_max_rollouts(16) == 50
     assert SamplingBudget(max_group=8, blocks=(4,)).count_max_rollouts(16) == 16
     assert SamplingBudget("fixed").count_max_rollouts(12) == 12
-
-
-def test_the_budget_of_an_earlier_manifest_is_read_and_written_the_same() -> None:
-    earlier = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_version.json").read_text())["efforts"]
-    for values in earlier.values():
-        assert json.dumps(SamplingBudget.from_json(values).to_json()) == json.dumps(values)
-    goal = SamplingBudget(max_group=64, blocks=(4, 8), precision=0.95, want=200, top_up=True, retest=0.1)
-    assert SamplingBudget.from_json(earlier["goal"]) == goal
-    assert SamplingBudget.from_json(earlier["usual"] | {"of a later version": 1}) == SamplingBudget()
-    assert SamplingBudget.from_json({"sampling": "fixed"}) == SamplingBudget("fixed")

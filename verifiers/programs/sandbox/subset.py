@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from learnable.verifiers.programs.sandbox.jail.codec import encode
 from learnable.verifiers.programs.sandbox.jail.limits import MAX_OUTPUT_BYTES
+from learnable.verifiers.programs.sandbox.jail.probes import HONEST
 from learnable.verifiers.programs.sandbox.ladder import NoSandboxError
 from learnable.verifiers.programs.sandbox.outcome import MAX_REASON, Answer, Outcome
 from learnable.verifiers.programs.sandbox.process import Call, SandboxError
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'learnable[monty]'"
 OUT_OF_TIME = "time limit exceeded"  # how the interpreter words it; a program's own TimeoutError says something else
 POLICY: Any = {"sleep": "zero", "random_start": {"seed": 0}}
-HONEST = "sum(range(10))"
 PROBES = {"open": "open('/')", "socket": "import socket", "process": "import subprocess"}
 
 
@@ -60,7 +60,7 @@ class Subset:
                 else:
                     raise SandboxError(f"the sandbox's own test failed: {name!r} was not refused")
         with self._session(pool, Limits()) as session:
-            if session.feed_run(HONEST) != sum(range(10)):
+            if session.feed_run("sum(range(10))") != HONEST:
                 raise SandboxError("the sandbox's own test failed: an honest program came to something else")
         return {**probes, "honest": "passed"}
 

@@ -58,4 +58,4 @@ def probe():
         "honest": sum(range(10)),
     }
 """
-EPERM, HONEST = 1, 45
+EPERM, HONEST = 1, 45  # what a refused attempt comes to, and `sum(range(10))`
