@@ -32,6 +32,11 @@ class Family:
         """Return the names of the knobs, as users give them."""
         return tuple(self._knob_fields())
 
+    def knob_defaults(self) -> dict[str, float | str]:
+        """Return what each knob is where users do not set it, by its name for users."""
+        defaults = self.knobs()
+        return {name: getattr(defaults, field_name) for name, field_name in self._knob_fields().items()}
+
     def set_knobs(self, values: Knobs) -> Any:
         """Return the knobs with `values` in place of their defaults; texts are read as the default's type.
 

@@ -16,6 +16,7 @@ from learnable.cli.app import app, find_app
 from learnable.cli.commands.forms import write_toml
 from learnable.data.forms import find_form, requirements
 from learnable.data.forms.loading import read_forms
+from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
 from tests.cli.files_for_tests import Run
 
 LANTERN = '[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n'
@@ -105,6 +106,13 @@ def test_a_family_and_forms_of_other_families_are_shown(run: Run) -> None:
     assert "largest=20, gap=50" in out
     assert "a form of programs" in run("forms", "fizz buzz")[1]
     assert "no reward    an ode is known by its subject" in run("forms", "ode")[1]
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, *ON_REQUEST])
+def test_every_family_is_shown_with_its_knobs(run: Run, name: str) -> None:
+    account = json.loads(run("forms", name, "--json")[1])
+    assert account["family"] == name
+    assert account["knobs"].keys() == {**FAMILIES, **ON_REQUEST}[name].knob_defaults().keys()
 
 
 def test_ones_own_forms_are_shown_and_explained(run: Run, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from learnable.cli.display.terminal_text import print_text, shorten
 
 if TYPE_CHECKING:
     from learnable.data.forms import Form
+    from learnable.data.records import JsonObject, Prompt
     from learnable.data.sources.family import Family
 
 FORMS_HELP = """
@@ -77,69 +79,104 @@ def show_one(shell: Shell, name: str, own: Mapping[str, Form]) -> None:
     family, form = find_family_or_form(name, own)
     account = describe_form(family, form, own) if form else describe_family(family)
     if shell.as_json:
-        shell.dump(account)
+        shell.dump(account.to_json())
         return
-    for label, text in tell(account):
+    for label, text in account.facts():
         print_text(shell.out, text, label)
 
 
-def describe_family(family: Family) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What there is to say of a family, or of its `form`; `poem` is that form's declaration where it is a poem form.
+
+    `forms` are a family's. `example` is None for a form without a reward, which no prompt asks for.
+    """
+
+    family: Family
+    example: Prompt | None
+    form: str = ""
+    aliases: Sequence[str] = ()
+    poem: Form | None = None
+    forms: Sequence[str] = ()
+
+    def to_json(self) -> JsonObject:
+        """Return the account as `--json` prints it."""
+        named: JsonObject = {"form": self.form} if self.form else {"forms": list(self.forms)}
+        account = {"family": self.family.name, **named, **self._declaration()}
+        if self.example is None:
+            return account
+        spec = dict(self.example.spec)
+        example = {"prompt": self.example.text, "verifier": self.example.verifier, "spec": spec}
+        return account | {
+            "knobs": self.family.knob_defaults(),
+            "knobs_mean": _knobs_mean(self.family),
+            "example": example,
+        }
+
+    def _declaration(self) -> JsonObject:
+        from learnable.data.forms import requirements
+
+        if self.poem is None:
+            return {"aliases": list(self.aliases)} if self.form else {}
+        declared = {"title": self.poem.title, "aliases": list(self.aliases), "check": self.poem.check}
+        return declared | {
+            "why": self.poem.why,
+            "asks_for": requirements(self.poem),
+            "declaration": self.poem.declaration(),
+        }
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Yield what is said on a terminal, each fact with its label."""
+        if self.form:
+            title = f" ({self.poem.title})" if self.poem else ""
+            yield self.form, f"a form of {self.family.name}{title}"
+            yield from self._form_facts()
+        else:
+            yield self.family.name, ", ".join(self.forms)
+        if self.example is None:
+            return
+        if knobs := self.family.knob_defaults():
+            yield "knobs", ", ".join(f"{name}={value}" for name, value in knobs.items())
+            yield " ", _knobs_mean(self.family)
+        yield "example", self.example.text
+        spec = json.dumps(dict(self.example.spec), ensure_ascii=False)
+        yield "judged with", f"{self.example.verifier} {shorten(spec)}"
+
+    def _form_facts(self) -> Iterator[tuple[str, str]]:
+        from learnable.data.forms import requirements
+
+        if self.aliases:
+            yield "also", ", ".join(self.aliases)
+        if self.poem is None:
+            return
+        if self.poem.check == "theme":
+            yield "no reward", self.poem.why
+        if self.poem.check == "proxy":
+            yield "judged by", "what can be checked, which is not all that makes the form"
+        for number, rule in enumerate(requirements(self.poem)):
+            yield " " if number else "asks for", rule
+        yield "declared", write_toml(self.form, self.poem.declaration())
+
+
+def describe_family(family: Family) -> Account:
     """Return what there is to say of a family."""
     from learnable.data.sources.builtin import example_prompt, known_forms
 
-    return {"family": family.name, "forms": list(known_forms(family)), **_knobs(family)} | _example(
-        example_prompt(family, family.forms[0])
-    )
+    return Account(family, example_prompt(family, family.forms[0]), forms=list(known_forms(family)))
 
 
-def describe_form(family: Family, name: str, own: Mapping[str, Form]) -> dict[str, Any]:
+def describe_form(family: Family, name: str, own: Mapping[str, Form]) -> Account:
     """Return what there is to say of a form: what a poem form asks for and how it is declared, and an example."""
-    from learnable.data.forms import poem_forms, requirements
+    from learnable.data.forms import poem_forms
     from learnable.data.sources.builtin import example_prompt
 
-    account: dict[str, Any] = {"family": family.name, "form": name}
     poem = (own.get(name) or poem_forms().get(name)) if family.name == "poetry" else None
-    if poem is None:
-        account["aliases"] = [alias for alias, form in family.aliases.items() if form == name]
-    else:
-        account |= {"title": poem.title, "aliases": list(poem.aliases), "check": poem.check, "why": poem.why}
-        account |= {"asks_for": requirements(poem), "declaration": poem.declaration()}
-        if not poem.is_reward:
-            return account
-    return account | _knobs(family) | _example(example_prompt(family, name, own))
+    aliases = poem.aliases if poem else [alias for alias, form in family.aliases.items() if form == name]
+    example = example_prompt(family, name, own) if poem is None or poem.is_reward else None
+    return Account(family, example, name, aliases, poem)
 
 
-def tell(account: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what is said of a form or family, each with its label."""
-    if "form" in account:
-        title = f" ({account['title']})" if "title" in account else ""
-        yield account["form"], f"a form of {account['family']}{title}"
-        yield from _tell_form(account)
-    else:
-        yield account["family"], ", ".join(account["forms"])
-    if account.get("knobs"):
-        yield "knobs", ", ".join(f"{name}={value}" for name, value in account["knobs"].items())
-        yield " ", account["knobs_mean"]
-    if "example" in account:
-        yield "example", account["example"]["prompt"]
-        spec = json.dumps(account["example"]["spec"], ensure_ascii=False)
-        yield "judged with", f"{account['example']['verifier']} {shorten(spec)}"
-
-
-def _tell_form(account: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if account["aliases"]:
-        yield "also", ", ".join(account["aliases"])
-    if account.get("check") == "theme":
-        yield "no reward", account["why"]
-    if account.get("check") == "proxy":
-        yield "judged by", "what can be checked, which is not all that makes the form"
-    for number, rule in enumerate(account.get("asks_for", ())):
-        yield " " if number else "asks for", rule
-    if "declaration" in account:
-        yield "declared", write_toml(account["form"], account["declaration"])
-
-
-def write_toml(name: str, declaration: Mapping[str, Any]) -> str:
+def write_toml(name: str, declaration: JsonObject) -> str:
     """Return a declaration as a user's file would have it.
 
     >>> print(write_toml("Lantern", {"syllables": [1, 2], "total": {"words": 9}, "radif": True}))
@@ -159,11 +196,5 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _knobs(family: Family) -> dict[str, Any]:
-    defaults = family.knobs()
-    meaning = " ".join(inspect.cleandoc(family.knobs.__doc__ or "").replace("`", "").split())
-    return {"knobs": {name: getattr(defaults, name) for name in family.knob_names()}, "knobs_mean": meaning}
-
-
-def _example(prompt: Any) -> dict[str, Any]:
-    return {"example": {"prompt": prompt.text, "verifier": prompt.verifier, "spec": dict(prompt.spec)}}
+def _knobs_mean(family: Family) -> str:
+    return " ".join(inspect.cleandoc(family.knobs.__doc__ or "").replace("`", "").split())

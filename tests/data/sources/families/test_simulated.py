@@ -70,6 +70,7 @@ def test_a_std_is_that_of_rate_one_half_and_all_prompts_are_equally_concentrated
 
 def test_users_and_specs_keep_their_word_for_the_standard_deviation() -> None:
     assert SIMULATED.knob_names() == ("alpha", "beta", "spread")
+    assert SIMULATED.knob_defaults()["spread"] == 0.0
     assert SIMULATED.set_knobs({"spread": "0.2"}) == SimulatedKnobs(std=0.2)
     with pytest.raises(LearnableError, match="no knob 'std'"):
         SIMULATED.set_knobs({"std": 0.2})
