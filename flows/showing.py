@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 import polars as pl
 from upath import UPath
@@ -14,7 +13,7 @@ from learnable.data.curated.curated_set import MANIFEST, CuratedSet, find_versio
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.ledger.ledger import Draw, Ledger
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, Row
 from learnable.data.storage.places import find_place, local_path
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
@@ -35,17 +34,37 @@ SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
 
 
 @dataclass(frozen=True, slots=True)
+class ShownCompletion:
+    """A completion with its score, whose fields are None where the store has no honest one by the verifier's version.
+
+    The fields are those of `Rollout` and `Score`, in the order in which `--json` has them.
+    """
+
+    rollout_index: int
+    rollout_id: str
+    finish_reason: str
+    num_tokens: int
+    max_tokens: int
+    seed: int | None
+    completion: str
+    reward: float | None
+    passed: bool | None
+    verdict: str | None
+    reason: str | None
+    components: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class ShownPrompt:
     """One prompt of a version: its row (with `part`), and its completions, best first.
 
-    Each of `completions` has `rollout_index`, `rollout_id`, the rollout's and the score's columns; those of a score are
-    null where the store has no honest one by the verifier's version. `completions` is None where the store is not at
-    hand, and `note` says why; it also says where there are more or fewer of them than the certificate counts.
+    `completions` is None where the store is not at hand, and `note` says why; it also says where there are more or
+    fewer of them than the certificate counts.
     """
 
     curated: CuratedSet
-    row: Mapping[str, Any]
-    completions: Sequence[Mapping[str, Any]] | None
+    row: Row
+    completions: Sequence[ShownCompletion] | None
     note: str = ""
 
 
@@ -132,7 +151,7 @@ def id_digits(prompt_ids: pl.Series) -> int:
     return next((size for size in sizes if prompt_ids.str.slice(0, size).n_unique() == distinct), longest)
 
 
-def find_row(rows: pl.DataFrame, prefix: str) -> dict[str, Any]:
+def find_row(rows: pl.DataFrame, prefix: str) -> Row:
     """Return the row of the one prompt whose id starts so. Raises `LearnableError` where none does, or several do."""
     found = rows.filter(pl.col("prompt_id").str.starts_with(prefix)).unique("prompt_id", keep="first")
     if found.height == 1:
@@ -149,7 +168,7 @@ def find_row(rows: pl.DataFrame, prefix: str) -> dict[str, Any]:
     raise LearnableError(f"no prompt here has an id that starts with {prefix!r}: {offer}")
 
 
-def show_prompt(curated: CuratedSet, row: Mapping[str, Any], store: str | None = None) -> ShownPrompt:
+def show_prompt(curated: CuratedSet, row: Row, store: str | None = None) -> ShownPrompt:
     """Return a prompt with its completions out of `store`, or out of the store that the set lies in."""
     home = _store_of(curated, store)
     if home is None:
@@ -157,7 +176,7 @@ def show_prompt(curated: CuratedSet, row: Mapping[str, Any], store: str | None =
             curated, row, None, "the set lies in no store, so its completions are not here: give --store"
         )
     found = read_group(home.ledger, curated.manifest, prompt_from_row(row, str(curated.path))).to_dicts()
-    listed = [one | {"components": dict(one["components"] or {})} for one in found]
+    listed = [ShownCompletion(**one | {"components": dict(one["components"] or {})}) for one in found]
     return ShownPrompt(curated, row, listed or None, _note(curated, row, len(listed), home))
 
 
@@ -194,7 +213,7 @@ def _absolute(curated: CuratedSet) -> UPath:
     return find_place(path.absolute()) if path else curated.path
 
 
-def _note(curated: CuratedSet, row: Mapping[str, Any], found: int, store: Store) -> str:
+def _note(curated: CuratedSet, row: Row, found: int, store: Store) -> str:
     """Say why there are no completions, or not as many as the certificate is made of; nothing where all is well."""
     if row["decision"] in ("duplicate", "contaminated"):
         return f"never sampled: it is a {row['decision']} prompt" + (

@@ -29,7 +29,7 @@ QUIET = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
 # A seeded request dies on CPU as soon as its prompt is prefilled in pieces ("CPU Generator does not use offset").
-CPU_OPTIONS: dict[str, Any] = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False}
+CPU_OPTIONS: dict[str, object] = {"dtype": "float32", "enforce_eager": True, "enable_chunked_prefill": False}
 FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
 # vLLM's options that are set in another way here, or not at all.
 OPTIONS_ELSEWHERE = {

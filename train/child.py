@@ -18,12 +18,13 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.data.records import JsonObject
 from learnable.rollouts.protocol import EngineError
 
-Event = Mapping[str, Any]
+Event = JsonObject
 OnEvent = Callable[[Event], None]
 PARENT_FLAG = "LEARNABLE_CHILD"
 # Left by a launcher, a scheduler or an engine around us; they would make a fresh process believe it is part of that.

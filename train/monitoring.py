@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 from learnable.filters.decisions.forecast import Forecast, forecast
 from learnable.train.settings import TrainSettings
 
-Record = dict[str, Any]
 WINDOW = 5  # logs in a row before a warning: one bad step is noise
 FORECAST_LOGS = 10  # later, the policy is no longer the one that was curated for
 FORECAST_COLUMNS = ("family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones")
@@ -46,17 +46,44 @@ CLIPPED = "more than half of the completions run into --max-completion-length: r
 UNSCORED = "more than a fifth of the completions could not be scored; they teach nothing: see the log for the reason"
 
 
-def make_record(step: int, logs: Mapping[str, Any]) -> Record:
-    """Return what is kept of one of TRL's logs: a flat record, with the parts of the reward under `components`."""
-    record: Record = {"step": step}
-    record |= {name: logs[key] for key, name in METRICS.items() if key in logs}
-    for key, value in logs.items():
-        *path, name = key.split("/")
-        if path[:1] == ["rewards"] and name in REWARD_METRICS:
-            record[name] = value
-        elif path[:1] == ["component"]:
-            record.setdefault("components", {})["/".join((*path[1:], name))] = value
-    return record
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What is kept of one of TRL's logs: a line of `metrics.jsonl`.
+
+    `metrics` are by the names of `METRICS` and `REWARD_METRICS`; `components` are the means of the reward's parts.
+    """
+
+    step: int
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    components: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def from_logs(cls, step: int, logs: Mapping[str, float]) -> StepRecord:
+        """Return what is kept of what TRL logged at a step."""
+        metrics: dict[str, float | None] = {name: logs[key] for key, name in METRICS.items() if key in logs}
+        components = {}
+        for key, value in logs.items():
+            *path, name = key.split("/")
+            if path[:1] == ["rewards"] and name in REWARD_METRICS:
+                metrics[name] = value
+            elif path[:1] == ["component"]:
+                components["/".join((*path[1:], name))] = value
+        return cls(step, metrics, components)
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> StepRecord:
+        """Read a line of `metrics.jsonl`."""
+        metrics = {name: value for name, value in line.items() if name not in ("step", "components")}
+        return cls(line["step"], metrics, line.get("components", {}))
+
+    def to_json(self) -> JsonObject:
+        """Return the record as a line of `metrics.jsonl`: one flat object, with `components` where there are any."""
+        parts = {"components": dict(self.components)} if self.components else {}
+        return {"step": self.step, **self.metrics, **parts}
+
+    def read(self, name: str) -> float | None:
+        """Return a metric; None where it was not logged, or was null."""
+        return self.metrics.get(name)
 
 
 class MetricsFile:
@@ -64,13 +91,13 @@ class MetricsFile:
 
     def __init__(self, path: Path, *, from_step: int = 0) -> None:
         """Open for appending. Lines after `from_step` are dropped: a resumed run takes those steps again."""
-        kept = [record for record in read_metrics(path) if record["step"] <= from_step] if path.exists() else []
-        path.write_text("".join(f"{json.dumps(record)}\n" for record in kept), encoding="utf-8")
+        kept = [record for record in read_metrics(path) if record.step <= from_step] if path.exists() else []
+        path.write_text("".join(f"{json.dumps(record.to_json())}\n" for record in kept), encoding="utf-8")
         self._file: IO[str] = path.open("a", encoding="utf-8")
 
-    def write(self, record: Record) -> None:
+    def write(self, record: StepRecord) -> None:
         """Append one record."""
-        self._file.write(json.dumps(record) + "\n")
+        self._file.write(json.dumps(record.to_json()) + "\n")
         self._file.flush()
 
     def close(self) -> None:
@@ -78,12 +105,12 @@ class MetricsFile:
         self._file.close()
 
 
-def read_metrics(path: Path) -> list[Record]:
+def read_metrics(path: Path) -> list[StepRecord]:
     """Read `metrics.jsonl`; a torn last line is left out."""
-    records: list[Record] = []
+    records = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
-            records.append(json.loads(line))
+            records.append(StepRecord.from_json(json.loads(line)))
         except json.JSONDecodeError:
             break
     return records
@@ -96,23 +123,23 @@ class TrainingMonitor:
     When the cause goes away and returns, the warning is given again.
     """
 
-    recent: deque[Record] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    recent: deque[StepRecord] = field(default_factory=lambda: deque(maxlen=WINDOW))
     first_entropy: float | None = None
     fired: set[str] = field(default_factory=set)
     given: set[str] = field(default_factory=set)
 
-    def observe(self, record: Record) -> list[str]:
+    def observe(self, record: StepRecord) -> list[str]:
         """Take in one record and return the warnings that are new.
 
         Raises `LearnableError` when no completion could be scored for `WINDOW` logs: from then on only the KL term
         would move the policy.
         """
-        if "reward" not in record and "unscored_share" not in record:
+        if not {"reward", "unscored_share"} & set(record.metrics):
             return []  # the summary at the end, or an evaluation
         self.recent.append(record)
         if self.first_entropy is None:
-            self.first_entropy = record.get("entropy")
-        self.fired |= {name for name, value in record.get("components", {}).items() if value}
+            self.first_entropy = record.read("entropy")
+        self.fired |= {name for name, value in record.components.items() if value}
         if len(self.recent) < WINDOW:
             return []
         if self._is_always("unscored_share", lambda share: share == 1):
@@ -143,7 +170,7 @@ class TrainingMonitor:
         return [(name, text) for name, is_true, text in checks if is_true] + self._find_silent_components()
 
     def _find_silent_components(self) -> list[tuple[str, str]]:
-        names = {name for record in self.recent for name in record.get("components", {})}
+        names = {name for record in self.recent for name in record.components}
         return [
             (
                 f"component {name}",
@@ -153,11 +180,11 @@ class TrainingMonitor:
         ]
 
     def _is_always(self, name: str, test: Callable[[float], bool]) -> bool:
-        values = [record.get(name) for record in self.recent]
+        values = [record.read(name) for record in self.recent]
         return all(value is not None and test(value) for value in values)
 
     def _read_last(self, name: str) -> float:
-        value = self.recent[-1].get(name)
+        value = self.recent[-1].read(name)
         return float("nan") if value is None else float(value)
 
     def _explain_zero_std(self) -> str:
@@ -213,7 +240,7 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
     return TrainingForecast(settings.num_generations, found[0].zero_std_share, found[0].mean_abs_advantage)
 
 
-def add_measured(expected: TrainingForecast, records: Sequence[Record]) -> TrainingForecast:
+def add_measured(expected: TrainingForecast, records: Sequence[StepRecord]) -> TrainingForecast:
     """Return the forecast with what the first logs of a run measured."""
     return replace(
         expected,
@@ -229,6 +256,6 @@ def _find_graded(curated: CuratedSet, settings: TrainSettings) -> dict[str, bool
     return {family: prior.is_graded and not passes for family, prior in priors.items()}
 
 
-def _average_first(records: Sequence[Record], key: str) -> float | None:
-    values = [record[key] for record in records if record.get(key) is not None][:FORECAST_LOGS]
+def _average_first(records: Sequence[StepRecord], key: str) -> float | None:
+    values = [value for record in records if (value := record.read(key)) is not None][:FORECAST_LOGS]
     return sum(values) / len(values) if values else None

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from learnable.data.records import Score, canonical_json
+from learnable.data.records import JsonObject, Score, Spec, canonical_json
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
-Turns = Sequence[Mapping[str, Any]]
+Turns = Sequence[JsonObject]
 LogMetric = Callable[[str, float], None]
 MAX_WORKERS = 8
 
@@ -30,7 +30,7 @@ def verifier_reward(
     prompts: Sequence[str | Turns],
     completions: Sequence[str | Turns],
     verifier: Sequence[str],
-    spec: Sequence[str | Mapping[str, Any]],
+    spec: Sequence[str | Spec],
     **columns: Any,
 ) -> list[float | None]:
     """Return each completion's graded reward in [0, 1], or None where its verifier could not judge it.
@@ -51,7 +51,7 @@ def pass_reward(
     prompts: Sequence[str | Turns],
     completions: Sequence[str | Turns],
     verifier: Sequence[str],
-    spec: Sequence[str | Mapping[str, Any]],
+    spec: Sequence[str | Spec],
     **columns: Any,
 ) -> list[float | None]:
     """Return 1 for each completion that passed and 0 for each that did not, None as in `verifier_reward`.
@@ -67,7 +67,7 @@ def score_completions(
     prompts: Sequence[str | Turns],
     completions: Sequence[str | Turns],
     verifier: Sequence[str],
-    spec: Sequence[str | Mapping[str, Any]],
+    spec: Sequence[str | Spec],
 ) -> list[Score]:
     """Judge each completion by its row's verifier, in worker processes."""
     jobs = [
@@ -157,7 +157,7 @@ def _log_scores(
         log_metric(name, value)
 
 
-def _write_json(spec: str | Mapping[str, Any]) -> str:
+def _write_json(spec: str | Spec) -> str:
     if isinstance(spec, str):
         return spec
     return json.dumps({key: value for key, value in spec.items() if value is not None})  # Arrow fills absent keys
@@ -168,7 +168,5 @@ def _make_pass(score: Score) -> Score:
     return Score(reward, score.passed, score.components, score.verdict, score.reason)
 
 
-def _make_keys(
-    prompts: Sequence[str | Turns], verifier: Sequence[str], spec: Sequence[str | Mapping[str, Any]]
-) -> list[str]:
+def _make_keys(prompts: Sequence[str | Turns], verifier: Sequence[str], spec: Sequence[str | Spec]) -> list[str]:
     return [canonical_json(parts) for parts in zip(prompts, verifier, spec, strict=True)]

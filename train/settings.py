@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import Sampling
+from learnable.data.records import JsonObject, Sampling
 
 Method = Literal["grpo", "sft"]
 Signal = Literal["reward", "pass"]
@@ -148,7 +148,7 @@ class TrainSettings:
         most = min(USUAL_BATCH, prompts * self.completions_per_prompt)
         return replace(self, batch_size=max(unit, most // unit * unit))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them."""
         return asdict(self) | {"families": list(self.families)}
 

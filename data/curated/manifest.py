@@ -11,10 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, Self
 
 from learnable.data.policies import Policy
-from learnable.data.records import Sampling
-
-Settings = Mapping[str, Any]
-"""Settings as JSON has them, for the class that they were written from: it knows their types and defaults."""
+from learnable.data.records import JsonObject, Sampling
 
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
@@ -28,16 +25,16 @@ def _json(key: str | None = None, read: Callable[[Any], Any] | None = None) -> d
 class Record:
     """An object of the file. `unknown` has the keys that only a later version knows: they are kept."""
 
-    unknown: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    unknown: JsonObject = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Self:
+    def from_json(cls, given: JsonObject) -> Self:
         """Read an object. A field whose key is not there has its default."""
         known = _keys(cls)
         values = {field_.name: _read(field_, given[key]) for key, field_ in known.items() if key in given}
         return cls(**values, unknown={key: value for key, value in given.items() if key not in known})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the object as plain data, its keys in the order of the fields."""
         return {
             **{key: to_plain(getattr(self, field_.name)) for key, field_ in _keys(type(self)).items()},
@@ -161,7 +158,7 @@ class SummaryRow(Record):
     intraclass: float | None = None
     learnable: bool | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the row as plain data; a family's has no `form`."""
         plain = Record.to_json(self)
         return plain if self.form is not None else {key: value for key, value in plain.items() if key != "form"}
@@ -298,12 +295,12 @@ class Manifest(Record):
     engine: str = ""
     sampling: Sampling = field(default=Sampling(), metadata=_json(read=_sampling))
     group_size: int = 0
-    budget: Settings = field(default_factory=dict, metadata=_json("effort"))
+    budget: JsonObject = field(default_factory=dict, metadata=_json("effort"))
     family_priors: Mapping[str, FamilyPriorRecord] = field(
         default_factory=dict, metadata=_json("beliefs", _by_name(FamilyPriorRecord))
     )
     band: BandRecord = field(default_factory=BandRecord, metadata=_json(read=BandRecord.from_json))
-    preset: Settings = field(default_factory=lambda: {"name": "band"})
+    preset: JsonObject = field(default_factory=lambda: {"name": "band"})
     truncated: Literal["count", "exclude"] = "count"
     test_share: float = 0.0
     seed: int = 0
@@ -320,7 +317,7 @@ class Manifest(Record):
     absent: frozenset[str] = frozenset()
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Self:
+    def from_json(cls, given: JsonObject) -> Self:
         """Read a manifest of this version, of an earlier one, or of a later one, whose new keys are kept."""
         of_refresh = _keys(RefreshRecord) if given.get("kind") == REFRESHED else {}
         known = {key: value for key, value in _keys(cls).items() if key != "refresh"}
@@ -333,7 +330,7 @@ class Manifest(Record):
             absent=frozenset(known.keys() - given.keys()),
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the manifest as it is written. What was absent and never set stays so."""
         plain: dict[str, Any] = {}
         for key, field_ in _keys(type(self)).items():

@@ -13,6 +13,7 @@ from typing import Any
 
 from learnable.data.forms.counts import Count, span
 from learnable.data.forms.labels import Scheme
+from learnable.data.records import JsonObject
 
 CHECKS = ("structure", "proxy", "theme")
 Pairs = tuple[tuple[str, Any], ...]
@@ -131,7 +132,7 @@ class Form(Part):
         """Whether `stanzas` in a spec counts the opening too: it does where the opening is as long as the unit."""
         return self.opening is not None and self.opening.part_lines() == self.part_lines()
 
-    def declaration(self) -> dict[str, Any]:
+    def declaration(self) -> JsonObject:
         """Return the declaration as a table, for a spec that carries it."""
         table: dict[str, Any] = json.loads(self.declared)
         return table

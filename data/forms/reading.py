@@ -13,7 +13,7 @@ from learnable.data.forms.counts import is_whole, parse_count, parse_counts, spa
 from learnable.data.forms.form import CHECKS, Form, Part
 from learnable.data.forms.labels import is_label, parse_scheme, stanza_sizes
 from learnable.data.forms.words import word_list
-from learnable.data.records import Spec
+from learnable.data.records import JsonObject, Spec
 
 METRES = ("iambic", "trochaic", "anapaestic", "amphibrachic", "dactylic")
 SPECIAL = (
@@ -34,7 +34,7 @@ class FormKeyError(LearnableError):
         self.key = key
 
 
-def read_form(name: str, table: Mapping[str, Any], group: str = "") -> Form:
+def read_form(name: str, table: JsonObject, group: str = "") -> Form:
     """Return the form that `table` declares. Raises `FormKeyError` naming the first key that is wrong."""
     fields = read_fields(table)
     form = Form(name=name, group=group, declared=json.dumps(table, sort_keys=True), **fields)
@@ -47,7 +47,7 @@ def read_form(name: str, table: Mapping[str, Any], group: str = "") -> Form:
     return form
 
 
-def read_fields(table: Mapping[str, Any]) -> dict[str, Any]:
+def read_fields(table: JsonObject) -> JsonObject:
     """Return the fields of `Form` that a table sets. Raises `FormKeyError` naming the first key that is wrong."""
     fields: dict[str, Any] = {}
     for key, value in table.items():

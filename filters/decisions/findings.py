@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 from scipy.stats import f as f_distribution
 
+from learnable.data.records import Row
 from learnable.filters.statistics.variance import split_pool_variance, split_variance
 
 Code = Literal[
@@ -26,7 +27,6 @@ DOUBT = 0.05  # chance that prompts which do differ are called alike
 NAMED = 5  # forms that a sentence names
 
 _FORM = ("family", "form")
-_Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _zero_variance(forms: pl.DataFrame) -> Iterator[Finding]:
         yield Finding("no_spread", family, _form_names(rows), text)
 
 
-def _constant_components(parts: Sequence[_Row]) -> Iterator[Finding]:
+def _constant_components(parts: Sequence[Row]) -> Iterator[Finding]:
     """Report components that are 0, or 1, in every rollout of a form."""
     ways_out = {
         "share_zero": ("0", "it never fires: check that prompts ask for it and that the verifier can see it"),
@@ -151,7 +151,7 @@ def _alike_prompts(forms: pl.DataFrame) -> Iterator[Finding]:
         yield Finding("alike_prompts", family, _form_names(rows), text)
 
 
-def _is_alike(form: _Row) -> bool:
+def _is_alike(form: Row) -> bool:
     return prompts_are_alike(form["f_ratio"], form["prompts"], form["rollouts"], form["typical_size"])
 
 
@@ -170,13 +170,13 @@ def prompts_are_alike(f_ratio: float, prompts: int, rollouts: int, typical_size:
     return bool(f_distribution.cdf(f_ratio / (1 + true_over_noise), prompts - 1, rollouts - prompts) <= DOUBT)
 
 
-def _by(keys: Sequence[str], rows: Sequence[_Row]) -> Iterator[tuple[str, list[_Row]]]:
+def _by(keys: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
     """Yield the name of each run of rows with equal `keys`, and the rows."""
     for name, run in groupby(rows, lambda row: ": ".join(row[key] for key in keys)):
         yield name, list(run)
 
 
-def _form_names(rows: Sequence[_Row]) -> tuple[str, ...]:
+def _form_names(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(row["form"] for row in rows)
 
 

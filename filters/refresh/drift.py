@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betainc, expit, ndtr
 
+from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
 from learnable.filters.posterior.posterior import Posterior
 
@@ -45,7 +45,7 @@ class Drift:
     left_one: float = 0.0
     fitted_to: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the figures under the keys of a manifest."""
         return {key: round(value, 4) for key, value in asdict(self).items()}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from learnable.data.curated.manifest import to_plain
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 from learnable.data.storage.speeds import find_speed
 from learnable.filters.stopping.plan import Estimate, Plan
 from learnable.filters.stopping.schedule import MIN_YIELD
@@ -41,7 +41,7 @@ class CostReport:
     tokens_per_second: float | None
     remarks: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the report as `--json` prints it."""
         return to_plain(asdict(self))  # type: ignore[no-any-return]
 

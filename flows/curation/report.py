@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.curated.manifest import FamilyPriorRecord, FindingRow, Forecasts, SummaryRow, to_plain
+from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
 from learnable.filters.statistics.forms import count_decisions, summarise
@@ -72,7 +72,7 @@ class CurationReport:
     seconds: float
     training: TrainingReport | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the report as `--json` prints it; there is `training` only where there was one."""
         return {
             "run_id": self.run_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
 import polars.selectors as cs
@@ -24,6 +23,7 @@ from learnable.data.curated.manifest import (
 )
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
+from learnable.data.records import JsonObject
 from learnable.filters.refresh.staleness import Drifts, estimate_share_still_in_band
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
@@ -83,7 +83,7 @@ class RefreshReport:
     totals: RefreshTotals
     seconds: float
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the report as `--json` prints it."""
         return {
             "run_id": self.run_id,

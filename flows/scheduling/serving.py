@@ -55,7 +55,7 @@ class Timetable:
             ) from error
 
 
-def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, Any], when: Timetable) -> None:
+def serve_flow(flow: Flow[..., Any], name: str, parameters: Mapping[str, object], when: Timetable) -> None:
     """Run a flow when it is due, one run at a time, each in a process of its own, until SIGINT or SIGTERM."""
     with scheduling_server() as url:
         from prefect.runner import Runner

@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import BeforeValidator
 
+from learnable.data.records import JsonObject
 from learnable.flows.settings.curation import CurateSettings, RefreshSettings
 from learnable.flows.settings.engines import ENGINES, check_addresses, find_engine
 from learnable.train.settings import TrainSettings
@@ -40,7 +41,7 @@ def with_current_names(kind: Any, stored: Any) -> Any:
     return current
 
 
-def with_own_fields(engine: Mapping[str, Any]) -> dict[str, Any]:
+def with_own_fields(engine: JsonObject) -> JsonObject:
     """Return an engine's stored settings without the fields of the other engines, which earlier versions stored too.
 
     Raises `LearnableError` for an engine that is not known, and for an address that it does not use.

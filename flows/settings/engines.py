@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.records import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class VLLMSettings:
     """vLLM in this process. `options` go to `vllm.LLM` as they are."""
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
     name: Literal["vllm"] = "vllm"
 
 
@@ -51,7 +52,7 @@ class RaySettings:
     variable RAY_ADDRESS, or starts a local one.
     """
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
     ray_address: str | None = None
     replicas: int = 1
     name: Literal["ray"] = "ray"
@@ -64,7 +65,7 @@ class RaySettings:
 class SimulatedSettings:
     """No model: rollouts drawn from known pass rates. `options` are those of `rollouts.simulated.SimulatedOptions`."""
 
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
     name: Literal["simulated"] = "simulated"
 
 

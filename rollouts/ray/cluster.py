@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from learnable.data.errors import LearnableError
 
@@ -27,6 +27,13 @@ PROBE_SECONDS = 5.0
 LOCAL = "local"  # Ray's word for a Ray of our own
 
 
+class Node(TypedDict):
+    """A node of a cluster, as far as it is read, in Ray's own words."""
+
+    Alive: bool
+    Resources: Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Footprint:
     """What one replica takes: `bundles` times the resources of `bundle`, each bundle on one node."""
@@ -34,7 +41,7 @@ class Footprint:
     bundle: Mapping[str, float]
     bundles: int = 1
 
-    def count(self, nodes: Sequence[Mapping[str, Any]]) -> int:
+    def count(self, nodes: Sequence[Node]) -> int:
         """Return how many replicas fit on the living nodes when nothing else runs there.
 
         >>> node = {"Alive": True, "Resources": {"CPU": 8.0, "GPU": 3.0}}

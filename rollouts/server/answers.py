@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from learnable.data.records import FinishReason, Sampling, message_list
+from learnable.data.records import FinishReason, JsonObject, Sampling, message_list
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served
 
 FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
 # vLLM takes what is not given from the model's generation_config.json, and would sample otherwise than we record.
-VLLM_FIELDS: dict[str, Any] = {
+VLLM_FIELDS: dict[str, object] = {
     "return_token_ids": True,
     "min_p": 0.0,
     "repetition_penalty": 1.0,
@@ -35,7 +35,7 @@ class Choice:
 
 def write_body(
     request: GroupRequest, first: int, count: int, sampling: Sampling, served: Served
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, JsonObject]:
     """Return the path and the JSON that request `count` completions of a group, from its `first` on."""
     max_tokens = sampling.max_tokens if served.context is None else min(sampling.max_tokens, served.context)
     body: dict[str, Any] = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
+from math import nan
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,9 +14,12 @@ from rich.console import Console
 
 from learnable.cli.commands.refresh import tabulate_changes
 from learnable.cli.display.fitted_table import FittedTable
-from learnable.cli.display.report_tables import tabulate_forms, tabulate_held_out, tabulate_holdings, tabulate_plan
+from learnable.cli.display.report_tables import tabulate_forms, tabulate_held_out, tabulate_ledger, tabulate_plan
 from learnable.data.curated.manifest import RefreshRecord, SummaryRow
+from learnable.data.ledger.upkeep import PartSummary
 from learnable.filters.stopping.plan import Estimate
+from learnable.train.results.comparison import Comparison, HeldOut
+from learnable.train.results.statistics import Interval
 from tests.cli.files_for_tests import OnATerminal
 
 POLICY = "org/a-model-with-a-rather-long-name-7B-Instruct@0123456789abcdef0123456789abcdef01234567"
@@ -41,21 +46,27 @@ CURATION = SimpleNamespace(
     families=[form("poetry", "", 2), form("programs", "", 2)],
     forms=[*(form("poetry", name) for name in LONG_FORMS), form("programs", "FizzBuzz", mean=None)],
 )
-INTERVAL = {"value": 0.4561, "low": 0.40, "high": 0.5123}
-CHANGE = {"value": -0.0312, "low": -0.1, "high": 0.0402}
-MEASURE = {"before": INTERVAL, "after": INTERVAL, "change": CHANGE}
-HELD_OUT = {
-    "prompts": 1234,
-    "group_size": 16,
-    "k": 8,
-    **dict.fromkeys(("mean_reward", "pass_at_1", "pass_at_k", "greedy_reward"), MEASURE),
-}
+INTERVAL = Interval(value=0.4561, low=0.40, high=0.5123)
+MEASURE = Comparison(before=INTERVAL, after=INTERVAL, change=Interval(value=-0.0312, low=-0.1, high=0.0402))
+HELD_OUT = HeldOut(
+    prompts=1234,
+    group_size=16,
+    k=8,
+    unscored_before=0,
+    unscored_after=0,
+    mean_reward=MEASURE,
+    pass_at_1=MEASURE,
+    pass_at_k=replace(MEASURE, after=Interval(nan, nan, nan)),
+    greedy_reward=MEASURE,
+    direction="fell",
+    greedy_fell=False,
+)
 FIGURE = Estimate(expected=123456789.0, low=98765432.0, high=150000000.0)
 PLAN = SimpleNamespace(
     policy=POLICY, figures=dict.fromkeys(("prompts", "kept", "rollouts", "tokens", "seconds", "cost"), FIGURE)
 )
-PART = {"policy": POLICY, "sampling": "t0.7-p0.95-k50", "prompts": 1234567, "rollouts": 23456789, "tokens": 9876543210}
-HOLDINGS = {"parts": [PART | {"files": 12345}]}
+PART = PartSummary(POLICY, "t0.7-p0.95-k50", prompts=1234567, rollouts=23456789, tokens=9876543210, files=12345)
+LEDGER = SimpleNamespace(parts=[PART])
 CHANGED = {"prompts": 12345, "asked_again": 11111, "kept_before": 10203, "keep_to_drop": 4040, "drop_to_keep": 3030}
 REFRESH = {
     "drift": [{"family": "comparison", "trained": trained, "shift": 0.5, "noise": 0.25} for trained in (True, False)],
@@ -66,18 +77,18 @@ TABLES = {
     "forms": (tabulate_forms, CURATION),
     "held out": (tabulate_held_out, HELD_OUT),
     "plan": (tabulate_plan, PLAN),
-    "holdings": (tabulate_holdings, HOLDINGS),
+    "ledger": (tabulate_ledger, LEDGER),
     "changes": (tabulate_changes, CHANGES),
 }
 ALWAYS = {
     "forms": ["learn-", "mean", ".17", ".77", ".12", "11111"],
     "held out": [".456", "[.400, .512]", "-.031", "[-.100, +.040]"],
     "plan": ["123,456,789", "98,765,432", "150,000,000"],
-    "holdings": ["23,456,789", "9,876,543,210"],
+    "ledger": ["23,456,789", "9,876,543,210"],
     "changes": ["10203", "4040", "3030", "9193"],
 }
 AT_80 = {
-    "holdings": ["1,234,567", "12,345"],
+    "ledger": ["1,234,567", "12,345"],
     "forms": ["12345", ".50", "1.00"],
     "changes": ["12345", "11111", "+.50 ± .25"],
 }

@@ -15,10 +15,10 @@ from learnable.data.errors import LearnableError
 from learnable.train.monitoring import (
     WINDOW,
     MetricsFile,
+    StepRecord,
     TrainingMonitor,
     add_measured,
     forecast_training,
-    make_record,
     read_metrics,
 )
 from learnable.train.settings import TrainSettings
@@ -45,7 +45,7 @@ MANIFEST = {
 def observe(monitor: TrainingMonitor, times: int, **values: Any) -> list[str]:
     said: list[str] = []
     for step in range(times):
-        said += monitor.observe({"step": step, **HEALTHY, **values})
+        said += monitor.observe(StepRecord.from_json({"step": step, **HEALTHY, **values}))
     return said
 
 
@@ -101,7 +101,7 @@ def test_a_component_that_fired_once_is_not_silent() -> None:
 
 def test_a_run_without_kl_has_no_kl_to_worry_about() -> None:
     monitor = TrainingMonitor()
-    records = [{key: value for key, value in HEALTHY.items() if key != "kl"} for _ in range(10)]
+    records = [StepRecord(1, {key: value for key, value in HEALTHY.items() if key != "kl"}) for _ in range(10)]
 
     assert [text for record in records for text in monitor.observe(record)] == []
 
@@ -121,7 +121,7 @@ def test_record_keeps_what_matters_under_short_names() -> None:
         "component/poetry/rhyme": 0.2,
     }
 
-    assert make_record(3, logs) == {
+    assert StepRecord.from_logs(3, logs).to_json() == {
         "step": 3,
         "reward": 0.5,
         "completion_length": 4.0,
@@ -132,9 +132,9 @@ def test_record_keeps_what_matters_under_short_names() -> None:
 
 def test_metrics_are_on_disk_as_soon_as_they_are_written(tmp_path: Path) -> None:
     metrics = MetricsFile(tmp_path / "metrics.jsonl")
-    metrics.write({"step": 1, "reward": 0.5})
+    metrics.write(StepRecord(1, {"reward": 0.5}))
 
-    assert read_metrics(tmp_path / "metrics.jsonl") == [{"step": 1, "reward": 0.5}]
+    assert read_metrics(tmp_path / "metrics.jsonl") == [StepRecord(1, {"reward": 0.5})]
     metrics.close()
 
 
@@ -142,11 +142,11 @@ def test_a_resumed_run_takes_back_the_steps_after_its_checkpoint(tmp_path: Path)
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(json.dumps({"step": step}) + "\n" for step in (1, 2, 3)))
     metrics = MetricsFile(path, from_step=2)
-    metrics.write({"step": 3, "reward": 1.0})
+    metrics.write(StepRecord(3, {"reward": 1.0}))
     metrics.close()
 
-    assert [record["step"] for record in read_metrics(path)] == [1, 2, 3]
-    assert read_metrics(path)[-1]["reward"] == 1.0
+    assert [record.step for record in read_metrics(path)] == [1, 2, 3]
+    assert read_metrics(path)[-1].read("reward") == 1.0
 
 
 def test_a_fresh_run_starts_an_empty_file(tmp_path: Path) -> None:
@@ -160,9 +160,9 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2, "rew')
 
-    assert read_metrics(path) == [{"step": 1}]
+    assert read_metrics(path) == [StepRecord(1)]
     MetricsFile(path, from_step=1).close()
-    assert read_metrics(path) == [{"step": 1}]
+    assert read_metrics(path) == [StepRecord(1)]
 
 
 def publish(folder: Path, row: dict[str, Any]) -> CuratedSet:
@@ -187,8 +187,10 @@ def test_a_set_without_certificates_and_a_warm_up_have_none(tmp_path: Path) -> N
 def test_the_first_logs_stand_beside_the_forecast(tmp_path: Path) -> None:
     found = forecast_training(publish(tmp_path, ROW), TrainSettings(curated="", output=""))
     assert found is not None
-    logs = [{"zero_std_share": 0.1, "mean_abs_advantage": 0.7}] * 10 + [{"zero_std_share": 1.0}] * 5
-    seen = add_measured(found, [{"loss": 0.0}, *logs])
+    first = StepRecord(2, {"zero_std_share": 0.1, "mean_abs_advantage": 0.7})
+    seen = add_measured(
+        found, [StepRecord(1, {"loss": 0.0}), *[first] * 10, *[StepRecord(12, {"zero_std_share": 1.0})] * 5]
+    )
     assert seen.measured_zero_std_share == pytest.approx(0.1)
     assert seen.measured_mean_abs_advantage == pytest.approx(0.7)
     assert "measured in the first steps: 10%, 0.70" in seen.sentence

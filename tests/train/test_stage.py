@@ -64,7 +64,7 @@ def test_training_raises_held_out_reward_and_says_so(tiny_policy: Path, make_cur
     assert json.loads((run.folder / "report.json").read_text())["verdict"] == report.verdict
     assert listener.steps == [(step, 16) for step in range(1, 17)]
     assert listener.drawn[-1][:2] == (16 * 9, 16 * 9)
-    assert [record["step"] for record in read_metrics(run.folder / "metrics.jsonl")] == list(range(1, 17))
+    assert [record.step for record in read_metrics(run.folder / "metrics.jsonl")] == list(range(1, 17))
     assert (run.folder / "curve.png").stat().st_size > 10_000
     assert find_policy(report.trained_policy).policy_id != find_policy(str(tiny_policy)).policy_id
 

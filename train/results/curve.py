@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learnable.data.storage.places import write_whole
-from learnable.train.monitoring import Record
+from learnable.train.monitoring import StepRecord
 from learnable.train.results.comparison import Comparison, HeldOut, describe_direction
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ STYLE: Any = {
 }
 
 
-def draw_curve(records: Sequence[Record], held_out: HeldOut | None, path: Path) -> None:
+def draw_curve(records: Sequence[StepRecord], held_out: HeldOut | None, path: Path) -> None:
     """Write a PNG: reward a step with held-out figures at both ends; beneath, within-group std and zero-std share."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -62,7 +62,7 @@ def draw_curve(records: Sequence[Record], held_out: HeldOut | None, path: Path) 
         write_whole(path, lambda file: figure.savefig(file, format="png"))
 
 
-def draw_reward(axes: Axes, records: Sequence[Record]) -> None:
+def draw_reward(axes: Axes, records: Sequence[StepRecord]) -> None:
     """Draw mean reward a step and its running mean, and what was held out where training looked at it."""
     steps, rewards = read_series(records, "reward")
     axes.plot(steps, rewards, color=REWARD, alpha=0.3, lw=1)
@@ -85,7 +85,7 @@ def draw_held_out(axes: Axes, held_out: HeldOut, last: float) -> None:
     axes.set_xlim(-6.2 * unit, last + 6.2 * unit)
 
 
-def draw_series(axes: Axes, records: Sequence[Record], name: str, color: str, label: str) -> None:
+def draw_series(axes: Axes, records: Sequence[StepRecord], name: str, color: str, label: str) -> None:
     """Draw one measure a step as a filled line from zero, with its running mean."""
     steps, values = read_series(records, name)
     axes.fill_between(steps, 0, values, color=color, alpha=0.18, lw=0)
@@ -94,9 +94,9 @@ def draw_series(axes: Axes, records: Sequence[Record], name: str, color: str, la
     axes.set_ylabel(label)
 
 
-def read_series(records: Sequence[Record], name: str) -> tuple[Series, Series]:
+def read_series(records: Sequence[StepRecord], name: str) -> tuple[Series, Series]:
     """Return the steps at which `name` was logged, and its values."""
-    points = [(record["step"], record[name]) for record in records if record.get(name) is not None]
+    points = [(record.step, value) for record in records if (value := record.read(name)) is not None]
     steps, values = zip(*points, strict=True) if points else ((), ())
     return np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
 
@@ -127,9 +127,9 @@ def choose_ticks(last: float) -> list[int]:
     return list(range(0, int(last) + 1, step))
 
 
-def find_last_step(records: Sequence[Record]) -> float:
+def find_last_step(records: Sequence[StepRecord]) -> float:
     """Return the last step logged, 0 where there is none."""
-    return float(max((record["step"] for record in records), default=0))
+    return float(max((record.step for record in records), default=0))
 
 
 def write_title(held_out: HeldOut | None) -> str:

@@ -16,11 +16,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt, Rollout, Sampling, Score
+from learnable.data.records import JsonObject, Prompt, Rollout, Sampling, Score
 from learnable.data.storage.places import write_whole
 from learnable.data.tables import prompt_from_row
 from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
@@ -43,7 +42,7 @@ class EvaluationSettings:
     output: str
     families: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them."""
         return asdict(self) | {"families": list(self.families)}
 

@@ -9,6 +9,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from learnable.data.records import JsonObject
 from learnable.data.storage.places import write_whole
 from learnable.train.monitoring import TrainingForecast
 from learnable.train.results.comparison import Comparison, HeldOut
@@ -66,7 +67,7 @@ class TrainingReport:
     comparisons: tuple[PartsComparison, ...] = ()
     not_compared: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the report as plain data; what could not be estimated is null.
 
         The forecast stands under `foresight`, as earlier versions wrote it.

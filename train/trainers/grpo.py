@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
@@ -86,7 +86,7 @@ def make_config(settings: TrainSettings) -> GRPOConfig:
     )
 
 
-def make_evaluation_options(settings: TrainSettings) -> dict[str, Any]:
+def make_evaluation_options(settings: TrainSettings) -> dict[str, object]:
     """Return the options for looks at the held-out prompts during training."""
     if not settings.eval_steps:
         return {"eval_strategy": "no"}
@@ -95,7 +95,7 @@ def make_evaluation_options(settings: TrainSettings) -> dict[str, Any]:
     return {"eval_strategy": "steps", "eval_steps": settings.eval_steps, "per_device_eval_batch_size": size}
 
 
-def make_vllm_options(settings: TrainSettings) -> dict[str, Any]:
+def make_vllm_options(settings: TrainSettings) -> dict[str, object]:
     """Return the options that let TRL sample with vLLM on the training GPU."""
     return {"use_vllm": True, "vllm_mode": "colocate"} if settings.use_vllm else {}
 

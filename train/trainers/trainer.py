@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.train.child import OnEvent
-from learnable.train.monitoring import MetricsFile, TrainingMonitor, make_record
+from learnable.train.monitoring import MetricsFile, StepRecord, TrainingMonitor
 from learnable.train.preflight.checks import PreparedRun, prepare_run
 from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings, read_settings
@@ -76,14 +76,15 @@ class TrainingWatch:
         if self.stopping and state.global_step < state.max_steps:
             self.stopped = control.should_save = control.should_training_stop = True
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         """Keep what the trainer logged; `metrics` is None in all processes but the first."""
-        record = make_record(state.global_step, logs or {})
-        if self.metrics is None or not {"reward", "eval_reward", "loss"} & set(record):
+        record = StepRecord.from_logs(state.global_step, logs or {})
+        if self.metrics is None or not {"reward", "eval_reward", "loss"} & set(record.metrics):
             return
         self.metrics.write(record)
-        if "eval_reward" not in record:
-            self.emit({"event": "step", "done": state.global_step, "total": state.max_steps, "metrics": record})
+        if "eval_reward" not in record.metrics:
+            done, total = state.global_step, state.max_steps
+            self.emit({"event": "step", "done": done, "total": total, "metrics": record.to_json()})
         for warning in self.monitor.observe(record):
             self.emit({"event": "warning", "message": f"step {state.global_step}: {warning}"})
 
@@ -98,7 +99,7 @@ def make_callback(metrics: MetricsFile | None, emit: OnEvent) -> Any:
     return Callback(metrics, emit)
 
 
-def make_training_options(settings: TrainSettings) -> dict[str, Any]:
+def make_training_options(settings: TrainSettings) -> dict[str, object]:
     """Return the options of every trainer of TRL's. An unset learning rate is filled in once the policy is loaded."""
     import torch
 

@@ -10,11 +10,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.forms import Form, fold_name
-from learnable.data.records import Prompt, canonical_json, is_own_verifier
+from learnable.data.records import JsonObject, Prompt, canonical_json, is_own_verifier
 from learnable.data.sources.files.problems import find_problem, row_ids
 from learnable.data.sources.test_code.program_rows import VERIFIER, read_program_row
 from learnable.verifiers.pool.jobs import ScoreJob
@@ -22,8 +21,6 @@ from learnable.verifiers.registry import find_verifier
 
 MAX_REMEMBERED_SPECS = 1000
 GZIP = b"\x1f\x8b"  # how such a file begins
-
-Row = dict[str, Any]
 
 _OPTIONAL = {"prompt": (str, "a string"), "form": (str, "the name of a form"), "spec": (dict, "an object")}
 
@@ -52,18 +49,18 @@ class RowReader:
     own: Mapping[str, Form] | None = None
     problems: Problems = NO_PROBLEMS
 
-    def complete(self, row: Row, where: str = "") -> Row:
+    def complete(self, row: JsonObject, where: str = "") -> JsonObject:
         """Return the row with what its problem adds to it. Raises `LearnableError` for a problem that is not known."""
         return add_problem(where, row, self.verifier, self.problems)
 
-    def make_spec(self, row: Row) -> Row:
+    def make_spec(self, row: JsonObject) -> JsonObject:
         """Return the spec of a whole row: its `spec`, with its `form` in it, and the declaration of a user's form."""
         if "spec" not in row and is_own_verifier(self.verifier):
             return {key: value for key, value in row.items() if key != "completion"}
         form = {"form": row["form"]} if "form" in row else {}
         return add_declaration({**form, **row.get("spec", {})}, self.own)
 
-    def make_job(self, row: Row) -> ScoreJob:
+    def make_job(self, row: JsonObject) -> ScoreJob:
         """Return what a pool needs to score the row. Raises `LearnableError` for a problem that is not known."""
         row = self.complete(row)
         return ScoreJob(self.verifier, row["completion"], row.get("prompt", ""), canonical_json(self.make_spec(row)))
@@ -94,7 +91,7 @@ def check_rows(path: Path, reader: RowReader, name: str) -> int:
     return count
 
 
-def read_rows(path: Path, name: str) -> Iterator[tuple[str, Row]]:
+def read_rows(path: Path, name: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield each row with the words that name its place. Blank lines are no rows; a gzip file is read as what it holds.
 
     Raises `LearnableError` for a file that cannot be read and for a line that is no JSON object.
@@ -111,7 +108,7 @@ def read_rows(path: Path, name: str) -> Iterator[tuple[str, Row]]:
         raise LearnableError(f"{name}: cannot be read ({error.strerror}): give a JSON Lines file") from error
 
 
-def add_declaration(spec: Row, own: Mapping[str, Form] | None) -> Row:
+def add_declaration(spec: JsonObject, own: Mapping[str, Form] | None) -> JsonObject:
     """Return a spec with the declaration of the form that it names, where that is one of `own`."""
     if own and "declaration" not in spec and isinstance(spec.get("form"), str):
         for declared in own.values():
@@ -120,7 +117,7 @@ def add_declaration(spec: Row, own: Mapping[str, Form] | None) -> Row:
     return spec
 
 
-def add_problem(where: str, row: Row, verifier: str, problems: Problems) -> Row:
+def add_problem(where: str, row: JsonObject, verifier: str, problems: Problems) -> JsonObject:
     """Return the row with the `spec` and `prompt` of its problem; a row with a spec is returned as it is.
 
     Raises `LearnableError` for an id that is no problem's, and for tests that no program could be judged by.
@@ -138,7 +135,7 @@ def add_problem(where: str, row: Row, verifier: str, problems: Problems) -> Row:
     return row
 
 
-def _parse(where: str, line: bytes) -> Row:
+def _parse(where: str, line: bytes) -> JsonObject:
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -151,7 +148,7 @@ def _parse(where: str, line: bytes) -> Row:
     raise LearnableError(f'{where}: {row!r:.60} is not an object: write {{"completion": ...}}')
 
 
-def _check_types(where: str, row: Row) -> None:
+def _check_types(where: str, row: JsonObject) -> None:
     if "completion" not in row:
         raise LearnableError(f"{where}: key 'completion' is missing: give the text to judge; keys here: {sorted(row)}")
     if not isinstance(row["completion"], str):
@@ -168,7 +165,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _add_tests(row: Row) -> Row:
+def _add_tests(row: JsonObject) -> JsonObject:
     columns = {key: value for key, value in row.items() if key not in ("completion", *row_ids(row))}
     read = json.loads(_read_tests(canonical_json(columns)))
     if read is None and (ids := row_ids(row)):

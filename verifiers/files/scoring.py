@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Score
+from learnable.data.records import JsonObject, Score
 from learnable.data.sources.files.problems import row_ids
-from learnable.verifiers.files.rows import Row, RowReader, check_rows, read_rows
+from learnable.verifiers.files.rows import RowReader, check_rows, read_rows
 from learnable.verifiers.pool.jobs import TimeOutWarning
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
@@ -63,7 +63,7 @@ def verify_file(
     """
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise LearnableError(f"--verifier-timeout {time_limit:g} is no time: give seconds, more than 0")
-    ids: deque[Mapping[str, Any]] = deque()  # of the rows under way
+    ids: deque[JsonObject] = deque()  # of the rows under way
     tally = _Tally()
     with _seekable(input_path) as (path, name):
         total = check_rows(path, reader, name)
@@ -89,7 +89,7 @@ def _scored_chunks(pool: ScoringPool, jobs: Iterable[ScoreJob]) -> Iterator[list
         yield pending.popleft().result()
 
 
-def _noting_ids(rows: Iterable[tuple[str, Row]], ids: deque[Mapping[str, Any]]) -> Iterator[Row]:
+def _noting_ids(rows: Iterable[tuple[str, JsonObject]], ids: deque[JsonObject]) -> Iterator[JsonObject]:
     for _, row in rows:
         ids.append({key: row[key] for key in row_ids(row)})
         yield row

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
 from learnable.data.forms import Count, span
 from learnable.data.forms.plan import NO_RHYME, Plan
-from learnable.data.records import Score, Spec
+from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.judge import Judgement, find_needed_share, find_weight
@@ -74,7 +73,7 @@ class Explanation:
     parts: tuple[Part, ...]
     hints: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the explanation as plain data, for JSON."""
         score = self.score
         return {

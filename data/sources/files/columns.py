@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import Row
+from learnable.data.records import JsonObject, Row
 from learnable.data.sources.files.bad_rows import BadRowError
 
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
@@ -81,7 +81,7 @@ def roots(column: str) -> set[str]:
     return {column, *(head for head, _ in _splits(column))}
 
 
-def carried(row: Row, read: Collection[str]) -> dict[str, Any]:
+def carried(row: Row, read: Collection[str]) -> JsonObject:
     """Return the columns of a row but those that were `read` into a prompt's own fields, JSON-ready."""
     return {str(name): json_ready(value) for name, value in row.items() if name not in read}
 

@@ -43,7 +43,7 @@ def literal_value(node: ast.expr) -> Any:
     return _worked_out(node, None)
 
 
-def constant_value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+def constant_value(node: ast.expr, names: Mapping[str, object]) -> Any:
     """Return the value of an expression of literals, of `names`, and of `CONSTRUCTORS`. Raises `ValueError` for others.
 
     >>> constant_value(ast.parse("(3 + n, tuple([-1] * 2))", mode="eval").body, {"n": 5})
@@ -52,14 +52,14 @@ def constant_value(node: ast.expr, names: Mapping[str, Any]) -> Any:
     return _worked_out(node, names)
 
 
-def _worked_out(node: ast.expr, names: Mapping[str, Any] | None) -> Any:
+def _worked_out(node: ast.expr, names: Mapping[str, object] | None) -> Any:
     try:
         return _value(node, names)
     except (TypeError, ArithmeticError, MemoryError, RecursionError) as error:  # TypeError: a set of lists, say
         raise ValueError(f"not a literal: {error}") from error
 
 
-def _value(node: ast.expr, names: Mapping[str, Any] | None) -> Any:
+def _value(node: ast.expr, names: Mapping[str, object] | None) -> Any:
     match node:
         case ast.Constant(value=value) if value is not Ellipsis or names is None:
             return value
@@ -88,7 +88,7 @@ def _literal(node: ast.expr) -> Any:
     raise ValueError(f"not a literal: {ast.unparse(node)}")
 
 
-def _constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
+def _constant(node: ast.expr, names: Mapping[str, object]) -> Any:
     match node:
         case ast.Name(id=name) if name in names:
             return names[name]

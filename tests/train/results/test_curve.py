@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.train.monitoring import StepRecord
 from learnable.train.results.comparison import Comparison, HeldOut
 from learnable.train.results.curve import choose_ticks, draw_curve, read_series, smooth, write_title
 from learnable.train.results.statistics import Interval
@@ -20,10 +21,12 @@ def held_out() -> HeldOut:
 @pytest.mark.parametrize("steps", [0, 1, 2, 30])
 def test_a_run_of_any_length_can_be_drawn(tmp_path: Path, steps: int) -> None:
     records = [
-        {"step": step, "reward": 0.1 * (step % 5), "within_group_std": 0.3, "frac_reward_zero_std": 0.2}
+        StepRecord(step, {"reward": 0.1 * (step % 5), "within_group_std": 0.3, "frac_reward_zero_std": 0.2})
         for step in range(1, steps + 1)
     ]
-    draw_curve([*records, {"step": steps, "eval_reward": 0.3}], held_out() if steps else None, tmp_path / "curve.png")
+    draw_curve(
+        [*records, StepRecord(steps, {"eval_reward": 0.3})], held_out() if steps else None, tmp_path / "curve.png"
+    )
 
     assert (tmp_path / "curve.png").read_bytes().startswith(PNG)
 
@@ -33,7 +36,8 @@ def test_the_title_says_what_the_verdict_says() -> None:
 
 
 def test_steps_without_a_value_are_left_out() -> None:
-    steps, rewards = read_series([{"step": 1, "reward": 0.1}, {"step": 2, "reward": None}, {"step": 3}], "reward")
+    records = [StepRecord(1, {"reward": 0.1}), StepRecord(2, {"reward": None}), StepRecord(3)]
+    steps, rewards = read_series(records, "reward")
 
     assert (steps.tolist(), rewards.tolist()) == ([1.0], [0.1])
 

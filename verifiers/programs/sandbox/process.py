@@ -24,7 +24,7 @@ GRACE_SECONDS = 60.0  # beyond what a candidate may take on a machine that has a
 
 Mode = Literal["calls", "console", "serve", "exam"]
 HowEnded = Literal["ended", "killed", "timeout"]
-Call = tuple[tuple[Any, ...], dict[str, Any], list[tuple[str, tuple[Any, ...]]]]
+Call = tuple[tuple[Any, ...], dict[str, object], list[tuple[str, tuple[Any, ...]]]]
 
 
 class SandboxError(LearnableError):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
 from learnable.cli import options
 from learnable.cli.console import Shell, open_shell
+
+if TYPE_CHECKING:
+    from learnable.verifiers.programs.sandbox.sandbox import SandboxReport
 
 DOCTOR_HELP = """
 Show how well this machine can confine programs that a policy wrote.
@@ -22,6 +27,15 @@ Examples:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the sandbox says of itself, or why there is none (`missing`), and what would make it better."""
+
+    sandbox: SandboxReport | None
+    advice: Sequence[str]
+    missing: str = ""
+
+
 def doctor(
     strict: bool = typer.Option(False, help="Take the two best rungs alone."),
     as_json: options.AsJson = False,
@@ -30,32 +44,41 @@ def doctor(
     with open_shell(as_json=as_json, quiet=True) as shell:
         findings = examine_machine(strict=strict)
         show_findings(shell, findings)
-    if findings["rung"] is None:
+    if findings.sandbox is None:
         raise typer.Exit(1)
 
 
-def examine_machine(*, strict: bool) -> dict[str, Any]:
-    """Return the sandbox's report with `advice`; without a sandbox `rung` is None and `remarks` say why."""
+def examine_machine(*, strict: bool) -> Findings:
+    """Start the sandbox, and return what it found."""
     from learnable.verifiers.programs import NoSandboxError, Sandbox, SandboxError
     from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 
     advice = look_at_machine().advice
     try:
         with Sandbox(strict=strict) as sandbox:
-            return {**sandbox.report, "advice": advice}
+            return Findings(sandbox.report, advice)
     except (NoSandboxError, SandboxError) as error:
-        return {"rung": None, "meaning": "no sandbox", "probes": {}, "remarks": [str(error)], "advice": advice}
+        return Findings(None, advice, str(error))
 
 
-def show_findings(shell: Shell, findings: dict[str, Any]) -> None:
+def show_findings(shell: Shell, findings: Findings) -> None:
     """Show the findings: a line each, or as JSON."""
     if shell.as_json:
-        shell.dump(findings)
+        none: dict[str, object] = {"rung": None, "meaning": "no sandbox", "probes": {}, "remarks": [findings.missing]}
+        shell.dump({**(findings.sandbox or none), "advice": findings.advice})
         return
-    shell.line(f"rung         {findings['rung'] or 'none'}: {findings['meaning']}")
-    for name, found in findings["probes"].items():
-        shell.line(f"{name:<28} {found}")
-    for remark in findings["remarks"]:
-        shell.line(f"why          {remark}")
-    for step in findings["advice"]:
+    if findings.sandbox is None:
+        shell.line("rung         none: no sandbox")
+        shell.line(f"why          {findings.missing}")
+    else:
+        _show_sandbox(shell, findings.sandbox)
+    for step in findings.advice:
         shell.line(f"to climb     {step}")
+
+
+def _show_sandbox(shell: Shell, report: SandboxReport) -> None:
+    shell.line(f"rung         {report['rung']}: {report['meaning']}")
+    for name, found in report["probes"].items():
+        shell.line(f"{name:<28} {found}")
+    for remark in report["remarks"]:
+        shell.line(f"why          {remark}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -14,6 +14,7 @@ from rich.table import Table
 
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.terminal_text import print_text
+from learnable.data.records import JsonObject
 
 if TYPE_CHECKING:
     from learnable.verifiers.poetry.explanation import Explanation, LineAccount, Part
@@ -75,12 +76,12 @@ def explain(
         show_explanation(shell, explain_poem(read_text(poem), judged_by))
 
 
-def scansion_row(found: Scansion) -> dict[str, Any]:
+def scansion_row(found: Scansion) -> JsonObject:
     """Return a scansion as a JSON object."""
     return {"syllables": found.syllables, "stress": found.stress, "metre": found.metre}
 
 
-def write_rows(shell: Shell, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_rows(shell: Shell, rows: Iterable[JsonObject]) -> None:
     """Write one JSON object a line."""
     for row in rows:
         shell.out.file.write(json.dumps(row) + "\n")
@@ -98,7 +99,7 @@ def read_text(path: Path | None) -> str:
         raise LearnableError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
 
-def read_spec(form: str | None, text: str) -> dict[str, Any]:
+def read_spec(form: str | None, text: str) -> JsonObject:
     """Return the spec that `--form` and `--spec` make. Raises `LearnableError` for what is none."""
     from learnable.data.errors import LearnableError
 
@@ -117,7 +118,7 @@ def read_spec(form: str | None, text: str) -> dict[str, Any]:
     return spec
 
 
-def add_own_form(spec: dict[str, Any], forms_file: str | None) -> Mapping[str, Any]:
+def add_own_form(spec: JsonObject, forms_file: str | None) -> JsonObject:
     """Return the spec with the declaration of the form it names, where that is one of a user's file.
 
     Raises `LearnableError` for a file that cannot be read, and for a form that is neither there nor built in.

@@ -145,7 +145,7 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
     shell.line(f"\ncurated set  {report.curated}", whole=True)
     if report.training is not None:
         shell.line("")
-        show_training(shell, report.training.to_json())
+        show_training(shell, report.training)
     elif totals.train and report.engine != "simulated":
         shell.line(f"next         learnable train --curated {quote(report.curated)}", whole=True)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from learnable.cli import options
 from learnable.cli.arguments import DEFAULTS
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.display.report_tables import tabulate_holdings
+from learnable.cli.display.report_tables import tabulate_ledger
 
 if TYPE_CHECKING:
-    from learnable.data.ledger.upkeep import Damage
+    from learnable.data.ledger.upkeep import Damage, LedgerSummary
 
 LEDGER_HELP = """
 Show what a store holds; check it; merge its small files.
@@ -45,7 +45,7 @@ def ledger(context: typer.Context, store: Store = DEFAULTS.store, as_json: optio
         from learnable.data.ledger.upkeep import summarise_ledger
         from learnable.data.store import Store
 
-        show_ledger(shell, asdict(summarise_ledger(Store(store).open().ledger)) | {"store": store})
+        show_ledger(shell, summarise_ledger(Store(store).open().ledger), store)
 
 
 @ledger_app.command()
@@ -76,19 +76,19 @@ def compact(store: Store = DEFAULTS.store, wait: options.Wait = DEFAULTS.wait, a
         show_compacted(shell, before, after)
 
 
-def show_ledger(shell: Shell, holdings: Mapping[str, Any]) -> None:
-    """Show what a ledger has, as `--json` prints it."""
+def show_ledger(shell: Shell, summary: LedgerSummary, store: str) -> None:
+    """Show what the ledger of `store` has."""
     if shell.as_json:
-        shell.dump(holdings)
+        shell.dump(asdict(summary) | {"store": store})
         return
-    shell.out.print(tabulate_holdings(holdings))
+    shell.out.print(tabulate_ledger(summary))
     shell.line(
-        f"\n{holdings['rollouts']:,} rollouts of {holdings['prompts']:,} prompts, {holdings['tokens']:,} tokens; "
-        f"{holdings['bytes']:,} bytes in {holdings['files']:,} files"
+        f"\n{summary.rollouts:,} rollouts of {summary.prompts:,} prompts, {summary.tokens:,} tokens; "
+        f"{summary.bytes:,} bytes in {summary.files:,} files"
     )
-    shell.line(f"scored by    {', '.join(holdings['verifiers']) or 'nothing yet'}")
-    if holdings["files"] > MANY_FILES:
-        shell.line(f"next         learnable ledger compact --store {quote(holdings['store'])}", whole=True)
+    shell.line(f"scored by    {', '.join(summary.verifiers) or 'nothing yet'}")
+    if summary.files > MANY_FILES:
+        shell.line(f"next         learnable ledger compact --store {quote(store)}", whole=True)
 
 
 def show_damage(shell: Shell, damaged: Sequence[Damage]) -> None:

@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -35,6 +35,7 @@ Examples:
   learnable show sonnet 3f9a0c1d --json
 """
 SORTS = ("reward", "index")
+Shown = TypeVar("Shown")
 
 Set = Annotated[
     str, typer.Argument(metavar="SET", help="A curated set: its folder, a version's, or its name in --store.")
@@ -168,7 +169,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
     """Show one prompt with `count` of its completions."""
     listed = shown.completions or []
     if sort == "index":
-        listed = sorted(listed, key=lambda one: one["rollout_index"])
+        listed = sorted(listed, key=lambda one: one.rollout_index)
     chosen = pick(listed, count, sort)
     if not shell.as_json:
         print_prompt(shell.out, shown, chosen, sort)
@@ -183,17 +184,17 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
         "sampling": asdict(manifest.sampling),
         "verifier_version": manifest.verifiers.get(verifier),
         "row": {JSON_NAMES.get(name, name): value for name, value in shown.row.items()},
-        "completions": None if shown.completions is None else chosen,
+        "completions": None if shown.completions is None else [asdict(one) for one in chosen],
         "total": len(listed),
         "note": shown.note,
     }
     shell.dump({key: to_json(value) for key, value in whole.items()})
 
 
-def pick(listed: Sequence[Mapping[str, Any]], count: int | None, sort: str) -> list[Mapping[str, Any]]:
+def pick(listed: Sequence[Shown], count: int | None, sort: str) -> list[Shown]:
     """Return `count` completions: the first by index; by reward the best half and the worst half.
 
-    >>> [one["n"] for one in pick([{"n": n} for n in range(9)], 3, "reward")]
+    >>> pick(range(9), 3, "reward")
     [0, 1, 8]
     """
     if count is None or count >= len(listed):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from shlex import quote
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
 from learnable.train.settings import Method, Part, Signal, TrainSettings
+
+if TYPE_CHECKING:
+    from learnable.train.results.report import TrainingReport
 
 TRAIN_HELP = """
 Train on a curated set with TRL's GRPOTrainer, and say whether held-out reward rose.
@@ -159,31 +161,31 @@ def train(
 
             serve_training(settings, scheduled)
             return
-        show_training(shell, run_training(settings, use_prefect=prefect).to_json())
+        show_training(shell, run_training(settings, use_prefect=prefect))
 
 
-def show_training(shell: Shell, report: Mapping[str, Any]) -> None:
+def show_training(shell: Shell, report: TrainingReport) -> None:
     """Show held-out figures before and after, the verdict, and where things were written."""
     if shell.as_json:
-        shell.dump(report)
+        shell.dump(report.to_json())
         return
-    if report["held_out"]:
-        shell.out.print(tabulate_held_out(report["held_out"]))
-    shell.line(f"\n{report['verdict']}\n")
-    if report["foresight"]:
-        shell.line(f"{report['foresight']['sentence']}\n")
+    if report.held_out:
+        shell.out.print(tabulate_held_out(report.held_out))
+    shell.line(f"\n{report.verdict}\n")
+    if report.forecast:
+        shell.line(f"{report.forecast.sentence}\n")
     _show_parts(shell, report)
-    for name, key in (("policy", "trained_policy"), ("curve", "curve"), ("metrics", "metrics")):
-        shell.line(f"{name:<12} {report[key]}", whole=True)
-    shell.line(f"next         find-learnable --policy {quote(report['trained_policy'])}", whole=True)
+    for name, place in (("policy", report.trained_policy), ("curve", report.curve), ("metrics", report.metrics)):
+        shell.line(f"{name:<12} {place}", whole=True)
+    shell.line(f"next         find-learnable --policy {quote(report.trained_policy)}", whole=True)
 
 
-def _show_parts(shell: Shell, report: Mapping[str, Any]) -> None:
+def _show_parts(shell: Shell, report: TrainingReport) -> None:
     """Show what training on other parts of the set came to."""
-    for comparison in report["comparisons"]:
+    for comparison in report.comparisons:
         shell.out.print(tabulate_parts(comparison))
-        shell.line(f"\n{comparison['verdict']}\n")
-    for objection in report["not_compared"]:
+        shell.line(f"\n{comparison.verdict}\n")
+    for objection in report.not_compared:
         shell.line(f"{objection}\n")
-    if report["held_out"] and report["settings"]["part"] == "train" and not report["comparisons"]:
+    if report.held_out and report.settings.part == "train" and not report.comparisons:
         shell.line("control      the same command with --part control shows what the curation is worth")

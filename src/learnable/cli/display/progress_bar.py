@@ -50,7 +50,7 @@ class ConsoleProgress:
         """Move the bar of a scoring run."""
         self._advance("completions", done, total)
 
-    def step(self, done: int, total: int, metrics: Mapping[str, Any]) -> None:
+    def step(self, done: int, total: int, metrics: Mapping[str, float]) -> None:
         """Move the bar of a training run."""
         self._advance("steps", done, total, reward=metrics.get("reward"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +15,8 @@ from learnable.cli.display.terminal_text import escape_controls, print_text, sho
 
 if TYPE_CHECKING:
     from learnable.data.curated.manifest import Manifest
-    from learnable.flows.showing import ShownPrompt
+    from learnable.data.records import Row
+    from learnable.flows.showing import ShownCompletion, ShownPrompt
 
 WORDS = 120  # characters of a prompt in a list
 MEANINGS = {
@@ -40,7 +41,7 @@ def shorten_prompt(prompt: str | Sequence[Mapping[str, str]]) -> str:
     return words if len(words) <= WORDS else words[: WORDS - 1].rstrip() + "…"
 
 
-def print_prompt(out: Console, shown: ShownPrompt, completions: Sequence[Mapping[str, Any]], sort: str) -> None:
+def print_prompt(out: Console, shown: ShownPrompt, completions: Sequence[ShownCompletion], sort: str) -> None:
     """Print the prompt, its certificate, and these of its completions."""
     from learnable.flows.showing import set_name
 
@@ -61,7 +62,7 @@ def print_prompt(out: Console, shown: ShownPrompt, completions: Sequence[Mapping
     print_group(out, shown, completions, sort)
 
 
-def print_group(out: Console, shown: ShownPrompt, completions: Sequence[Mapping[str, Any]], sort: str) -> None:
+def print_group(out: Console, shown: ShownPrompt, completions: Sequence[ShownCompletion], sort: str) -> None:
     """Print these of the prompt's completions, and how many others there are."""
     total, count = len(shown.completions or ()), len(completions)
     if total:
@@ -99,7 +100,7 @@ def list_facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
             yield from _certificate(row, manifest)
 
 
-def _carried(row: Mapping[str, Any]) -> str:
+def _carried(row: Row) -> str:
     """Return the columns of the prompt's own source."""
     from learnable.data.schemas import OUR_COLUMNS
 
@@ -107,17 +108,17 @@ def _carried(row: Mapping[str, Any]) -> str:
     return shorten(", ".join(f"{name}={value!r}" for name, value in theirs.items() if value is not None))
 
 
-def _group(row: Mapping[str, Any]) -> str:
+def _group(row: Row) -> str:
     counted = f"{row['n']:,} completions count" + _not_counted(row)
     return f"{counted}: mean reward {figure(row['mean'])}, std {figure(row['std'])}, {row['passes']:,} passed"
 
 
-def _not_counted(row: Mapping[str, Any]) -> str:
+def _not_counted(row: Row) -> str:
     left_out = (row.get("rollouts") or row["n"]) - row["n"]
     return f" (of {row['rollouts']:,})" if left_out else ""
 
 
-def _certificate(row: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[str, str]]:
+def _certificate(row: Row, manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield the certificate in words."""
     band = manifest.band
     measured = "true mean" if band.signal == "reward" else "true rate"
@@ -139,29 +140,27 @@ def _certificate(row: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[s
     yield "usable", f"{row['usable_at_g']:.1%} of groups of {manifest.group_size} would have any spread"
 
 
-def print_completion(out: Console, one: Mapping[str, Any], *, counts: bool) -> None:
+def print_completion(out: Console, one: ShownCompletion, *, counts: bool) -> None:
     """Print one completion under its score; `counts` says whether the certificate rests on it."""
-    reward, passed = one["reward"], one["passed"]
+    reward, passed = one.reward, one.passed
     style = "dim" if reward is None else "green" if passed else "red"
     judged = "not scored" if reward is None else f"reward {figure(reward)}, {'passed' if passed else 'not passed'}"
-    ended = "ran out of tokens after" if one["finish_reason"] == "length" else "ended after"
+    ended = "ran out of tokens after" if one.finish_reason == "length" else "ended after"
     left_out = "" if counts else "; left out of the group"
-    tokens = f"{one['num_tokens']:,} token{'s' * (one['num_tokens'] != 1)}"
+    tokens = f"{one.num_tokens:,} token{'s' * (one.num_tokens != 1)}"
     out.print(
-        Text.assemble(
-            "\n", (f"#{one['rollout_index']}", "bold"), "  ", (judged, style), f"; {ended} {tokens}{left_out}"
-        )
+        Text.assemble("\n", (f"#{one.rollout_index}", "bold"), "  ", (judged, style), f"; {ended} {tokens}{left_out}")
     )
-    if one["components"]:
-        print_text(out, ", ".join(f"{name} {figure(value)}" for name, value in one["components"].items()), style="dim")
-    if one["reason"]:
-        print_text(out, one["reason"], style="dim")
-    print_text(out, one["completion"] or "(empty)")
+    if one.components:
+        print_text(out, ", ".join(f"{name} {figure(value)}" for name, value in one.components.items()), style="dim")
+    if one.reason:
+        print_text(out, one.reason, style="dim")
+    print_text(out, one.completion or "(empty)")
 
 
-def _counts(one: Mapping[str, Any], shown: ShownPrompt) -> bool:
-    excluded = shown.curated.manifest.truncated == "exclude" and one["verdict"] == "truncated"
-    return one["reward"] is not None and not excluded
+def _counts(one: ShownCompletion, shown: ShownPrompt) -> bool:
+    excluded = shown.curated.manifest.truncated == "exclude" and one.verdict == "truncated"
+    return one.reward is not None and not excluded
 
 
 def _turns(prompt: str | Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:

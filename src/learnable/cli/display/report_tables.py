@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING
 
 from learnable.cli.display.fitted_table import Column, FittedTable, figure
 
 if TYPE_CHECKING:
     from learnable.data.curated.manifest import SummaryRow
+    from learnable.data.ledger.upkeep import LedgerSummary
     from learnable.filters.stopping.plan import Estimate
     from learnable.flows.curation.cost import CostReport
     from learnable.flows.curation.report import CurationReport
+    from learnable.train.results.comparison import Comparison, HeldOut
+    from learnable.train.results.earlier_runs import PartsComparison
+    from learnable.train.results.statistics import Interval
 
 MAX_FORM_ROWS = 16  # with more forms than this, each family is one row
 FORM_COLUMNS = (
@@ -25,12 +30,6 @@ FORM_COLUMNS = (
     Column("pass@1", need=3),
     Column("kept"),
     Column("rejected", need=1),
-)
-MEASURES = (
-    ("mean reward", "mean_reward"),
-    ("pass@1", "pass_at_1"),
-    ("pass@{k}", "pass_at_k"),
-    ("greedy reward", "greedy_reward"),
 )
 PLANNED = (
     ("prompts", "prompts looked at"),
@@ -83,37 +82,37 @@ def _duration(seconds: float) -> str:
     return f"{seconds:,.0f} s"
 
 
-def tabulate_holdings(holdings: Mapping[str, Any]) -> FittedTable:
+def tabulate_ledger(summary: LedgerSummary) -> FittedTable:
     """Return the table of a ledger's policies and samplings."""
-    keys = ("prompts", "rollouts", "tokens", "files")
-    needs = {"prompts": 2, "files": 1}
-    columns = [Column(key, need=needs.get(key, 0)) for key in keys]
+    columns = [Column("prompts", need=2), Column("rollouts"), Column("tokens"), Column("files", need=1)]
     table = FittedTable([Column("policy", text=18), Column("sampling", text=8), *columns])
-    for part in holdings["parts"]:
-        table.add_row(part["policy"], part["sampling"], *(f"{part[key]:,}" for key in keys))
+    for part in summary.parts:
+        counts = (part.prompts, part.rollouts, part.tokens, part.files)
+        table.add_row(part.policy, part.sampling, *(f"{count:,}" for count in counts))
     return table
 
 
-def tabulate_held_out(held_out: Mapping[str, Any]) -> FittedTable:
+def tabulate_held_out(held_out: HeldOut) -> FittedTable:
     """Return the table of held-out figures, with 95 % intervals over prompts."""
-    title = f"{held_out['prompts']} held-out prompts x {held_out['group_size']} fresh completions, 95% intervals"
+    title = f"{held_out.prompts} held-out prompts x {held_out.group_size} fresh completions, 95% intervals"
     table = _titled(title, ("before", "after", "change"))
-    for name, key in MEASURES:
-        measure = held_out[key]
-        label = name.format(k=held_out["k"])
-        table.add_row(label, *(_interval(measure[when], when == "change") for when in ("before", "after", "change")))
+    for label, measure in (
+        ("mean reward", held_out.mean_reward),
+        ("pass@1", held_out.pass_at_1),
+        (f"pass@{held_out.k}", held_out.pass_at_k),
+        ("greedy reward", held_out.greedy_reward),
+    ):
+        table.add_row(label, *_comparison_cells(measure))
     return table
 
 
-def tabulate_parts(comparison: Mapping[str, Any]) -> FittedTable:
+def tabulate_parts(comparison: PartsComparison) -> FittedTable:
     """Return the table of two runs on parts of one set, side by side."""
-    title = f"held-out mean reward, the same {comparison['prompts']} prompts, 95% intervals"
+    title = f"held-out mean reward, the same {comparison.prompts} prompts, 95% intervals"
     figures = [Column(heading) for heading in ("before", "after", "change")]
     table = FittedTable([Column("part", text=8), *figures, Column("run", text=12)], title)
-    for run in (comparison["first"], comparison["second"]):
-        measure = run["mean_reward"]
-        cells = (_interval(measure[when], when == "change") for when in ("before", "after", "change"))
-        table.add_row(run["part"], *cells, run["folder"])
+    for run in (comparison.first, comparison.second):
+        table.add_row(run.part, *_comparison_cells(run.mean_reward), run.folder)
     return table
 
 
@@ -122,11 +121,15 @@ def _titled(title: str, headings: Sequence[str]) -> FittedTable:
     return FittedTable([Column("", text=12), *map(Column, headings)], title)
 
 
-def _interval(interval: Mapping[str, float | None], signed: bool) -> str:
-    """Write a measure over its interval, so that three of them fit side by side."""
-    if interval["value"] is None:
+def _comparison_cells(measure: Comparison) -> list[str]:
+    return [_interval(measure.before), _interval(measure.after), _interval(measure.change, signed=True)]
+
+
+def _interval(interval: Interval, *, signed: bool = False) -> str:
+    """Write a measure over its interval, so that three fit side by side; `-` where it could not be estimated."""
+    if isnan(interval.value):
         return "-"
-    value, low, high = (figure(interval[end], 3, signed=signed) for end in ("value", "low", "high"))
+    value, low, high = (figure(end, 3, signed=signed) for end in (interval.value, interval.low, interval.high))
     return f"{value}\n[{low}, {high}]"
 
 

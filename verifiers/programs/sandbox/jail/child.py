@@ -57,7 +57,7 @@ def run_child(connection: int, reads: bool, lower: Callable[[], None], confine: 
 
 def answer_calls(job: Job) -> None:
     """Call the function `entry` with each of `calls`: `(positional, keywords, wrappers)`."""
-    module = load(job, "__candidate__")
+    module = _load(job, "__candidate__")
     if module is None:
         return
     function = module.get(job["entry"])
@@ -71,7 +71,7 @@ def answer_calls(job: Job) -> None:
 
 def run_console(job: Job) -> None:
     """Run a program that reads standard input, and answer with what it wrote to standard output."""
-    module = load(job, "__main__", ends=True)
+    module = _load(job, "__main__", ends=True)
     if module is not None:
         send(["loaded", 0, None])
         report(0, read_console)
@@ -79,7 +79,7 @@ def run_console(job: Job) -> None:
 
 def serve_calls(job: Job) -> None:
     """Answer calls as they come: the test code of another child makes them."""
-    module = load(job, "__candidate__")
+    module = _load(job, "__candidate__")
     if module is None:
         return
     send(["loaded", 0, None])
@@ -90,7 +90,7 @@ def serve_calls(job: Job) -> None:
         index += 1
 
 
-def load(job: Job, name: str, ends: bool = False) -> dict[str, Any] | None:
+def _load(job: Job, name: str, ends: bool = False) -> dict[str, Any] | None:
     """Run the module and return its names, or None when that failed, which is reported.
 
     With `ends`, leaving by `sys.exit()` is an end like any other.

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from .codec import decode, encode, receive, send
 
-Job = dict[str, Any]  # as the judge has marshalled it
+
+class Job(TypedDict):
+    """What the judge has marshalled: the fields of its `process.Job`."""
+
+    mode: str
+    source: str
+    entry: str
+    calls: list[tuple[tuple[Any, ...], dict[str, object], list[tuple[str, tuple[Any, ...]]]]]
+    text: str
+    units: list[str]
+    remote: list[str]
 
 
 class CandidateError(Exception):

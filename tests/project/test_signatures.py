@@ -1,0 +1,112 @@
+"""Public signatures say what is in a value: any JSON object has one name, for those who read or write JSON."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.paths_for_tests import ROOT
+
+ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli")
+FILES = {str(file.relative_to(ROOT)): file for room in ROOMS for file in sorted((ROOT / room).rglob("*.py"))}
+NAMED = "data/records.py"  # where `JsonObject`, `Spec` and `Row` are defined
+UNTYPED = ("JsonObject", "Row")
+# Each file here reads or writes JSON, or a table of TOML; a `Row` is one of a Parquet file, or of a user's own.
+JSON_BORDER = {
+    "data/curated/manifest.py",  # manifest.json
+    "data/forms/form.py",  # declarations of forms, in TOML and in specs
+    "data/forms/reading.py",
+    "data/sources/files/columns.py",  # columns that a user's row carries along
+    "filters/posterior/certificate.py",  # parts of manifest.json
+    "filters/posterior/prior.py",
+    "filters/posterior/variance_model.py",
+    "filters/refresh/drift.py",
+    "filters/stopping/budget.py",
+    "flows/curation/cost.py",  # `--json`
+    "flows/curation/report.py",
+    "flows/refreshing/pool.py",  # settings in manifest.json
+    "flows/refreshing/publishing.py",
+    "flows/settings/earlier_versions.py",  # parameters that Prefect keeps
+    "flows/settings/engines.py",  # options of engines, which users give as JSON
+    "rollouts/server/answers.py",  # bodies of requests
+    "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
+    "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
+    "train/child.py",  # lines between processes
+    "train/monitoring.py",  # metrics.jsonl
+    "train/results/evaluation.py",  # settings and reports of training
+    "train/results/report.py",
+    "train/rewards.py",  # chats, as TRL passes them
+    "train/settings.py",
+    "verifiers/files/rows.py",  # completions, as JSON Lines
+    "verifiers/poetry/explanation.py",  # `--json`
+}
+ROWS = {
+    "data/tables.py",
+    "data/sources/files/answers.py",
+    "data/sources/files/columns.py",
+    "data/sources/files/problems.py",
+    "data/sources/files/readers.py",
+    "data/sources/files/rows.py",
+    "data/sources/test_code/program_rows.py",
+    "flows/showing.py",
+}
+
+
+def public_annotations(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the annotations that callers see: of functions, methods and fields; and what types at the top stand for."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name) if (
+                name.startswith("_") and not name.startswith("__")
+            ):
+                continue
+            case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):
+                every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+                yield from (each.annotation for each in every if each is not None and each.annotation is not None)
+                if returns is not None:
+                    yield returns
+            case ast.ClassDef():
+                yield from public_annotations(child)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation) if not name.startswith("_"):
+                yield annotation
+            case ast.Assign(value=ast.Subscript() | ast.Name() | ast.BinOp() as value) if isinstance(node, ast.Module):
+                yield value
+
+
+def is_untyped_mapping(node: ast.AST) -> bool:
+    """Say whether an annotation is a mapping from text to anything: `dict[str, Any]`, `Mapping[str, Any]`, bare `dict`.
+
+    >>> [is_untyped_mapping(ast.parse(code, mode="eval").body) for code in ("dict[str, Any]", "dict[str, object]")]
+    [True, False]
+    """
+    match node:
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Name(id="str"), ast.Name(id="Any")])):
+            return ast.unparse(node.value).endswith(("dict", "Dict", "Mapping"))
+    return False
+
+
+def untyped_names(tree: ast.AST) -> set[str]:
+    """Return what public signatures of a file say that tells a reader nothing of a mapping's keys.
+
+    >>> sorted(untyped_names(ast.parse("def f(a: list[dict[str, Any]], b: Row | None) -> int: ...")))
+    ['Row', 'dict[str, Any]']
+    >>> untyped_names(ast.parse("class _A: b: Row"))
+    set()
+    """
+    parts = [part for annotation in public_annotations(tree) for part in ast.walk(annotation)]
+    named = {part.id for part in parts if isinstance(part, ast.Name) and part.id in UNTYPED}
+    return named | {ast.unparse(part) for part in parts if is_untyped_mapping(part)}
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES) - {NAMED}))
+def test_only_those_who_read_or_write_json_take_any_object(name: str) -> None:
+    allowed = ({"JsonObject"} if name in JSON_BORDER else set()) | ({"Row"} if name in ROWS else set())
+    assert untyped_names(ast.parse(FILES[name].read_text(encoding="utf-8"))) <= allowed
+
+
+def test_each_file_at_the_border_is_there_for_a_reason() -> None:
+    used = {name: untyped_names(ast.parse(file.read_text(encoding="utf-8"))) for name, file in FILES.items()}
+    assert {name for name in used if "JsonObject" in used[name]} - {NAMED} == JSON_BORDER
+    assert {name for name in used if "Row" in used[name]} - {NAMED} == ROWS
