@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -19,7 +18,7 @@ from upath import UPath
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Ledger
 from learnable.data.storage.lock import hold_store
-from learnable.data.storage.places import Place, find_place, local_path, put, sweep
+from learnable.data.storage.places import Place, find_place, local_path, make_folder, put, sweep
 from learnable.data.tables import parquet_bytes
 
 
@@ -70,13 +69,5 @@ class Store:
             raise LearnableError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
     def _make(self) -> None:
-        if (path := local_path(self.root)) is None:
-            return
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise LearnableError(
-                f"store {str(self.root)!r} cannot be made ({error.strerror}): choose another --store"
-            ) from error
-        if not os.access(path, os.W_OK | os.X_OK):
-            raise LearnableError(f"store {str(self.root)!r} cannot be written: choose another --store")
+        if path := local_path(self.root):
+            make_folder(path, f"store {str(self.root)!r}", "--store")

@@ -42,6 +42,19 @@ def local_path(place: UPath) -> Path | None:
     return Path(place.path) if place.protocol in LOCAL_PROTOCOLS else None
 
 
+def make_folder(folder: Path, name: str, flag: str) -> None:
+    """Make a folder that can be written. `name` is what errors call it, `flag` what another one is given with.
+
+    Raises `LearnableError` where it cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LearnableError(f"{name} cannot be made ({error.strerror}): choose another {flag}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise LearnableError(f"{name} cannot be written: choose another {flag}")
+
+
 def put(place: UPath, data: bytes) -> None:
     """Write a file that is durable and whole when this returns, and absent or unchanged when it raises.
 

@@ -76,7 +76,7 @@ def public_annotations(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def is_untyped_mapping(node: ast.AST) -> bool:
-    """Say whether an annotation is a mapping from text to anything: `dict[str, Any]`, `Mapping[str, Any]`, bare `dict`.
+    """Say whether an annotation is a mapping from text to anything: `dict[str, Any]`, `Mapping[str, Any]` and the like.
 
     >>> [is_untyped_mapping(ast.parse(code, mode="eval").body) for code in ("dict[str, Any]", "dict[str, object]")]
     [True, False]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import fields, replace
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
+from learnable.data.storage.places import make_folder
 from learnable.train.settings import TrainSettings, read_settings
 
 RUNS = Path("runs")  # for runs that were given no folder
@@ -31,14 +31,7 @@ def choose_run_folder(curated: str, part: str = "train", *, resume: bool = False
 def check_output(settings: TrainSettings) -> None:
     """Make the output folder. Raises `LearnableError` when it cannot be written or contains another run."""
     folder = settings.folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LearnableError(
-            f"output {str(folder)!r} cannot be made ({error.strerror}): choose another --output"
-        ) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise LearnableError(f"output {str(folder)!r} cannot be written: choose another --output")
+    make_folder(folder, f"output {str(folder)!r}", "--output")
     if not settings.resume and any((folder / name).exists() for name in ("metrics.jsonl", "checkpoints")):
         raise LearnableError(
             f"output {str(folder)!r} already holds a training run: go on with --resume, or choose another --output"
