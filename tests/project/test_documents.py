@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.homes_for_tests import make_home
 from tests.project.documents_for_tests import ROOT, SHOWN, Block, list_documents, read_blocks
 from tests.warm_starts_for_tests import Starter
 
@@ -25,7 +26,7 @@ def test_a_block_is_run_or_says_why_not(block: Block) -> None:
 @pytest.mark.parametrize("document", RUNNABLE, ids=lambda path: path.stem)
 def test_the_blocks_of_a_document_run_as_typed(document: Path, tmp_path: Path, starter: Starter) -> None:
     (tmp_path / "data").symlink_to(ROOT / "data")
-    home = {"HOME": str(tmp_path), "PREFECT_HOME": str(tmp_path / "prefect"), "TMPDIR": str(tmp_path)}
+    home = {"HOME": str(make_home(tmp_path)), "PREFECT_HOME": str(tmp_path / "prefect"), "TMPDIR": str(tmp_path)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, **home, "PATH": path, "PYTHONPATH": str(ROOT), "DO_NOT_TRACK": "1", "COLUMNS": "80"}
     done = starter.run(
