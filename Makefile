@@ -13,8 +13,8 @@ BACKEND := $(if $(HAS_GPU),auto,cpu)
 TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS),--torch-backend $(BACKEND))
 STAMP := $(VENV)/.synced
 
-# A worker for each core, up to 8. The tests of a file share a worker, and what takes long begins first.
-PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# As many workers as tests/conftest.py says. The tests of a file share a worker, and what takes long begins first.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
@@ -44,7 +44,7 @@ demo: setup ## find learnable prompts with the bundled policy, train on them, co
 test: setup ## run every test
 	$(PYTEST)
 
-test-fast: setup ## run the tests that need no engine, no server and no process of their own: a minute and a half
+test-fast: setup ## run the tests that need no engine, no server, no process of their own and no long simulation
 	$(PYTEST) -m "not e2e and not slow"
 
 test-thorough: setup ## run every test, with many more random examples

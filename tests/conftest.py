@@ -1,4 +1,4 @@
-"""What holds in every test: Hypothesis without deadlines, Ctrl-C that works, and cores that workers do not share."""
+"""What holds in every test: Hypothesis without deadlines, Ctrl-C that works, and a core for each engine."""
 
 from __future__ import annotations
 
@@ -10,32 +10,54 @@ import pytest
 from hypothesis import settings
 
 from tests.paths_for_tests import ROOT
-from tests.warm_starts_for_tests import ENGINES, PIPELINE, Starter
+from tests.warm_starts_for_tests import ENGINES, PIPELINE, Starter, starting
 
-settings.register_profile("learnable", deadline=None, max_examples=60, print_blob=True)
+settings.register_profile("learnable", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("thorough", settings.get_profile("learnable"), max_examples=1000)
 settings.load_profile("learnable")
 
 # A shell starts background jobs with Ctrl-C ignored, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-SLOW = [ROOT / "tests" / folder for folder in ("attacks", "faults", "verifiers/pool", "verifiers/programs/sandbox")]
+# They start processes of their own, or simulate for many seconds.
+SLOW = [
+    ROOT / "tests" / place
+    for place in (
+        "attacks",
+        "faults",
+        "filters/posterior/test_certificate.py",
+        "filters/stopping/test_plan.py",
+        "flows/refreshing",
+        "flows/sampling/test_sampler.py",
+        "flows/scheduling",
+        "flows/test_remote_store.py",
+        "verifiers/pool",
+        "verifiers/programs/sandbox",
+    )
+]
+MAX_WORKERS = 12
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return half as many workers again as there are cores: tests wait for disks, servers and clocks too."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores + cores // 2, MAX_WORKERS)
 
 
 def pytest_configure() -> None:
-    """Give each worker cores of its own: engines that share cores mostly wait for each other's threads."""
+    """Give each worker a core: an engine whose threads share cores with another's mostly waits for those."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker and hasattr(os, "sched_setaffinity"):
         cores, workers = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-        own = cores[int(worker.removeprefix("gw")) % len(cores) :: workers] or cores
+        own = cores[int(worker.removeprefix("gw")) % len(cores) :: workers]
         os.sched_setaffinity(0, own)
         os.environ["OMP_NUM_THREADS"] = str(len(own))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the folders whose tests start processes; begin with what takes long, so that workers end together."""
+    """Mark what is slow; begin with what takes long, so that workers end together."""
     for item in items:
-        if any(folder in item.path.parents for folder in SLOW):
+        if any(place in (item.path, *item.path.parents) for place in SLOW):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
 
@@ -43,14 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def pipeline_starter() -> Iterator[Starter]:
     """Starts commands that need no engine."""
-    starter = Starter(PIPELINE)
-    yield starter
-    starter.close()
+    with starting(PIPELINE) as starter:
+        yield starter
 
 
 @pytest.fixture(scope="session")
 def starter() -> Iterator[Starter]:
     """Starts commands that run vLLM or a trainer."""
-    starter = Starter(ENGINES)
-    yield starter
-    starter.close()
+    with starting(ENGINES) as starter:
+        yield starter

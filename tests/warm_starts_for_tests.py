@@ -1,10 +1,11 @@
 """Commands that start warm: forked from a process that has imported what takes long, vLLM above all.
 
 A command is a process of its own, with its own session, folder, environment and files; only its imports are done. That
-saves two thirds of a command's time. What a cold start alone can show (what a command imports, its first words) is
-tested by starting it cold.
+saves two thirds of a command's time. The stages of a training, which a command starts as processes of their own, are
+forked from the same process. What a cold start alone can show (what a command imports, its first words) is tested by
+starting it cold.
 
-    python -m tests.warm_starts_for_tests SOCKET MODULE ...
+    python -m tests.warm_starts_for_tests ADDRESS MODULE ...
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import ModuleType, SimpleNamespace
 from typing import IO, Any
 
 from learnable.rollouts.vllm_engine import QUIET
@@ -40,6 +42,7 @@ PIPELINE = (
     "learnable.cli.app",
 )
 ENGINES = (*PIPELINE, "transformers", "vllm.entrypoints.llm", "trl.trainer.grpo_trainer", "trl.trainer.sft_trainer")
+ADDRESS = "LEARNABLE_TEST_STARTER"  # in the environment of commands: where their starter listens
 MESSAGE_BYTES = 1 << 20
 POLL_SECONDS = 0.005
 
@@ -94,17 +97,12 @@ class WarmProcess:
 
 
 class Starter:
-    """The process that commands are forked from; it imports `modules` first."""
+    """A connection to the process that commands are forked from."""
 
-    def __init__(self, modules: Sequence[str]) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno()), *modules],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.connect(address)
         self._statuses: dict[int, int] = {}
         self._started: list[int] = []
 
@@ -123,7 +121,8 @@ class Starter:
         """Start what `subprocess.Popen` would start; the command is `[sys.executable, ...]`, its session its own."""
         assert command[0] == sys.executable
         assert start_new_session
-        request = {"arguments": list(command[1:]), "cwd": str(cwd or Path.cwd()), "env": dict(env or os.environ)}
+        environment = {**(env or os.environ), ADDRESS: self.address}
+        request = {"arguments": list(command[1:]), "cwd": str(cwd or Path.cwd()), "env": environment}
         with ExitStack() as theirs:
             read, our_stdin = _piped("w", text, theirs) if stdin == subprocess.PIPE else (_null(theirs), None)
             written, our_stdout = _piped("r", text, theirs) if stdout == subprocess.PIPE else (stdout, None)
@@ -152,9 +151,8 @@ class Starter:
         return self._statuses.get(pid)
 
     def close(self) -> None:
-        """End the starter; commands under way go on."""
+        """Hang up; commands under way go on."""
         self._socket.close()
-        self._process.wait()
 
     def _listen(self, timeout: float | None) -> bool:
         if not select.select([self._socket], [], [], timeout)[0]:
@@ -167,6 +165,23 @@ class Starter:
         else:
             self._statuses[message["ended"]] = message["status"]
         return True
+
+
+@contextmanager
+def starting(modules: Sequence[str]) -> Iterator[Starter]:
+    """Start a process that imports `modules`, and connect to it; it ends with the block, commands under way go on."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(address := str(Path(folder) / "starter"))
+        listening.listen()
+        with subprocess.Popen(
+            [sys.executable, "-m", __name__, str(listening.fileno()), *modules],
+            pass_fds=[listening.fileno()],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        ):
+            starter = Starter(address)
+            yield starter
+            starter.close()
 
 
 def _piped(mode: str, text: bool, theirs: ExitStack) -> tuple[int, IO[Any]]:
@@ -192,33 +207,64 @@ def _all_of(file: IO[bytes]) -> str:
     return file.read().decode(errors="replace")
 
 
-def main(connection: socket.socket, modules: Sequence[str]) -> list[str] | None:
-    """Fork a command for each request until there are no more; in a command, return its arguments."""
-    import_ahead(modules)
-    woken, waker = os.pipe()
-    os.set_blocking(waker, False)
-    signal.set_wakeup_fd(waker)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    while True:
-        ready, _, _ = select.select([connection, woken], [], [])
-        if woken in ready:
-            os.read(woken, 4096)
-            _report_ends(connection)
-        if connection in ready:
-            data, files, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
-            if not data:
-                return None
-            pid = os.fork()
-            if pid == 0:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for mine in (woken, waker):
-                    os.close(mine)
-                connection.close()
-                return become(json.loads(data), files)
-            for file in files:
-                os.close(file)
+class Forks:
+    """The starter's own side: it forks a command for each request, and says when a command has ended."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._owners: dict[int, socket.socket] = {}
+        self._woken, self._waker = os.pipe()
+        self._files: list[socket.socket | int] = [listening, self._woken, 0]
+
+    def serve(self) -> list[str] | None:
+        """Fork until standard input ends; in a command, return its arguments."""
+        os.set_blocking(self._waker, False)
+        signal.set_wakeup_fd(self._waker)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        while True:
+            for ready in select.select(self._files, [], [])[0]:
+                if ready == 0:
+                    return None
+                if ready == self._woken:
+                    os.read(self._woken, 4096)
+                    self._report_ends()
+                elif ready is self._listening:
+                    self._files.append(self._listening.accept()[0])
+                elif isinstance(ready, socket.socket) and (arguments := self._fork(ready)) is not None:
+                    return arguments
+
+    def _fork(self, connection: socket.socket) -> list[str] | None:
+        data, files, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
+        if not data:
+            self._files.remove(connection)
+            connection.close()
+            return None
+        pid = os.fork()
+        if pid == 0:
+            self._close()
+            return become(json.loads(data), files)
+        for file in files:
+            os.close(file)
+        self._owners[pid] = connection
+        with suppress(OSError):
             connection.send(json.dumps({"started": pid}).encode())
+        return None
+
+    def _close(self) -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for file in (*self._files, self._waker):
+            if isinstance(file, socket.socket):
+                file.close()
+            elif file:
+                os.close(file)
+
+    def _report_ends(self) -> None:
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                status = os.waitstatus_to_exitcode(ended[1])
+                with suppress(OSError):
+                    self._owners.pop(ended[0]).send(json.dumps({"ended": ended[0], "status": status}).encode())
 
 
 def import_ahead(modules: Sequence[str]) -> None:
@@ -243,20 +289,30 @@ def become(request: Mapping[str, Any], files: Sequence[int]) -> list[str]:
     sys.path[1:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     tempfile.tempdir = None
+    start_stages_warm(start_by_request)
     return list(request["arguments"])
 
 
-def _report_ends(connection: socket.socket) -> None:
-    with suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            status = os.waitstatus_to_exitcode(ended[1])
-            with suppress(OSError):
-                connection.send(json.dumps({"ended": ended[0], "status": status}).encode())
+def start_stages_warm(start: Callable[..., WarmProcess]) -> None:
+    """Let the stages of a training that this process runs be started by `start`."""
+    from learnable.train import child
+
+    child.subprocess = SimpleNamespace(Popen=start, PIPE=subprocess.PIPE)  # type: ignore[assignment]
+
+
+def start_by_request(*arguments: Any, **options: Any) -> WarmProcess:
+    """Start a process as the starter of this one would: `Starter.start`, by a connection of its own."""
+    return Starter(os.environ[ADDRESS]).start(*arguments, **options)
 
 
 def run(arguments: list[str]) -> None:
-    """Run a module or a script as `python` does."""
-    if arguments[0] == "-m":
+    """Run a module, a text or a script as `python` does."""
+    if arguments[0] == "-c":
+        sys.argv = arguments[:1] + arguments[2:]
+        sys.path[0] = ""
+        sys.modules["__main__"] = main = ModuleType("__main__")
+        exec(compile(arguments[1], "<string>", "exec"), vars(main))
+    elif arguments[0] == "-m":
         sys.argv = arguments[1:]
         sys.path[0] = str(Path.cwd())
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
@@ -267,6 +323,7 @@ def run(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    typed = main(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
+    import_ahead(sys.argv[2:])
+    typed = Forks(socket.socket(fileno=int(sys.argv[1]))).serve()
     if typed is not None:
         run(typed)

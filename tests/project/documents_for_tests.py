@@ -3,8 +3,8 @@
     python -m tests.project.documents_for_tests DOCUMENT
 
 Shell lines that begin with our commands run in this process, so that they share one engine; the other ones run in bash.
-Python blocks run in a process each. `<!-- not run: REASON -->` before a block says why it cannot be run here; a block
-of the language `text` is output, not input.
+Python blocks run in a process each, which the starter of this one forks. `<!-- not run: REASON -->` before a block says
+why it cannot be run here; a block of the language `text` is output, not input.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.paths_for_tests import ROOT
+from tests.warm_starts_for_tests import start_by_request
 
 COMMANDS = ("find-learnable", "learnable")
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
@@ -80,7 +81,8 @@ def split_commands(text: str) -> Iterator[str]:
 def run_block(block: Block) -> None:
     """Run a block in the working directory. Raises `SystemExit` where a command fails."""
     if block.language == "python":
-        subprocess.run([sys.executable, "-c", block.text], check=True)
+        if status := start_by_request([sys.executable, "-c", block.text], stdout=1, stderr=2).wait():
+            raise SystemExit(f"{block.place} ended with status {status}")
         return
     for command in split_commands(block.text):
         print(f"$ {command}", flush=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.homes_for_tests import make_home
 from tests.project.documents_for_tests import ROOT, SHOWN, Block, list_documents, read_blocks
+from tests.warm_starts_for_tests import Starter
 
 BLOCKS = [block for document in list_documents() for block in read_blocks(document)]
 RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and block.language not in SHOWN})
@@ -23,12 +24,12 @@ def test_a_block_is_run_or_says_why_not(block: Block) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("document", RUNNABLE, ids=lambda path: path.stem)
-def test_the_blocks_of_a_document_run_as_typed(document: Path, tmp_path: Path) -> None:
+def test_the_blocks_of_a_document_run_as_typed(document: Path, tmp_path: Path, starter: Starter) -> None:
     (tmp_path / "data").symlink_to(ROOT / "data")
-    home = {"HOME": str(tmp_path), "PREFECT_HOME": str(tmp_path / "prefect"), "TMPDIR": str(tmp_path)}
+    home = {"HOME": str(make_home(tmp_path)), "PREFECT_HOME": str(tmp_path / "prefect"), "TMPDIR": str(tmp_path)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, **home, "PATH": path, "PYTHONPATH": str(ROOT), "DO_NOT_TRACK": "1", "COLUMNS": "80"}
-    command = [sys.executable, "-m", "tests.project.documents_for_tests", str(document)]
-    with (tmp_path / "said").open("w") as said:
-        done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=said, stderr=said, check=False)
-    assert done.returncode == 0, (tmp_path / "said").read_text()[-4000:]
+    done = starter.run(
+        [sys.executable, "-m", "tests.project.documents_for_tests", str(document)], cwd=tmp_path, env=environment
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from tests.homes_for_tests import make_home
 from tests.warm_starts_for_tests import Starter
 
 pytestmark = pytest.mark.e2e
@@ -78,7 +79,7 @@ class Shell:
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Shell:
     folder = tmp_path_factory.mktemp("job")
-    (folder / "home").mkdir()
+    make_home(folder / "home")
     return Shell(folder, starter)
 
 

@@ -94,7 +94,7 @@ def in_process(workplace: Workplace) -> pl.DataFrame:
 
 @pytest.mark.e2e
 def test_the_server_agrees_with_vllm_in_process(workplace: Workplace, in_process: pl.DataFrame) -> None:
-    with VLLMServer() as server:
+    with VLLMServer(workplace.starter) as server:
         served = workplace.rewards("server", 2, "--base-url", server.url)
     assert agree(in_process, served)
 

@@ -39,17 +39,18 @@ def start(tmp_path: Path) -> Iterator[Start]:
         command.close()
 
 
-@pytest.fixture
-def prefect_url(start: Start) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Prefect server as `prefect server start` starts it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    server = start("-m", "prefect", "server", "start", "--no-ui", "--port", port)
+    server = Command(tmp_path_factory.mktemp("server"), "-m", "prefect", "server", "start", "--no-ui", "--port", port)
     url = f"http://127.0.0.1:{port}/api"
     assert server.listen(lambda: answers(url)), server.said
     yield url
     server.process.send_signal(signal.SIGTERM)
     server.listen(lambda: False)
+    server.close()
 
 
 def answers(url: str) -> bool:
@@ -58,12 +59,12 @@ def answers(url: str) -> bool:
     return False
 
 
-def check_two_runs(served: Command, store: Path) -> None:
-    """Wait until two runs are through, and see that they went one after the other and wrote the store."""
-    served.listen(lambda: len(ends_of(served)) >= 2)
+def check_runs(served: Command, store: Path, *, runs: int = 2) -> None:
+    """Wait until so many runs are through, and see that they went one after the other and wrote the store."""
+    served.listen(lambda: len(ends_of(served)) >= runs)
     events = re.findall(r"Flow run '.*?' - (Beginning|Finished in state \w+)", served.said)
-    assert events[:4] == ["Beginning", "Finished in state Completed"] * 2, served.said
-    assert len(list((store / "groups").glob("*.parquet"))) >= 2
+    assert events[: 2 * runs] == ["Beginning", "Finished in state Completed"] * runs, served.said
+    assert len(list((store / "groups").glob("*.parquet"))) >= runs
     assert len(list((store / "curated").glob("*/v*"))) >= 1
 
 
@@ -82,11 +83,11 @@ def check_stops(served: Command, number: signal.Signals, status: int | None = 0)
 
 def test_a_command_with_a_period_runs_again_and_again(start: Start, tmp_path: Path) -> None:
     served = start(*FIND)
-    check_two_runs(served, tmp_path / "store")
+    check_runs(served, tmp_path / "store")
     check_stops(served, signal.SIGTERM)
 
     again = start(*FIND)  # the schedule, paused by the stop, goes on
-    check_two_runs(again, tmp_path / "store")
+    check_runs(again, tmp_path / "store", runs=1)
     check_stops(again, signal.SIGINT)
 
 
@@ -108,7 +109,7 @@ def test_the_script_of_the_readme_runs_beside_a_server(start: Start, prefect_url
     assert "interval" in typed
     (tmp_path / "nightly.py").write_text(typed)
     served = start("nightly.py", PREFECT_API_URL=prefect_url)
-    check_two_runs(served, tmp_path / "nightly-store")
+    check_runs(served, tmp_path / "nightly-store")
     check_stops(served, signal.SIGINT)
 
 
@@ -117,12 +118,12 @@ def test_the_command_of_the_readme_runs_again_and_again(start: Start, tmp_path: 
     assert program == "find-learnable"
     assert "--every" in words
     served = start("-m", "learnable", "find", *words)
-    check_two_runs(served, tmp_path / "nightly-store")
+    check_runs(served, tmp_path / "nightly-store")
     check_stops(served, signal.SIGTERM)
 
 
 def test_a_command_uses_the_configured_server(start: Start, prefect_url: str, tmp_path: Path) -> None:
     served = start(*FIND, PREFECT_API_URL=prefect_url)
-    check_two_runs(served, tmp_path / "store")
+    check_runs(served, tmp_path / "store")
     assert f"on the Prefect server at {prefect_url}" in served.said
     check_stops(served, signal.SIGTERM)

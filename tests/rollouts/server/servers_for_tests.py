@@ -11,10 +11,10 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
-from pathlib import Path
 from typing import Self
 
 from learnable.data.policies import bundled_policy_path
+from tests.warm_starts_for_tests import Starter, WarmProcess
 
 
 def free_port() -> int:
@@ -27,11 +27,11 @@ def free_port() -> int:
 class VLLMServer:
     """The real vLLM server on the bundled policy; `kill` takes the whole process group, as a crash would."""
 
-    def __init__(self, policy: Path | None = None, *options: str, port: int | None = None) -> None:
-        self.policy = policy or bundled_policy_path()
-        self.options = options
-        self.port = port or free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, starter: Starter) -> None:
+        self.policy = bundled_policy_path()
+        self.port = free_port()
+        self._starter = starter
+        self._process: WarmProcess | None = None
 
     @property
     def url(self) -> str:
@@ -40,20 +40,14 @@ class VLLMServer:
     def start(self) -> None:
         """Start the process; see `wait_until_ready`."""
         # The `vllm serve` command does not work with the CPU build; seeded requests there need chunked prefill off.
-        command = [sys.executable, "-W", "ignore", "-m", "vllm.entrypoints.openai.api_server"]
+        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
         command += ["--model", str(self.policy), "--host", "127.0.0.1", "--port", str(self.port)]
         command += ["--dtype", "float32", "--enforce-eager", "--no-enable-chunked-prefill", "--max-num-seqs", "64"]
-        command += ["--disable-log-stats", "--disable-uvicorn-access-log", *self.options]
+        command += ["--disable-log-stats", "--disable-uvicorn-access-log"]
         quiet = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"}
         quiet |= {"DO_NOT_TRACK": "1", "TOKENIZERS_PARALLELISM": "false"}
-        self._process = subprocess.Popen(
-            command,
-            env=os.environ | quiet,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        nowhere = subprocess.DEVNULL
+        self._process = self._starter.start(command, env=os.environ | quiet, stdout=nowhere, stderr=nowhere)
 
     def wait_until_ready(self, timeout: float = 180.0) -> None:
         """Return when the server answers; raises `RuntimeError` when it ends or takes longer than `timeout` seconds."""

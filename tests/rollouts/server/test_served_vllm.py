@@ -13,6 +13,7 @@ from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.server.engine import ServerEngine
 from tests.rollouts.conftest import Watcher
 from tests.rollouts.server.servers_for_tests import VLLMServer
+from tests.warm_starts_for_tests import Starter
 
 pytestmark = pytest.mark.e2e
 
@@ -20,8 +21,8 @@ TEXTS = ["Calculate: 2 + 3 = ", "Calculate: 7 + 8 = ", "Write a haiku about rain
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[VLLMServer]:
-    with VLLMServer() as server:
+def server(starter: Starter) -> Iterator[VLLMServer]:
+    with VLLMServer(starter) as server:
         yield server
 
 
