@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -26,20 +25,6 @@ FIND = (
 SLOW = (*FIND, "--engine-arg", "group_seconds=600")
 Start = Callable[..., Command]
 ROLLING = "Rolling out"  # said by a task of the flow: the server answers
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start commands; whatever still runs at the end is killed."""
-    started: list[Command] = []
-
-    def run(*arguments: str, **environment: str) -> Command:
-        started.append(Command(tmp_path, *arguments, **environment))
-        return started[-1]
-
-    yield run
-    for command in started:
-        command.close()
 
 
 @pytest.mark.e2e

@@ -25,20 +25,6 @@ CRON = "0 3 * * *"
 README = {block.language: block.text for block in read_blocks(ROOT / "README.md") if CRON in block.text}
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start commands; whatever still runs at the end is killed."""
-    started: list[Command] = []
-
-    def run(*arguments: str, **environment: str) -> Command:
-        started.append(Command(tmp_path, *arguments, **environment))
-        return started[-1]
-
-    yield run
-    for command in started:
-        command.close()
-
-
 @pytest.fixture(scope="module")
 def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Prefect server as `prefect server start` starts it."""
