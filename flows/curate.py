@@ -10,8 +10,9 @@ from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
+from learnable.data.progress import progress
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import CurationReport, render_markdown
+from learnable.flows.curation.report import CurationReport, describe_outcome, render_markdown
 from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
 from learnable.flows.scheduling.run_log import logged_unless_watched
@@ -31,8 +32,10 @@ def curate(settings: StoredCuration, train: StoredTraining | None = None) -> Cur
     `train.curated` is filled in with the set that was made. Deploy it as `learnable.flows.curate.curate`.
     """
     with scheduled_run():
-        with logged_unless_watched():
+        with logged_unless_watched() as is_logged:
             report = run_pipeline(settings, step=as_task)
+            if is_logged:  # nobody sees the table
+                progress().note(f"{describe_outcome(report)} {report.curated}")
         create_markdown_artifact(render_markdown(report), key="curated", description=report.curated)
         if train is not None:
             stop_engines()  # an engine and a trainer never share a machine's memory

@@ -16,7 +16,9 @@ from learnable.train.stage import train_curated
 @flow(name="finetune", persist_result=False)
 def finetune(settings: StoredTraining) -> TrainingReport:
     """Train on a curated set. Deploy it as `learnable.flows.finetune.finetune`."""
-    with scheduled_run(), logged_unless_watched():
+    with scheduled_run(), logged_unless_watched() as is_logged:
         report = train_curated(settings, progress())
+        if is_logged:  # nobody sees the table
+            progress().note(f"{report.verdict}: {report.trained_policy}")
     create_markdown_artifact(report.verdict, key="trained", description=report.trained_policy)
     return report

@@ -24,8 +24,10 @@ FIRST_DELAY = 0.5  # seconds, doubled after each failed put
 def find_place(url: Place) -> UPath:
     """Return the folder that a path or an fsspec URL names; nothing is made or asked yet.
 
-    Raises `LearnableError` for a protocol that is unknown or whose driver is not installed.
+    Raises `LearnableError` for no name, and for a protocol that is unknown or whose driver is not installed.
     """
+    if not str(url).strip():
+        raise LearnableError("the store has no name: give --store a folder or a URL like s3://bucket/store")
     try:
         place = UPath(url)
         return place if local_path(place) else UPath(url, use_listings_cache=False)  # other processes write there too

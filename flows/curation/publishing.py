@@ -73,7 +73,7 @@ def read_passed_completions(run: Run, train: pl.DataFrame, scores: pl.DataFrame)
 
 
 def build_demonstrations(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
-    """Return the part `demonstrations`: kept prompts in their order, with the completion that each has."""
+    """Return the part `demonstrations`: the kept prompts that have a completion, in their order, with it."""
     return train.select(DEMONSTRATION_COLUMNS).join(completions, on="prompt_id", maintain_order="left")
 
 

@@ -119,12 +119,22 @@ def build_report(
         advice=advise([Forecast(**to_plain(row)) for row in manifest.forecast.curated]),
         family_priors=manifest.family_priors,
         findings=inspection.finding_rows,
-        triage=dict(sorted(inspection.triage["triage"].cast(pl.String).value_counts().iter_rows())),
+        triage=count_triage(decided, inspection.triage),
         forms=forms,
         families=summary_rows(decided, "family"),
         totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),
         seconds=round(seconds, 2),
     )
+
+
+def count_triage(decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, int]:
+    """Count why rejected prompts were never solved. A prompt with graded rewards may be kept though none passed.
+
+    `decided` has a row a prompt, with its `decision`; `triage` one for each prompt that was never solved.
+    """
+    rejected = decided.filter(pl.col("decision") != "keep")
+    found = triage.join(rejected, on="prompt_id", how="semi")
+    return dict(sorted(found["triage"].cast(pl.String).value_counts().iter_rows()))
 
 
 def summary_rows(decided: pl.DataFrame, *by: str) -> tuple[SummaryRow, ...]:
@@ -179,6 +189,16 @@ def _warn_of_counts(report: CurationReport) -> Iterator[str]:
         yield (
             f"{doubtful} prompts were never solved although their answers agree: check their labels (triage in rejects)"
         )
+
+
+def describe_outcome(report: CurationReport) -> str:
+    """Return what a run came to, in a sentence."""
+    totals = report.totals
+    return (
+        f"{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
+        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
+        f"{report.seconds:.0f} s."
+    )
 
 
 def render_markdown(report: CurationReport) -> str:

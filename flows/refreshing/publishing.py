@@ -125,6 +125,17 @@ def describe(curated: CuratedSet, *, generated: int, seconds: float) -> RefreshR
     )
 
 
+def describe_changes(report: RefreshReport) -> str:
+    """Return what a refresh came to, in two sentences."""
+    changed = report.refresh.changed
+    return (
+        f"{changed.resampled:,} of {changed.prompts:,} prompts asked again ({changed.resampled_share:.0%}), "
+        f"{changed.anchors:,} of them anchors; {report.totals.generated:,} new rollouts, {report.seconds:.0f} s.\n"
+        f"{changed.keep_to_drop} left the set, {changed.drop_to_keep} joined it; "
+        f"{changed.unchanged:,} prompts, kept or not, stay as they were."
+    )
+
+
 def render_changes(report: RefreshReport) -> str:
     """Return a refresh's report as Markdown."""
     changed, in_band = report.refresh.changed, report.refresh.still_in_band

@@ -37,10 +37,10 @@ class RunLog:
 
 
 @contextmanager
-def logged_unless_watched() -> Iterator[None]:
-    """Let the run's log hear of the run inside the block, unless a console does already."""
+def logged_unless_watched() -> Iterator[bool]:
+    """Let the run's log hear of the run inside the block, unless a console does already; give whether it does."""
     if is_watched():
-        yield
+        yield False
         return
     with watched_by(RunLog()):
-        yield
+        yield True

@@ -170,6 +170,13 @@ def test_the_public_reference_solutions_pass(verify: Verify) -> None:
 def test_the_answer_that_is_settled_on_is_judged(
     verify: Verify, verifier: str, spec: dict[str, Any], right: list[str], wrong: list[str]
 ) -> None:
-    status, err, scores = verify(verifier, [{"completion": text, "spec": spec} for text in [*right, *wrong]])
-    assert (status, err) == (0, "")
-    assert [row["reward"] for row in scores] == [1.0] * len(right) + [0.0] * len(wrong)
+    for beside in ({"spec": spec}, spec):  # an answer may stand in a column, as in files of prompts
+        status, err, scores = verify(verifier, [{"completion": text, **beside} for text in [*right, *wrong]])
+        assert (status, err) == (0, "")
+        assert [row["reward"] for row in scores] == [1.0] * len(right) + [0.0] * len(wrong)
+
+
+def test_an_answer_that_is_none_is_named_with_its_line(verify: Verify) -> None:
+    status, err, _ = verify("choice", [{"completion": "B", "answer": "B", "choices": 7}])
+    assert status == 2
+    assert "in.jsonl, line 1: column 'choices' is '7'" in err

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from learnable.data.errors import LearnableError
@@ -50,4 +51,20 @@ def test_a_hub_id_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(LearnableError, match="'nobody/nothing' is neither a folder here nor a model on the hub"):
+        find_policy("nobody/nothing")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(httpx.ConnectError("no route"), "no route"), (RuntimeError(), "RuntimeError")]
+)
+def test_a_hub_without_a_network_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception, said: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", fail)
+    with pytest.raises(LearnableError, match=rf"nor a model on the hub: {said}$"):
         find_policy("nobody/nothing")

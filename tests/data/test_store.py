@@ -70,6 +70,12 @@ def test_a_store_that_is_not_there_is_named(tmp_path: Path) -> None:
         Store(tmp_path / "nowhere").open()
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_store_without_a_name_is_refused(name: str) -> None:
+    with pytest.raises(LearnableError, match="the store has no name: give --store a folder or a URL"):
+        Store(name)
+
+
 def test_an_unknown_protocol_is_named() -> None:
     with pytest.raises(LearnableError, match=r"store 'nosuch://bucket' is not a place"):
         Store("nosuch://bucket")

@@ -15,6 +15,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.forms import Form, fold_name
 from learnable.data.records import JsonObject, Prompt, canonical_json, is_own_verifier
 from learnable.data.sources.files.problems import find_problem, row_ids
+from learnable.data.sources.files.rows import read_answer_spec
 from learnable.data.sources.test_code.program_rows import VERIFIER, read_program_row
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.registry import find_verifier
@@ -40,9 +41,10 @@ NO_PROBLEMS = Problems()
 class RowReader:
     """How rows of a completions file become jobs of `verifier`. Forms of `own`, a user's, are judged by declaration.
 
-    A row is `{"completion", "prompt"?, "form"?, "spec"?}`; `form` stands for `{"form": ...}` in the spec. A judge of
-    the user's own gets all of a row that has no `spec` as the spec, but for the completion; for others such a row may
-    name one of `problems` by its id, or carry the tests of HumanEval or MBPP.
+    A row is `{"completion", "prompt"?, "form"?, "answer"?, "choices"?, "spec"?}`; `form` stands for `{"form": ...}` in
+    the spec, and an answer is read as in files of prompts. A judge of the user's own gets all of a row that has no
+    `spec` as the spec, but for the completion; for others such a row may name one of `problems` by its id, or carry the
+    tests of HumanEval or MBPP.
     """
 
     verifier: str
@@ -53,10 +55,15 @@ class RowReader:
         """Return the row with what its problem adds to it. Raises `LearnableError` for a problem that is not known."""
         return add_problem(where, row, self.verifier, self.problems)
 
-    def make_spec(self, row: JsonObject) -> JsonObject:
-        """Return the spec of a whole row: its `spec`, with its `form` in it, and the declaration of a user's form."""
+    def make_spec(self, row: JsonObject, where: str = "") -> JsonObject:
+        """Return the spec of a whole row: its `spec`, with its `form` in it, and the declaration of a user's form.
+
+        Raises `LearnableError` for an answer that is none.
+        """
         if "spec" not in row and is_own_verifier(self.verifier):
             return {key: value for key, value in row.items() if key != "completion"}
+        if "answer" in row and not row.keys() & {"spec", "form"}:
+            return dict(read_answer_spec(row, self.verifier, where))
         form = {"form": row["form"]} if "form" in row else {}
         return add_declaration({**form, **row.get("spec", {})}, self.own)
 
@@ -77,7 +84,7 @@ def check_rows(path: Path, reader: RowReader, name: str) -> int:
     for where, row in read_rows(path, name):
         count += 1
         _check_types(where, row)
-        spec = reader.make_spec(reader.complete(row, where))
+        spec = reader.make_spec(reader.complete(row, where), where)
         if (spec_json := canonical_json(spec)) in checked:
             continue
         try:

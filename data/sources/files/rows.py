@@ -48,6 +48,15 @@ def prompts_from_rows(
             on_bad(error)
 
 
+def read_answer_spec(row: Row, verifier: str, place: str) -> Spec:
+    """Return the spec that the `answer` of a row, and its `choices`, are for a verifier.
+
+    Raises `BadRowError` for choices that cannot be read.
+    """
+    columns = Columns(verifier=verifier)
+    return _spec(row, columns, place, ChoiceSpecs((), columns))
+
+
 def _read_row(given: Row, columns: Columns, place: str, source: str, choices: ChoiceSpecs) -> Prompt:
     read = {columns.prompt, *OWN_FIELDS}
     reached = _reach(given, columns)

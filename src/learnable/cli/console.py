@@ -24,7 +24,7 @@ from learnable.data.progress import watched_by
 
 UNSCORED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 STOPPED_RUN = "stopped: finished groups are in the store, the same command goes on from there"
-FILE_WIDTH = 100  # columns, where the output is no terminal
+FILE_WIDTH = 100  # columns, where the output is no terminal and COLUMNS says nothing
 
 
 class ResultConsole(Console):
@@ -75,7 +75,7 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
         shell = Shell(
             as_json=as_json,
             quiet=quiet,
-            out=ResultConsole(file=stdout, width=None if stdout.isatty() else FILE_WIDTH),
+            out=ResultConsole(file=stdout, width=None if stdout.isatty() else _file_width()),
             err=Console(stderr=True),
         )
         try:
@@ -99,6 +99,11 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
             shell.progress.close()
             _flush(stdout)
             os.dup2(stdout.fileno(), 1)
+
+
+def _file_width() -> int:
+    wanted = os.environ.get("COLUMNS", "")
+    return int(wanted) if wanted.isdecimal() and int(wanted) else FILE_WIDTH
 
 
 def _flush(stdout: IO[str]) -> None:

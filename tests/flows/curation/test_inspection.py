@@ -16,7 +16,7 @@ from learnable.data.policies import find_policy
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
-from learnable.flows.curation.report import CurationReport, find_warnings
+from learnable.flows.curation.report import CurationReport, count_triage, find_warnings
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.rollouts.scripted import ScriptedEngine
@@ -72,7 +72,14 @@ def test_what_was_never_solved_is_explained(tmp_path: Path) -> None:
     assert found["silent"]["triage"] == "extraction_failed"
     assert found["hard"]["triage"] == "plain_hard"
     assert report.triage == {"bad_label": 1, "extraction_failed": 1, "plain_hard": 1}
+    assert report.triage == dict(rejects(report)["triage"].drop_nulls().value_counts().sort("triage").iter_rows())
     assert any("check their labels" in warning for warning in find_warnings(report))
+
+
+def test_only_rejected_prompts_are_counted_as_never_solved() -> None:
+    decided = pl.DataFrame({"prompt_id": ["a", "b", "c"], "decision": ["keep", "too_hard", "too_easy"]})
+    triage = pl.DataFrame({"prompt_id": ["a", "b"], "triage": ["near_miss", "plain_hard"]})
+    assert count_triage(decided, triage) == {"plain_hard": 1}
 
 
 def test_findings_are_in_the_report_the_manifest_and_the_warnings(tmp_path: Path) -> None:

@@ -119,13 +119,11 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
     if shell.as_json:
         shell.dump(report.to_json())
         return
+    from learnable.flows.curation.report import describe_outcome
+
     totals = report.totals
     shell.out.print(tabulate_forms(report))
-    shell.line(
-        f"\n{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
-        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
-        f"{report.seconds:.0f} s."
-    )
+    shell.line(f"\n{describe_outcome(report)}")
     if len(report.forms) > 1:
         whole = sum(bool(form.learnable) for form in report.forms)
         shell.line(

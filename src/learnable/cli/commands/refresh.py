@@ -105,15 +105,11 @@ def show_refresh(shell: Shell, report: RefreshReport) -> None:
     if shell.as_json:
         shell.out.file.write(json.dumps(report.to_json(), indent=2) + "\n")
         return
-    changed, totals, in_band = report.refresh.changed, report.totals, report.refresh.still_in_band
+    from learnable.flows.refreshing.publishing import describe_changes
+
+    totals, in_band = report.totals, report.refresh.still_in_band
     shell.out.print(tabulate_changes(report))
-    lines = [
-        "",
-        f"{changed.resampled:,} of {changed.prompts:,} prompts asked again ({changed.resampled_share:.0%}), "
-        f"{changed.anchors:,} of them anchors; {totals.generated:,} new rollouts, {report.seconds:.0f} s.",
-        f"{changed.keep_to_drop} left the set, {changed.drop_to_keep} joined it, "
-        f"{changed.unchanged:,} stay as they were.",
-    ]
+    lines = ["", describe_changes(report)]
     if in_band is not None:
         lines.append(
             f"Shelf life: {in_band.share:.0%} of the old set is still in the band "

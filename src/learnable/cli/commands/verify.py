@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 VERIFY_HELP = """
 Score a file of completions with any verifier.
 
-Reads one JSON object a line, {"completion", "prompt"?, "form"?, "spec"?}, and writes one a line in the \
-same order, {"reward", "passed", "verdict", "components", "reason"}. For programs, a row may have the \
+Reads one JSON object a line, {"completion", "prompt"?, "form"?, "answer"?, "choices"?, "spec"?}, and writes one a \
+line in the same order, {"reward", "passed", "verdict", "components", "reason"}. For programs, a row may have the \
 columns of HumanEval or MBPP, or a task_id alone, of a problem in --prompts. Ids are written too. Exits with \
 status 1 where no row got a reward.
 
