@@ -12,7 +12,6 @@ from learnable.filters.band import Band
 from learnable.filters.refresh.drift import Drift
 from learnable.filters.refresh.staleness import (
     choose_anchors,
-    estimate_share_still_in_band,
     expected_mean,
     find_unsure,
     fit_drifts,
@@ -140,20 +139,3 @@ def test_of_a_graded_family_the_variance_stays() -> None:
     assert aged.select(kept).equals(groups.select(kept))
     assert (aged["p_keep"] - 0.7 * aged["p_in_band"]).abs().max() < 1e-12
     assert not aged["p_in_band"].equals(groups["p_in_band"])
-
-
-@pytest.mark.parametrize("chances", [[0.9] * 40, [0.99, 0.5, 0.1, 0.7] * 15, [0.02] * 10 + [0.97] * 50])
-def test_the_share_still_in_band_holds_the_share_that_is_drawn(chances: list[float]) -> None:
-    found = estimate_share_still_in_band(chances)
-    assert found is not None
-    drawn = (np.random.default_rng(12).random((20_000, len(chances))) < chances).mean(axis=1)
-    inside = ((drawn >= found.low - 0.5 / len(chances)) & (drawn <= found.high + 0.5 / len(chances))).mean()
-    assert found.share == pytest.approx(drawn.mean(), abs=0.01)
-    assert 0.88 < inside < 0.98
-
-
-def test_the_share_still_in_band_of_certainties_is_certain_and_of_nothing_is_none() -> None:
-    found = estimate_share_still_in_band([1.0, 1.0, 0.0, 1.0])
-    assert found is not None
-    assert (found.share, found.low, found.high) == (0.75, 0.75, 0.75)
-    assert estimate_share_still_in_band([]) is None
