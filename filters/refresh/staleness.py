@@ -57,7 +57,8 @@ def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> Drifts:
     """Fit the drift of each family to its prompts that were sampled again, apart for those that were trained on.
 
     What a policy was trained on moves further than the rest. Where few prompts tell of a family its drift is drawn
-    toward that of all families, and so is the drift of what was trained on toward that of everything.
+    toward that of all families, which it has where none do, and so is the drift of what was trained on toward that of
+    everything.
 
     Args:
         before: certified rows of the old policy: `prompt_id`, `family`, `trained`, `alpha`, `beta`, `p_zero`, `p_one`.
@@ -70,7 +71,7 @@ def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> Drifts:
     for trained in (False, True):
         alike = both.filter(pl.col("trained") == trained)
         others = fit_drift(*read_evidence(alike), others=everything)
-        for family in alike["family"].unique().sort():
+        for family in known.filter(pl.col("trained") == trained)["family"].unique().sort():
             drifts[family, trained] = fit_drift(*read_evidence(alike.filter(pl.col("family") == family)), others=others)
     return drifts
 

@@ -127,8 +127,8 @@ def _covariance(both: pl.DataFrame, drifts: Drifts) -> Values:
         precision[number, :, number, :] += measure_information(drift, *read_evidence(mine))
         _tie(precision, number, kinds[trained])
     size = (leaves + 3) * FIGURES
-    covariance: Values = np.linalg.inv(precision.reshape(size, size))[: leaves * FIGURES, : leaves * FIGURES]
-    return covariance
+    covariance: Values = np.asarray(np.linalg.inv(precision.reshape(size, size)), dtype=np.float64)
+    return covariance[: leaves * FIGURES, : leaves * FIGURES]
 
 
 def _tie(precision: Values, node: int, parent: int) -> None:

@@ -94,6 +94,14 @@ def test_families_drift_apart() -> None:
     assert from_b > 3 * (len(unsure) - from_b)
 
 
+def test_a_family_without_anchors_drifts_as_the_others_do() -> None:
+    """It used to be taken for one that has not moved."""
+    told, untold = simulate(300, 1.5, 0.3, family="a", seed=14), simulate(100, 1.5, 0.3, family="b", seed=15)
+    drifts = fit_drifts(pl.concat([told.before, untold.before]), told.after)
+    assert drifts["b", False].shift == pytest.approx(drifts["a", False].shift, abs=0.3)
+    assert drifts["b", False].fitted_to == 0
+
+
 def test_what_was_trained_on_moves_apart_from_the_rest() -> None:
     """In every family the prompts that were trained on gain 1.5, the others nothing; five anchors a cell are enough."""
     parts = []
