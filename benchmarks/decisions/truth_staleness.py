@@ -89,7 +89,7 @@ def _expect_fixed(rates: Values, group_size: int) -> tuple[float, float]:
     from scipy.stats import binom
 
     first, last = np.ceil(BAND.low * group_size - 1e-9), np.floor(BAND.high * group_size + 1e-9)
-    keep = binom.cdf(last, group_size, rates) - binom.cdf(first - 1, group_size, rates)
+    keep: Values = np.subtract(binom.cdf(last, group_size, rates), binom.cdf(first - 1, group_size, rates))
     inside = (rates >= BAND.low) & (rates <= BAND.high)
     return float(keep[inside].sum() / keep.sum()), float(keep[inside].sum() / inside.sum())
 
