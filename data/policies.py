@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
-
-SAMPLED_BLOCKS = 16  # per weight file: hashing 140 GB at every start is not acceptable
-BLOCK_BYTES = 1 << 16
-WEIGHTS = ("*.safetensors", "*.bin")
+from learnable.data.weights import hash_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,35 +24,20 @@ def bundled_policy_path() -> Path:
     return Path(str(resources.files("learnable.data"))) / "policy"
 
 
-def find_policy(name: str | None = None) -> Policy:
+def find_policy(name: str | None = None, *, verify: bool = False) -> Policy:
     """Resolve a local folder, a hub id, or None for the bundled policy.
 
-    Raises `LearnableError` for a folder without weights or a name that is neither a folder nor on the hub.
+    A folder's id is a hash of what is in it (`hash_folder`), with `verify` of every byte whatever its size; that of a
+    hub id is the commit. Raises `LearnableError` for a folder without weights or a name that is neither a folder nor on
+    the hub.
     """
     folder = bundled_policy_path() if name is None else Path(name)
     if folder.is_dir():
-        return Policy(path=str(folder.resolve()), policy_id=f"{folder.resolve().name}@{hash_folder(folder)}")
+        hashed = hash_folder(folder, every_byte=verify)
+        return Policy(path=str(folder.resolve()), policy_id=f"{folder.resolve().name}@{hashed}")
     if name is None or name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise LearnableError(f"policy {str(folder)!r} does not exist: give a folder with a model in it, or a hub id")
     return Policy(path=name, policy_id=f"{name}@{_hub_commit(name)}")
-
-
-def hash_folder(folder: Path) -> str:
-    """Hash a model folder: small files whole; weight files by size, header and blocks spread over the file.
-
-    Reads about 1 MiB a weight file. Raises `LearnableError` when config or weights are missing.
-    """
-    if not (folder / "config.json").is_file():
-        raise LearnableError(f"policy {str(folder)!r} has no config.json: it is not a model folder")
-    weights = sorted(path for pattern in WEIGHTS for path in folder.glob(pattern))
-    if not weights:
-        raise LearnableError(f"policy {str(folder)!r} has no weights: no *.safetensors or *.bin file is in it")
-    digest = hashlib.sha256()
-    for path in [folder / "config.json", *sorted(folder.glob("tokenizer*")), *sorted(folder.glob("*.jinja"))]:
-        digest.update(path.name.encode() + path.read_bytes())
-    for path in weights:
-        digest.update(_sample_file(path))
-    return digest.hexdigest()[:16]
 
 
 def read_context_length(policy: Policy) -> int | None:
@@ -66,17 +47,6 @@ def read_context_length(policy: Policy) -> int | None:
         return None
     length = json.loads(config.read_text(encoding="utf-8")).get("max_position_embeddings")
     return int(length) if length else None
-
-
-def _sample_file(path: Path) -> bytes:
-    size = path.stat().st_size
-    digest = hashlib.sha256(f"{path.name}:{size}".encode())
-    step = max(BLOCK_BYTES, size // SAMPLED_BLOCKS)
-    with path.open("rb") as file:
-        for offset in range(0, size, step):  # offset 0 covers the safetensors header
-            file.seek(offset)
-            digest.update(file.read(BLOCK_BYTES))
-    return digest.digest()
 
 
 def _hub_commit(name: str) -> str:

@@ -5,6 +5,7 @@
 <root>/curated/<name>/<version>/    curated sets
 <root>/quarantine/                  damaged files of the ledger
 <root>/speeds/                      tokens a second that were measured
+<root>/policies/                    earlier ids of the same weights
 """
 
 from __future__ import annotations

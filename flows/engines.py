@@ -34,7 +34,7 @@ def policy_for(settings: CurateSettings) -> Policy:
             key = os.environ.get(server.api_key_env)
             return find_served_policy(server.base_urls, model=server.served_model, api_key=key)
         case _:
-            return find_policy(settings.policy)
+            return find_policy(settings.policy, verify=settings.verify_policy)
 
 
 def engine_for(settings: CurateSettings) -> Engine:
@@ -86,7 +86,7 @@ def _start(settings: CurateSettings) -> Engine:
         case RaySettings() as ray:
             from learnable.rollouts.ray.engine import RayEngine
 
-            return RayEngine(settings.policy, address=ray.ray_address, replicas=ray.replicas, **ray.options)
+            return RayEngine(policy_for(settings), address=ray.ray_address, replicas=ray.replicas, **ray.options)
         case SimulatedSettings() as simulated:
             from learnable.rollouts.simulated import SimulatedEngine
 
@@ -94,7 +94,7 @@ def _start(settings: CurateSettings) -> Engine:
         case VLLMSettings() as vllm:
             from learnable.rollouts.vllm_engine import VLLMEngine
 
-            return VLLMEngine(settings.policy, **vllm.options)
+            return VLLMEngine(policy_for(settings), **vllm.options)
 
 
 def _start_server_engine(server: ServerSettings, policy: Policy) -> Engine:

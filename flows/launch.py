@@ -16,7 +16,7 @@ from learnable.flows.engines import engine_for, policy_for, stop_engines
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
 from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
-from learnable.flows.run import Run, locked_store, new_run_id
+from learnable.flows.run import locked_store, start_run
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings, RefreshSettings
@@ -116,7 +116,7 @@ def _is_engine_needed(settings: CurateSettings, store: Store) -> bool:
     """Whether the ledger lacks rollouts; the same look finds bad input early."""
     with watched_by(Silence()):  # the run itself will say it
         prompts = read_prompts(settings)
-    return is_anything_missing(Run(new_run_id(), settings, policy_for(settings), store), prompts)
+    return is_anything_missing(start_run(settings, policy_for(settings), store), prompts)
 
 
 def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> CurationReport:

@@ -30,6 +30,7 @@ from learnable.filters.band import Band
 from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
+from learnable.filters.stopping.schedule import Schedule
 from learnable.filters.stopping.table import Outcome, compute_fixed_outcome
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -98,6 +99,17 @@ def curate(rates: Values, folder: Path, seed: int) -> Quality:
     )
     kept = decided["kept"].to_numpy()
     return _quality(decided["rate"].to_numpy(), kept, report.totals.rollouts)
+
+
+def sample(rates: Values, rng: np.random.Generator) -> Quality:
+    """Decide prompts with these pass rates by the stopping rules alone: as `curate` does, without files and engine."""
+    schedule = Schedule(["simulated"] * len(rates), rng.random(len(rates)), BAND, SamplingBudget())
+    schedule.rewards[:] = rng.random(schedule.rewards.shape) < rates[:, None]
+    round_ = schedule.request_pilot()
+    while len(round_):
+        round_ = schedule.request_next_round()
+    kept = np.isin(np.arange(len(rates)), schedule.find_certified())
+    return _quality(rates, kept, int(schedule.requested.sum()))
 
 
 def judge_fixed(rates: Values, group_size: int, rng: np.random.Generator) -> Quality:

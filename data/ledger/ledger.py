@@ -3,6 +3,8 @@
 <root>/rollouts/<weights>/<sampling>/*.parquet
 <root>/scores/<weights>/<sampling>/<verifier>@<version>/*.parquet
 
+What lies under an earlier id of the same weights (`earlier_ids.py`) is read beside a policy's own.
+
 A rollout's key is its question (what the policy saw), the policy's weights, the sampling, the cap on tokens and its
 index. The verifier and the spec are no part of it, so a corrected label or another judge costs no rollout. A score's
 key is the prompt, which has both, the rollout with its text, the verifier and its version. Rows are only ever added.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -21,6 +24,7 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.errors import LearnableError
+from learnable.data.ledger.earlier_ids import find_earlier_ids
 from learnable.data.ledger.outbox import Outbox
 from learnable.data.ledger.partition import DamagedFileError, Partition, quarantine
 from learnable.data.progress import progress
@@ -51,8 +55,12 @@ class Draw:
 
     @property
     def folder(self) -> str:
-        """Where its rows are."""
-        return f"{quote(weights_id(self.policy_id), safe='')}/{self.sampling.sampling_id}"
+        """Where its rows are written."""
+        return self.folder_of(weights_id(self.policy_id))
+
+    def folder_of(self, weights: str) -> str:
+        """Return where rows of these weights are, under this sampling."""
+        return f"{quote(weights, safe='')}/{self.sampling.sampling_id}"
 
 
 ScoreRow = tuple[Rollout, Prompt, Score]
@@ -78,7 +86,9 @@ class Ledger:
         Raises `LearnableError` when it is not, or when the store is full after it.
         """
         for verifier, rows in _by_verifier(scores).items():
-            self._append(_scores_folder(draw, verifier, versions), scores_table(rows, verifier, versions[verifier]))
+            self._append(
+                _scores_folder(draw.folder, verifier, versions), scores_table(rows, verifier, versions[verifier])
+            )
 
     def find_rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the stored rollouts of these prompts: those that are valid, and those to sample again.
@@ -110,7 +120,8 @@ class Ledger:
         """
         wanted = stored.select("rollout_id").unique()
         ids = {"rollout_id": pa.array(wanted["rollout_id"].to_list(), pa.string())}
-        for table in self._partition(f"rollouts/{draw.folder}").select(ids, ("rollout_id", "completion")):
+        folders = [self._partition(f"rollouts/{folder}") for folder in self._folders(draw)]
+        for table in chain.from_iterable(each.select(ids, ("rollout_id", "completion")) for each in folders):
             rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
             rows = rows.join(wanted, on="rollout_id", how="semi", maintain_order="left")
             wanted = wanted.join(rows, on="rollout_id", how="anti")  # each once, the one written first
@@ -123,7 +134,7 @@ class Ledger:
         `LearnableError` where another process changes the ledger meanwhile.
         """
         ids = {"prompt_id": stored["prompt_id"].unique().to_list()}
-        folders = [_scores_folder(draw, verifier, versions) for verifier in versions]
+        folders = [_scores_folder(of, verifier, versions) for of in self._folders(draw) for verifier in versions]
         found = [pl.DataFrame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
         return (
             pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
@@ -162,8 +173,16 @@ class Ledger:
             self._outbox.append(self._partition(folder), table, self._check_lock)
 
     def _rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> pl.DataFrame:
-        """Return the rollouts of these prompts' questions, with those that earlier versions wrote under prompt ids."""
-        folder = f"rollouts/{draw.folder}"
+        """Return the rollouts of these prompts' questions, with those that earlier versions wrote under other ids."""
+        found = [self._rollouts_in(f"rollouts/{folder}", prompts) for folder in self._folders(draw)]
+        return pl.concat(found, how="vertical_relaxed")
+
+    def _folders(self, draw: Draw) -> list[str]:
+        """Return where rows of the draw are: its own, then those under earlier ids of the same weights."""
+        weights = weights_id(draw.policy_id)
+        return [draw.folder_of(name) for name in (weights, *find_earlier_ids(self.root, weights))]
+
+    def _rollouts_in(self, folder: str, prompts: Sequence[Prompt]) -> pl.DataFrame:
         questions = {prompt.question_id for prompt in prompts}
         named = {prompt.prompt_id: prompt.question_id for prompt in prompts}
         if self._undamaged(lambda: self._partition(folder).has_column("prompt_id")):
@@ -242,8 +261,8 @@ def _refuse_unlocked() -> None:
     raise RuntimeError("appending to a ledger needs Store.hold()")
 
 
-def _scores_folder(draw: Draw, verifier: str, versions: Mapping[str, str]) -> str:
-    return f"scores/{draw.folder}/{quote(verifier, safe='')}@{quote(versions[verifier], safe='')}"
+def _scores_folder(folder: str, verifier: str, versions: Mapping[str, str]) -> str:
+    return f"scores/{folder}/{quote(verifier, safe='')}@{quote(versions[verifier], safe='')}"
 
 
 def _by_verifier(scores: Iterable[ScoreRow]) -> dict[str, list[ScoreRow]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv, betaln
 
-from learnable.filters.arrays import Values
+from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band
 from learnable.filters.posterior.prior import Prior
 
@@ -33,14 +33,15 @@ class Posterior:
         et al., 2013, "Bayesian Data Analysis", section 2.4). A mass at 0 survives only where nothing was earned, one
         at 1 only where nothing was missed; their weights follow from the marginal likelihood of each part.
         """
-        sums = np.asarray(s, dtype=np.float64)
-        failures = np.maximum(np.asarray(n, dtype=np.float64) - sums, 0.0)
-        alpha, beta = prior.alpha + sums, prior.beta + failures
-        rest = prior.beta_weight * np.exp(betaln(alpha, beta) - betaln(prior.alpha, prior.beta))
-        zero, one = prior.zero * (sums <= 0), prior.one * (failures <= 0)
-        # Thousands of rewards make `rest` underflow to 0; without a mass beside it, it is all there is.
-        total = np.where(zero + one > 0, zero + one + rest, 1.0)
-        return cls(alpha, beta, zero / total, one / total)
+        return _update(prior, n, s)
+
+    def updated(self, n: ArrayLike, s: ArrayLike) -> Posterior:
+        """Return the posteriors after `n` more rewards that sum to `s`, as `update` does, each from its own."""
+        return _update(self, n, s)
+
+    def at(self, rows: Indices) -> Posterior:
+        """Return the posteriors of these prompts."""
+        return Posterior(self.alpha[rows], self.beta[rows], self.zero[rows], self.one[rows])
 
     @property
     def beta_weight(self) -> Values:
@@ -67,3 +68,14 @@ class Posterior:
         share = np.clip(np.divide(q - self.zero, weight, out=np.ones_like(weight), where=weight > 0), 0.0, 1.0)
         middle = betaincinv(self.alpha, self.beta, share)
         return np.where(self.zero >= q, 0.0, np.where(1 - self.one < q, 1.0, middle))
+
+
+def _update(known: Prior | Posterior, n: ArrayLike, s: ArrayLike) -> Posterior:
+    sums = np.asarray(s, dtype=np.float64)
+    failures = np.maximum(np.asarray(n, dtype=np.float64) - sums, 0.0)
+    alpha, beta = known.alpha + sums, known.beta + failures
+    rest = known.beta_weight * np.exp(betaln(alpha, beta) - betaln(known.alpha, known.beta))
+    zero, one = known.zero * (sums <= 0), known.one * (failures <= 0)
+    # Thousands of rewards make `rest` underflow to 0; without a mass beside it, it is all there is.
+    total = np.where(zero + one > 0, zero + one + rest, 1.0)
+    return Posterior(alpha, beta, zero / total, one / total)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import betainc, expit, ndtr
 
 from learnable.data.records import JsonObject
-from learnable.filters.arrays import Values
+from learnable.filters.arrays import Indices, Values
 from learnable.filters.posterior.posterior import Posterior
 
 STEP = 0.2
@@ -22,6 +22,7 @@ WIDTHS = np.diff(expit(EDGES), prepend=0.0, append=1.0)
 MIN_NOISE = 0.05
 MAX_PROMPTS = 4_000  # prompts that a drift is fitted to; more change nothing
 MIN_VARIANCE = 1e-9
+DIFFERENCE = 0.1  # of a fitted figure, over which derivatives are taken
 
 # As fitted: shift, log slope, log noise, and the log-odds that a prompt leaves 0, and 1.
 USUAL = np.array([0.0, 0.0, math.log(0.5), math.log(0.05 / 0.95), math.log(0.05 / 0.95)])
@@ -91,16 +92,42 @@ def fit_drift(before: Posterior, n: ArrayLike, s: ArrayLike, others: Drift | Non
         s: what those rewards sum to.
         others: what the drift of more prompts is, those of other families, toward which few prompts are drawn.
     """
-    sizes, sums = np.asarray(n, dtype=np.float64), np.asarray(s, dtype=np.float64)
-    rows = np.flatnonzero((sizes > 0) & np.isfinite(sums))
+    rows, sizes, sums = _find_telling(n, s)
     rows = rows[:: max(1, -(-len(rows) // MAX_PROMPTS))]
     start, widths = (USUAL, USUAL_WIDTHS) if others is None else (_pack(others), FAMILY_WIDTHS)
     if not len(rows):
         return _unpack(start, 0)
-    chosen = Posterior(before.alpha[rows], before.beta[rows], before.zero[rows], before.one[rows])
-    loss = _Loss(chosen, sizes[rows], sums[rows], start, widths)
+    loss = _Loss(before.at(rows), sizes[rows], sums[rows], start, widths)
     found = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 100, "ftol": 1e-6})
     return _unpack(found.x if np.isfinite(found.fun) else start, len(rows))
+
+
+def measure_information(drift: Drift, before: Posterior, n: ArrayLike, s: ArrayLike) -> Values:
+    """Return how much prompts that were sampled again tell of a drift, shape (5, 5): the observed information.
+
+    Of its figures as they are fitted (`USUAL`), as the sum of the outer products of the prompts' scores (Berndt et al.,
+    1974, "Estimation and inference in nonlinear structural models"). The arguments are those of `fit_drift`.
+    """
+    rows, sizes, sums = _find_telling(n, s)
+    if not len(rows):
+        return np.zeros((len(USUAL), len(USUAL)))
+    loss, packed = _Loss(before.at(rows), sizes[rows], sums[rows], USUAL, USUAL_WIDTHS), _pack(drift)
+    steps = np.eye(len(USUAL)) * DIFFERENCE
+    scores = [(loss.log_evidence(packed + step) - loss.log_evidence(packed - step)) / 2 / DIFFERENCE for step in steps]
+    information: Values = np.array(scores) @ np.array(scores).T
+    return information
+
+
+def shift_figure(drift: Drift, number: int, by: float) -> Drift:
+    """Return the drift with one of its figures, as they are fitted (`USUAL`), moved by so much."""
+    packed = _pack(drift)
+    packed[number] += by
+    return _unpack(packed, drift.fitted_to)
+
+
+def _find_telling(n: ArrayLike, s: ArrayLike) -> tuple[Indices, Values, Values]:
+    sizes, sums = np.asarray(n, dtype=np.float64), np.asarray(s, dtype=np.float64)
+    return np.flatnonzero((sizes > 0) & np.isfinite(sums)), sizes, sums
 
 
 class _Loss:
@@ -113,13 +140,17 @@ class _Loss:
         self.at_zero, self.at_one = (n + 1) * (s <= 0), (n + 1) * (s >= n)
 
     def __call__(self, packed: Values) -> float:
+        return float(-self.log_evidence(packed).sum() + (((packed - self.centre) / self.widths) ** 2).sum() / 2)
+
+    def log_evidence(self, packed: Values) -> Values:
+        """Return the log of each prompt's marginal likelihood."""
         drift = _unpack(packed, 0)
         moved = self.cells @ drift._kernel() + drift._arrivals(self.before)
         evidence = (moved * self.likelihood).sum(axis=1)
         evidence += (1 - drift.left_zero) * self.before.zero * self.at_zero
         evidence += (1 - drift.left_one) * self.before.one * self.at_one
-        misfit = -np.log(np.maximum(evidence, 1e-300)).sum()
-        return float(misfit + (((packed - self.centre) / self.widths) ** 2).sum() / 2)
+        logs: Values = np.log(np.maximum(evidence, 1e-300))
+        return logs
 
 
 def _mass(alpha: Values, beta: Values) -> Values:

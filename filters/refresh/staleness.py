@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
-from scipy.stats import beta as beta_distribution
 
 from learnable.filters.arrays import Values
 from learnable.filters.band import Band
 from learnable.filters.decisions.decide import expected_mean
-from learnable.filters.posterior.certificate import COVERAGE, describe_bernoulli, describe_posterior
+from learnable.filters.posterior.certificate import describe_bernoulli, describe_posterior
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.refresh.drift import Drift, fit_drift
 
@@ -22,15 +18,6 @@ ERROR_WORTH = 7.0  # prompts sampled again that one wrong decision is worth
 CERTIFIED_BY = "certified_by"  # "rollouts" of the set's policy, or "moved" from those of an earlier one
 
 Drifts = dict[tuple[str, bool], Drift]  # of a family's prompts, apart for those that were trained on
-
-
-@dataclass(frozen=True, slots=True)
-class ShareStillInBand:
-    """The expected share of a set that is still in the band, and the ends of its central 90 % interval."""
-
-    share: float
-    low: float
-    high: float
 
 
 def chance_of_error() -> pl.Expr:
@@ -70,7 +57,8 @@ def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> Drifts:
     """Fit the drift of each family to its prompts that were sampled again, apart for those that were trained on.
 
     What a policy was trained on moves further than the rest. Where few prompts tell of a family its drift is drawn
-    toward that of all families, and so is the drift of what was trained on toward that of everything.
+    toward that of all families, which it has where none do, and so is the drift of what was trained on toward that of
+    everything.
 
     Args:
         before: certified rows of the old policy: `prompt_id`, `family`, `trained`, `alpha`, `beta`, `p_zero`, `p_one`.
@@ -78,13 +66,13 @@ def fit_drifts(before: pl.DataFrame, after: pl.DataFrame) -> Drifts:
     """
     known = before.filter(pl.col("alpha").is_not_null())
     both = known.drop("n_eff", "mean", strict=False).join(after, on="prompt_id", maintain_order="left")
-    everything = fit_drift(*_evidence(both))
+    everything = fit_drift(*read_evidence(both))
     drifts: Drifts = {}
     for trained in (False, True):
         alike = both.filter(pl.col("trained") == trained)
-        others = fit_drift(*_evidence(alike), others=everything)
-        for family in alike["family"].unique().sort():
-            drifts[family, trained] = fit_drift(*_evidence(alike.filter(pl.col("family") == family)), others=others)
+        others = fit_drift(*read_evidence(alike), others=everything)
+        for family in known.filter(pl.col("trained") == trained)["family"].unique().sort():
+            drifts[family, trained] = fit_drift(*read_evidence(alike.filter(pl.col("family") == family)), others=others)
     return drifts
 
 
@@ -139,41 +127,26 @@ def find_unsure(before: pl.DataFrame, moved: pl.DataFrame, worth: float = ERROR_
     return unsure.sort("_error", "prompt_id", descending=[True, False], nulls_last=False)["prompt_id"].to_list()
 
 
-def estimate_share_still_in_band(p_in_band: ArrayLike, coverage: float = COVERAGE) -> ShareStillInBand | None:
-    """Return how much of a set is still in the band, from each prompt's chance to be; None for an empty set.
+def read_evidence(groups: pl.DataFrame) -> tuple[Posterior, Values, Values]:
+    """Return what a drift is fitted to: posteriors, effective sizes and sums of new rewards, 0 where there are none."""
+    n = groups["n_eff"].fill_null(0.0).to_numpy()
+    return read_posterior(groups), n, n * groups["mean"].fill_null(0.0).to_numpy()
 
-    `p_in_band` has the shape (prompts,). The share is a mean of independent 0/1 variables; its interval is that of the
-    Beta distribution with the same mean and variance (the method of moments).
-    """
-    chances = np.asarray(p_in_band, dtype=np.float64)
-    if not len(chances):
-        return None
-    mean, variance = float(chances.mean()), float((chances * (1 - chances)).sum()) / len(chances) ** 2
-    if variance <= 0:
-        return ShareStillInBand(mean, mean, mean)
-    size = mean * (1 - mean) / variance - 1
-    low, high = beta_distribution.interval(coverage, mean * size, (1 - mean) * size)
-    return ShareStillInBand(mean, float(low), float(high))
+
+def read_posterior(groups: pl.DataFrame) -> Posterior:
+    """Return the posteriors of certified rows."""
+    return Posterior(*(groups[name].to_numpy() for name in ("alpha", "beta", "p_zero", "p_one")))
 
 
 def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, group_size: int) -> pl.DataFrame:
     known = groups.filter(pl.col("alpha").is_not_null())
-    moved = drift.move(_posterior(known))
+    moved = drift.move(read_posterior(known))
     columns = {"n_eff": moved.alpha + moved.beta, **describe_posterior(moved, band)}
     if not graded:
         columns |= describe_bernoulli(moved, band, group_size)
     told = known.with_columns(pl.Series(name, values) for name, values in columns.items())
     told = told.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)
     return pl.concat([told, groups.filter(pl.col("alpha").is_null())])
-
-
-def _evidence(groups: pl.DataFrame) -> tuple[Posterior, Values, Values]:
-    n = groups["n_eff"].fill_null(0.0).to_numpy()
-    return _posterior(groups), n, n * groups["mean"].fill_null(0.0).to_numpy()
-
-
-def _posterior(groups: pl.DataFrame) -> Posterior:
-    return Posterior(*(groups[name].to_numpy() for name in ("alpha", "beta", "p_zero", "p_one")))
 
 
 def _was_moved(groups: pl.DataFrame) -> pl.Expr:

@@ -23,7 +23,7 @@ from learnable.filters.stopping.table import (
 )
 
 REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollouts
-PRECISION_MARGIN, RECALL_MARGIN = 0.001, 0.006  # aimed above the target, since the prior is fitted and not known
+PRECISION_MARGIN, RECALL_MARGIN = 0.003, 0.003  # aimed above the target, since the prior is fitted and not known
 MIN_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
 LOSSES = (1.0, 20_000.0)  # of one false keep or drop, in rollouts
 USUAL_LOSS = 400.0  # of either, where the target is out of reach: about what it takes in common pools

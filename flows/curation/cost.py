@@ -14,7 +14,7 @@ from learnable.filters.stopping.schedule import MIN_YIELD
 from learnable.flows.curation.goal import is_endless
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import policy_for
-from learnable.flows.run import Run, locked_store, new_run_id
+from learnable.flows.run import locked_store, start_run
 from learnable.flows.sampling.sampler import open_sampling
 from learnable.flows.settings import CurateSettings
 
@@ -56,7 +56,7 @@ def plan_curation(settings: CurateSettings, gpu_hour_price: float | None = None)
     if gpu_hour_price is not None and gpu_hour_price <= 0:
         raise LearnableError(f"--gpu-hour-price {gpu_hour_price:g} is no price: give more than 0, in any currency")
     with locked_store(settings) as store:
-        run = Run(new_run_id(), settings, policy_for(settings), store)
+        run = start_run(settings, policy_for(settings), store)
         prompts = read_prompts(settings)
         pool = len(prompts.prompts)
         with open_sampling(run, prompts, endless=is_endless(settings, pool)) as sampling:

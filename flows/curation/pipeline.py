@@ -13,7 +13,7 @@ from learnable.flows.curation.publishing import publish
 from learnable.flows.curation.report import CurationReport, build_report, find_warnings
 from learnable.flows.curation.steps import decide_groups, read_prompts, roll_out_and_score
 from learnable.flows.engines import policy_for
-from learnable.flows.run import Run, locked_store, new_run_id
+from learnable.flows.run import locked_store, start_run
 from learnable.flows.settings import CurateSettings
 
 P = ParamSpec("P")
@@ -36,7 +36,7 @@ def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport
     """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
     started = time.monotonic()
     with locked_store(settings) as store:
-        run = Run(new_run_id(), settings, policy_for(settings), store)
+        run = start_run(settings, policy_for(settings), store)
         prompts = step(read_prompts)(settings)
         collected = step(roll_out_and_score)(run, prompts)
         while limit := next_limit(settings, len(prompts.prompts), collected):

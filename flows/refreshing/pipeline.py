@@ -8,11 +8,11 @@ import polars as pl
 
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
-from learnable.data.records import weights_id
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.decisions.decide import REASONS, decide_certified, trim_to_precision
 from learnable.filters.refresh.staleness import CERTIFIED_BY, Drifts
+from learnable.flows.adoption import names_same_weights
 from learnable.flows.curation.pipeline import Step, plain
 from learnable.flows.engines import policy_for
 from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, open_pool
@@ -20,13 +20,14 @@ from learnable.flows.refreshing.publishing import Outcome, RefreshReport, descri
 from learnable.flows.refreshing.resample import (
     INSPECTED,
     Resampled,
+    estimate_still_in_band,
     find_anchors,
     find_others,
     move_rows,
     resample,
     resample_unsure,
 )
-from learnable.flows.run import Run, locked_store, new_run_id
+from learnable.flows.run import Run, locked_store, start_run
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import RefreshSettings
 
@@ -40,7 +41,7 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
     started = time.monotonic()
     pool = open_pool(settings)
     with locked_store(pool.settings) as store:
-        run = Run(new_run_id(), pool.settings, policy_for(pool.settings), store)
+        run = start_run(pool.settings, policy_for(pool.settings), store)
         if is_done(run, pool):
             progress().note(f"nothing to refresh: {pool.curated.path} is for this policy already")
             return describe(pool.curated, generated=0, seconds=time.monotonic() - started)
@@ -48,7 +49,8 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
         resampled, drifts = step(resample_unsure)(run, pool, anchors)
         decided = step(decide_all)(run, pool, resampled, drifts)
         store.write_groups(run.run_id, decided)
-        outcome = Outcome(len(anchors.prompt_ids), resampled.prompt_ids, drifts, resampled.collected)
+        still = estimate_still_in_band(run, pool, resampled, drifts)
+        outcome = Outcome(len(anchors.prompt_ids), resampled.prompt_ids, drifts, still, resampled.collected)
         curated = step(publish_next)(run, pool, decided, outcome)
     return describe(curated, generated=resampled.collected.generated, seconds=time.monotonic() - started)
 
@@ -56,7 +58,7 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
 def is_done(run: Run, pool: CuratedPool) -> bool:
     """Whether the set is a refresh for this policy. Raises `LearnableError` where it was curated for it."""
     manifest = pool.curated.manifest
-    if weights_id(manifest.policy.policy_id) != weights_id(run.policy.policy_id):
+    if not names_same_weights(run.store, manifest.policy.policy_id, run.policy):
         return False
     if manifest.refresh is not None:
         return True
@@ -73,7 +75,7 @@ def is_engine_needed(settings: RefreshSettings) -> bool:
     """
     pool = open_pool(settings)
     with locked_store(pool.settings) as store:
-        run = Run(new_run_id(), pool.settings, policy_for(pool.settings), store)
+        run = start_run(pool.settings, policy_for(pool.settings), store)
         if is_done(run, pool):
             return False
         return is_anything_missing(run, PromptSet(pool.find(find_anchors(pool, settings.anchors))))

@@ -92,6 +92,7 @@ def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBu
         workers=settings.workers,
         verifier_timeout=settings.verifier_timeout,
         wait=settings.wait,
+        verify_policy=settings.verify_policy,
     )
 
 

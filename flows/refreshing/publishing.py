@@ -24,7 +24,8 @@ from learnable.data.curated.manifest import (
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject
-from learnable.filters.refresh.staleness import Drifts, estimate_share_still_in_band
+from learnable.filters.refresh.staleness import Drifts
+from learnable.filters.refresh.uncertainty import ShareStillInBand
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
     DECISION,
@@ -52,11 +53,16 @@ SIDES = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a refresh did: how many anchors it sampled, all prompts it sampled, the drifts, what was collected."""
+    """What a refresh did and found.
+
+    How many anchors it sampled, all prompts it sampled, the drifts, how much of the old set is still in the band, and
+    what was collected.
+    """
 
     anchors: int
     prompt_ids: Sequence[str]
     drifts: Drifts
+    still_in_band: ShareStillInBand | None
     collected: Collected
 
 
@@ -184,7 +190,7 @@ def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outco
         refresh=RefreshRecord(
             refreshed_from=Origin(version=parent.path.name, policy=parent.manifest.policy.policy_id),
             changed=_count_changes(pool, decided, outcome),
-            still_in_band=_estimate_still_in_band(pool, decided),
+            still_in_band=_still_in_band(outcome.still_in_band),
             drift=_drift_rows(outcome.drifts),
             families=_count_by_family(pool, decided, outcome),
         ),
@@ -220,8 +226,5 @@ def _before_and_after(pool: CuratedPool, decided: pl.DataFrame) -> pl.DataFrame:
     return decided.select("prompt_id", "family", KEPT.alias("is")).join(before, on="prompt_id")
 
 
-def _estimate_still_in_band(pool: CuratedPool, decided: pl.DataFrame) -> StillInBand | None:
-    old = pool.rows.filter(KEPT).select("prompt_id")
-    now = decided.join(old, on="prompt_id", how="semi").filter(pl.col("p_in_band").is_not_null())
-    found = estimate_share_still_in_band(now["p_in_band"].to_numpy())
+def _still_in_band(found: ShareStillInBand | None) -> StillInBand | None:
     return None if found is None else StillInBand(**{end: round(value, 4) for end, value in asdict(found).items()})

@@ -13,6 +13,7 @@ from learnable.data.records import Prompt, content_id, weights_id
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.refresh.staleness import Drifts, choose_anchors, find_unsure, fit_drifts, move_certificates
+from learnable.filters.refresh.uncertainty import ShareStillInBand, estimate_share_still_in_band
 from learnable.flows.curation.steps import decide_groups
 from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool
 from learnable.flows.run import Run
@@ -96,6 +97,15 @@ def move_rows(pool: CuratedPool, rows: pl.DataFrame, drifts: Drifts) -> pl.DataF
     return move_certificates(rows, drifts, pool.graded, settings.band, settings.group_size)
 
 
+def estimate_still_in_band(
+    run: Run, pool: CuratedPool, resampled: Resampled, drifts: Drifts
+) -> ShareStillInBand | None:
+    """Return how much of the old set is still in the band; None where nothing is known of its prompts."""
+    rows = _sampled(pool)
+    kept = rows.filter(pl.col("decision") == "keep")
+    return estimate_share_still_in_band(rows, _read_signal(run, resampled), drifts, kept, pool.settings.band)
+
+
 def _sampled(pool: CuratedPool) -> pl.DataFrame:
     trained = (pl.col("decision") == "keep") & (pl.col("split") == "train")
     rows = pool.rows.filter(~pl.col("decision").is_in(NEVER_SAMPLED)).drop(INSPECTED, strict=False)
@@ -103,8 +113,12 @@ def _sampled(pool: CuratedPool) -> pl.DataFrame:
 
 
 def _fit(run: Run, pool: CuratedPool, resampled: Resampled) -> Drifts:
+    return fit_drifts(_sampled(pool), _read_signal(run, resampled))
+
+
+def _read_signal(run: Run, resampled: Resampled) -> pl.DataFrame:
     signal = "mean" if run.settings.band.signal == "reward" else "pass_rate"
-    return fit_drifts(_sampled(pool), resampled.decided.select("prompt_id", "n_eff", pl.col(signal).alias("mean")))
+    return resampled.decided.select("prompt_id", "n_eff", pl.col(signal).alias("mean"))
 
 
 def _find_retested(run: Run, pool: CuratedPool) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from learnable.data.curated.curated_set import find_versions, open_curated
+from learnable.data.ledger.earlier_ids import find_earlier_ids
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
 from learnable.data.store import Store
@@ -56,8 +57,8 @@ def _last_rejects(settings: CurateSettings, store: Store, policy_id: str) -> set
     versions = find_versions(store.curated / settings.set_name)
     if not versions:
         return set()
-    last = open_curated(versions[-1])
-    if weights_id(last.manifest.policy.policy_id) != weights_id(policy_id):
+    last, weights = open_curated(versions[-1]), weights_id(policy_id)
+    if weights_id(last.manifest.policy.policy_id) not in {weights, *find_earlier_ids(store.root, weights)}:
         return set()
     rejects = last.read("rejects", columns=["prompt_id", "decision"]).to_pylist()
     return {row["prompt_id"] for row in rejects if row["decision"] in ("too_easy", "too_hard", "low_std", "zero_std")}

@@ -70,7 +70,8 @@ class CurateSettings:
     prompt in training; `test_share` the share of each form that is held out from it. `store` is a folder or URL, and
     `name` the curated set's, by default one from its prompts. `workers` processes score; 0 scores in this one.
     `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
-    says whether to wait for another run that writes the same store.
+    says whether to wait for another run that writes the same store. `verify_policy` makes the policy's id of every byte
+    of its weights, however large they are.
     """
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
@@ -88,6 +89,7 @@ class CurateSettings:
     workers: int = 1
     verifier_timeout: float | None = None
     wait: bool = True
+    verify_policy: bool = False
 
     def __post_init__(self) -> None:
         if self.truncated not in ("count", "exclude"):
@@ -162,6 +164,7 @@ class RefreshSettings:
     workers: int = 1
     verifier_timeout: float | None = None
     wait: bool = True
+    verify_policy: bool = False
 
     def __post_init__(self) -> None:
         if self.anchors < 1:

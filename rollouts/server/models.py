@@ -13,6 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
+from learnable.data.weights import is_sampled
 from learnable.rollouts.server.failures import read_message, shorten
 
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
@@ -177,12 +178,12 @@ def _read_card(url: str, card: Mapping[str, Any]) -> Served:
     )
 
 
-def _loaded_policy(served: Served) -> Policy | None:
+def _loaded_policy(served: Served, *, verify: bool = False) -> Policy | None:
     """Return the policy in the folder that the server loaded, if that folder is a model on this machine."""
     if served.root is None or not Path(served.root).is_absolute() or not Path(served.root).is_dir():
         return None
     try:
-        return find_policy(served.root)
+        return find_policy(served.root, verify=verify)
     except LearnableError:  # an adapter, say: it has no identity of its own here
         return None
 
@@ -201,7 +202,7 @@ def _find_identity(served: Served) -> Policy:
 
 
 def _is_other_policy(served: Served, policy: Policy) -> bool:
-    if loaded := _loaded_policy(served):
+    if loaded := _loaded_policy(served, verify=not is_sampled(weights_id(policy.policy_id))):
         return weights_id(loaded.policy_id) != weights_id(policy.policy_id)
     names_a_hub_id = weights_id(policy.policy_id) != UNHASHED and not Path(policy.path).is_dir()
     return names_a_hub_id and _is_on_hub(served) and served.root != policy.path

@@ -6,7 +6,8 @@ import httpx
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.policies import BLOCK_BYTES, find_policy, hash_folder, read_context_length
+from learnable.data.policies import find_policy, read_context_length
+from learnable.data.weights import hash_folder
 
 
 def model_folder(path: Path, weights: bytes = b"weights") -> Path:
@@ -25,10 +26,12 @@ def test_the_id_follows_the_weights_and_not_the_place(tmp_path: Path) -> None:
     assert hash_folder(tmp_path / "a") != first
 
 
-def test_a_change_at_the_end_of_a_large_file_is_seen(tmp_path: Path) -> None:
-    zeros = bytes(BLOCK_BYTES * 40)
-    first = hash_folder(model_folder(tmp_path / "a", zeros))
-    assert hash_folder(model_folder(tmp_path / "b", zeros + b"x")) != first
+def test_a_verified_id_is_that_of_every_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = str(model_folder(tmp_path / "mine"))
+    whole = find_policy(name).policy_id
+    monkeypatch.setattr("learnable.data.weights.WHOLE_BYTES", 0)
+    assert find_policy(name, verify=True).policy_id == whole
+    assert find_policy(name).policy_id.startswith("mine@sampled-")
 
 
 def test_a_local_folder_is_found(tmp_path: Path) -> None:

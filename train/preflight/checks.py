@@ -11,6 +11,7 @@ from learnable.data.curated.curated_set import CuratedSet, download_curated, ope
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
+from learnable.data.weights import hash_as_earlier, hash_folder, is_sampled
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
 from learnable.train.preflight.shards import (
     check_families,
@@ -196,12 +197,22 @@ def find_weak_settings(
 
 def _find_other_policy(curated: CuratedSet, policy: Policy) -> list[str]:
     curated_for = curated.manifest.policy.policy_id
-    if not curated_for or weights_id(curated_for) == weights_id(policy.policy_id):
+    if not curated_for or _names_weights(weights_id(curated_for), policy):
         return []
     return [
         f"the set was curated for {curated_for}, but {policy.policy_id} is trained: what is learnable for one policy "
         "need not be for another"
     ]
+
+
+def _names_weights(weights: str, policy: Policy) -> bool:
+    """Whether that part of an id names the policy's weights: as hashed now, by an earlier version, or in full."""
+    own, folder = weights_id(policy.policy_id), Path(policy.path)
+    if weights == own or not (folder / "config.json").is_file():
+        return weights == own
+    return weights == hash_as_earlier(folder)[0] or (
+        is_sampled(own) and weights == hash_folder(folder, every_byte=True)
+    )
 
 
 def _find_shorter_completions(settings: TrainSettings, curated: CuratedSet) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from learnable.filters.band import Band
-from learnable.filters.posterior.prior import Prior
+from learnable.filters.posterior.prior import Prior, fit_prior
 from learnable.filters.stopping.operating_point import (
     MIN_PRECISION,
     PRECISION_MARGIN,
@@ -17,7 +17,14 @@ from learnable.filters.stopping.operating_point import (
     StoppingRule,
     match_fixed,
 )
-from learnable.filters.stopping.table import CONTINUE, KEEP, StoppingTable, compute_fixed_outcome, list_block_ends
+from learnable.filters.stopping.table import (
+    CONTINUE,
+    KEEP,
+    Lattice,
+    StoppingTable,
+    compute_fixed_outcome,
+    list_block_ends,
+)
 from tests.filters.populations_for_tests import bernoulli, draw_means
 
 POOLS = [(Prior(0.3, 0.3), 15.5), (Prior(0.2, 1), 14.0), (Prior(1, 1, 0, 0.7), 12.0)]
@@ -54,6 +61,27 @@ def test_targets_are_met_wherever_they_can_be(prior: Prior) -> None:
     assert len(rule.tables) == len(rule.shares) <= 3
     assert rule.compute_outcome().precision >= max(fixed.precision, MIN_PRECISION) + PRECISION_MARGIN - EXACT
     assert rule.compute_outcome().recall >= fixed.recall + RECALL_MARGIN - EXACT
+
+
+@pytest.mark.parametrize("prior", [Prior(1, 1, 0, 0.7), Prior(0.5, 1, 0.5)], ids=str)
+def test_a_fitted_prior_costs_neither_precision_nor_recall(prior: Prior) -> None:
+    """What rules for priors that are fitted to 1,000 groups of 8 lead to under the true one, exactly.
+
+    Over a fixed 32 by more than the standard error of ten runs of 20,000 prompts, .0015. (With margins of .001 and
+    .006 precision was over it by .0008 and .0002, and recall by .007.)
+    """
+    fixed, found = compute_fixed_outcome(prior, Band(), 32), []
+    lattice = Lattice(prior, Band(), 48, every_size=True)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        passes = rng.binomial(8, draw_means(rng, prior, 1000))
+        rule = match_fixed(fit_prior(np.full(1000, 8.0), passes), Band(), max_group=48)
+        tables = tuple(StoppingTable(lattice, table.threshold, table.actions) for table in rule.tables)
+        outcome = StoppingRule(tables, rule.shares).compute_outcome()
+        found.append((outcome.precision, outcome.recall))
+    precision, recall = np.mean(found, axis=0)
+    assert precision > fixed.precision + 0.0015
+    assert recall > fixed.recall + 0.0015
 
 
 @pytest.mark.parametrize("precision", [0.7, 0.94])

@@ -111,6 +111,7 @@ def curate_settings(
         name=output.name,
         verifier_timeout=run.verifier_timeout,
         wait=run.wait,
+        verify_policy=policy.verify_policy,
     )
 
 

@@ -120,6 +120,9 @@ class PolicyArguments:
     """Which policy, and how its completions are drawn."""
 
     policy: Annotated[str | None, policy_option(help="Model folder or hub id. (default: the bundled policy)")] = None
+    verify_policy: Annotated[
+        bool, policy_option("--verify-policy", help="Hash every byte of its weights, however large they are.")
+    ] = DEFAULTS.verify_policy
     temperature: Annotated[float, policy_option(help="Sampling temperature; use the one you train with.")] = (
         DEFAULTS.sampling.temperature
     )

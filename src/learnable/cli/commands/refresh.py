@@ -57,6 +57,9 @@ class RefreshArguments:
     policy: Annotated[str | None, options.policy_option(help="Model folder or hub id of the policy as it is now.")] = (
         None
     )
+    verify_policy: Annotated[
+        bool, options.policy_option("--verify-policy", help="Hash every byte of its weights, however large they are.")
+    ] = DEFAULTS.verify_policy
     anchors: Annotated[
         int, options.decision_option(help="Prompts to ask first, of every family, in and out of the band.")
     ] = DEFAULTS.anchors
@@ -72,6 +75,7 @@ class RefreshArguments:
             workers=count_workers(run.workers),
             verifier_timeout=run.verifier_timeout,
             wait=run.wait,
+            verify_policy=self.verify_policy,
         )
 
 
