@@ -43,6 +43,8 @@ STATISTICS = st.fixed_dictionaries(
         "decision": st.sampled_from([*REASONS, "keep", "keep", "keep"]),
         "n": st.just(8),
         "mean": st.sampled_from([0.0, 0.125, 0.5, 0.75, 1.0]),
+        "zero_std": st.just(False),
+        "variance_share": st.sampled_from([0.2, 1.0]),
         "pass_rate": st.sampled_from([0.0, 0.25, 0.5, 1.0]),
         "alpha": st.sampled_from([0.5, 2.0, 5.0]),
         "beta": st.sampled_from([0.5, 2.0, 7.0]),
@@ -125,13 +127,13 @@ def test_expected_learnability_is_the_integral(alpha: float, beta: float, zero: 
     row |= {"alpha": alpha, "beta": beta, "p_zero": zero, "p_one": one}
     integral, _ = quad(lambda p: p * (1 - p) * beta_law(alpha, beta).pdf(p), 0, 1)
     frame = choose(framed([row]), Preset("plain")).collect()
-    assert frame["learnability_expected"].item() == pytest.approx((1 - zero - one) * integral, rel=1e-6)
+    assert frame["expected_within_variance"].item() == pytest.approx((1 - zero - one) * integral, rel=1e-6)
 
 
 @given(ROWS)
 def test_the_band_preset_changes_no_decision(rows: list[Row]) -> None:
     frame = choose(framed(rows), find_preset("band")).collect()
-    assert frame.drop("learnability_expected").equals(framed(rows).collect())
+    assert frame.drop("expected_within_variance").equals(framed(rows).collect())
 
 
 @given(ROWS, PRESETS)
@@ -289,7 +291,7 @@ def test_shipped_presets_choose_and_reserve_as_they_say(name: str) -> None:
     if name == "max-learnability":
         left = after.filter(pl.col("decision") != "keep")
         assert len(taken) == 256
-        assert taken["learnability_expected"].min() >= left["learnability_expected"].max()  # type: ignore[operator]
+        assert taken["expected_within_variance"].min() >= left["expected_within_variance"].max()  # type: ignore[operator]
     else:
         assert taken["mean"].to_list() == [mean for mean in means if low <= mean <= high]
     reserved = sorted(set(after.filter(is_in_reserve(preset))["mean"]))
