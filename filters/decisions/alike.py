@@ -19,6 +19,7 @@ Likeness = Literal["alike", "different", "unknown"]
 ALIKE_INTRACLASS = 0.05  # share of a form's variance between its prompts that is as good as none
 DOUBT = 0.02  # chance that prompts which differ by as much are called alike
 FALSE_ALARM = 0.01  # chance that prompts which do not differ are called different
+ROUNDING = 1e-18  # a variance that is none
 TOLD = 0.96  # chance that prompts which do not differ are called alike, where a pool is called large enough
 
 
@@ -60,7 +61,7 @@ def compare_prompts(groups: pl.DataFrame) -> Comparison:
         return Comparison("unknown", np.nan, len(n), size, _count_enough(2.0))
     noise = float((n * variance).sum()) / (total - len(n))
     of_means = float((n**2 * (mean - (n * mean).sum() / total) ** 2).sum()) / (total - size)
-    f_ratio = of_means / noise if noise > 0 else np.inf
+    f_ratio = of_means / noise if noise > 0 else (np.inf if of_means > ROUNDING else 0.0)
     true_over_noise = _true_over_noise(size)
 
     def tail(chance: Callable[..., float], ratio: float, over_noise: float) -> float:

@@ -8,7 +8,7 @@ import polars as pl
 
 from learnable.data.records import REWARDED_VERDICTS, Truncated
 from learnable.filters.statistics.groups import exact_mean, exact_sum
-from learnable.filters.statistics.variance import split_variance
+from learnable.filters.statistics.variance import OPENING, split_variance
 
 FORM_MEAN, FORM_STD = (0.2, 0.8), 0.1  # of a form that is learnable as a whole
 
@@ -75,7 +75,8 @@ def component_stats(
         (pl.col("ones").sum() / pl.col("n").sum()).alias("share_one"),
         *(exact_sum(pl.col(name)) for name in ("ss", "ss_reward", "products")),
     )
-    split = split_variance(prompts, keys).select(*keys, "within_std", "between_std", "intraclass")
+    openings = prompts.select(*keys, *(pl.col(name).alias(name.removeprefix("opening_")) for name in OPENING))
+    split = split_variance(openings, keys).select(*keys, "within_std", "between_std", "intraclass")
     joined = sums.join(split, on=keys, how="left").with_columns(_explained().alias("explained"))
     return joined.drop("ss", "ss_reward", "products").sort(keys)
 

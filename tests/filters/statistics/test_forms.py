@@ -132,7 +132,7 @@ def random_groups(prompts: int) -> pl.DataFrame:
             "mean": rng.random(prompts),
             "std": rng.random(prompts) / 2,
             "pass_rate": rng.random(prompts),
-            "learnability_expected": rng.random(prompts) / 4,
+            "expected_within_variance": rng.random(prompts) / 4,
             "zero_std": rng.random(prompts) < 0.3,
             "rollouts": n,
             "tokens": 7 * n,
@@ -192,8 +192,8 @@ def test_a_form_is_learnable_where_its_groups_vary_around_a_middling_mean(
     assert set(summarise(groups.lazy()).collect()["learnable"]) == {learnable}
 
 
-def test_learnability_is_the_mean_of_the_prompts_own() -> None:
+def test_expected_within_variance_is_the_mean_of_the_prompts_own() -> None:
     groups = random_groups(60)
     for row in summarise(groups.lazy(), ("family",)).collect().to_dicts():
-        members = groups.filter(pl.col("family") == row["family"])["learnability_expected"]
-        assert row["learnability"] == pytest.approx(math.fsum(members) / len(members), rel=1e-15)
+        members = groups.filter(pl.col("family") == row["family"])["expected_within_variance"]
+        assert row["expected_within_variance"] == pytest.approx(math.fsum(members) / len(members), rel=1e-15)
