@@ -150,6 +150,37 @@ def test_missing_scores_do_not_count_and_do_not_hold_a_group_up() -> None:
     assert (n == schedule.requested // 2).all()
 
 
+def test_the_opening_is_what_was_requested_before_any_reward() -> None:
+    pool = Pool(beta_rates(100))
+    assert (pool.schedule.opening == 0).all()
+    schedule = pool.run()
+    assert schedule.opening.tolist() == [8] * 32 + [4] * 68
+    assert (schedule.requested > schedule.opening).any()
+    assert Pool(beta_rates(20), SamplingBudget("fixed")).run().opening.tolist() == [16] * 20
+
+
+def test_a_group_goes_on_where_equal_rewards_are_all_that_it_lacks() -> None:
+    # All prompts pass at .7, so the prior is sure of each; one in four begins with four passes.
+    pool = Pool(np.full(200, 0.7), SamplingBudget())
+    schedule = pool.run()
+    rewards = np.where(np.arange(schedule.rewards.shape[1]) < schedule.requested[:, None], schedule.rewards, np.nan)
+    equal = np.nanmin(rewards, axis=1) == np.nanmax(rewards, axis=1)
+    begins_equal = np.ptp(pool.answers[:, :4], axis=1) == 0
+    assert begins_equal.sum() > 30
+    assert pool.kept.isdisjoint(np.flatnonzero(equal).tolist())
+    assert len(pool.kept & set(np.flatnonzero(begins_equal).tolist())) > 0.8 * begins_equal.sum()
+
+
+def test_a_graded_prompt_that_always_scores_alike_is_given_up() -> None:
+    pool = Pool(np.full(64, 0.5), SamplingBudget())
+    graded = np.random.default_rng(1).normal(0.5, 0.15, pool.answers.shape).clip(0, 1)
+    pool.answers = np.where(np.arange(64)[:, None] < 10, 0.5, graded)
+    schedule = pool.run()
+    assert pool.kept.isdisjoint(range(10))
+    assert len(pool.kept) > 40
+    assert schedule.requested[:10].max() < SamplingBudget().max_group
+
+
 def test_small_families_fall_back_and_still_end() -> None:
     schedule = Pool(np.array([0.5]), families=["lonely"]).run()
     assert schedule.stopped.all()
