@@ -160,15 +160,15 @@ def test_the_opening_is_what_was_requested_before_any_reward() -> None:
 
 
 def test_a_group_goes_on_where_equal_rewards_are_all_that_it_lacks() -> None:
-    # All prompts pass at .7, so the prior is sure of each; one in four begins with four passes.
-    pool = Pool(np.full(200, 0.7), SamplingBudget())
+    # All prompts pass at .5, so the prior is sure of each; one in eight begins with four equal rewards.
+    pool = Pool(np.full(200, 0.5), SamplingBudget())
     schedule = pool.run()
-    rewards = np.where(np.arange(schedule.rewards.shape[1]) < schedule.requested[:, None], schedule.rewards, np.nan)
-    equal = np.nanmin(rewards, axis=1) == np.nanmax(rewards, axis=1)
     begins_equal = np.ptp(pool.answers[:, :4], axis=1) == 0
-    assert begins_equal.sum() > 30
-    assert pool.kept.isdisjoint(np.flatnonzero(equal).tolist())
-    assert len(pool.kept & set(np.flatnonzero(begins_equal).tolist())) > 0.8 * begins_equal.sum()
+    assert begins_equal.sum() > 10
+    assert schedule.requested[begins_equal].min() > 4
+    assert len(pool.kept) == 200
+    rewards = np.where(np.arange(schedule.rewards.shape[1]) < schedule.requested[:, None], schedule.rewards, np.nan)
+    assert (np.nanmin(rewards, axis=1) < np.nanmax(rewards, axis=1)).all()
 
 
 def test_a_graded_prompt_that_always_scores_alike_is_given_up() -> None:
