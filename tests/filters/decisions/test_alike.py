@@ -97,7 +97,7 @@ def test_constant_rewards_are_alike_or_plainly_different() -> None:
     assert likeness(np.repeat(np.linspace(0, 1, 64)[:, None], 4, axis=1)) == "different"
 
 
-POOLS = 12
+POOLS = 6
 PROMPTS = 1000
 
 
@@ -110,8 +110,7 @@ def rates_of(rng: Rng, mean: float, intraclass: float, share: float) -> Rewards:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mean", [0.25, 0.4, 0.7])
-@pytest.mark.parametrize("std", [None, 0.2])
+@pytest.mark.parametrize(("mean", "std"), [(0.25, None), (0.5, 0.2)])
 def test_the_error_rates_hold_where_groups_stop_at_will(mean: float, std: float | None) -> None:
     # ICC .05 at a mean of .25 looked like .014 by all rollouts: those near the end of the band get most of them.
     share = 1.0 if std is None else 4 * std**2
