@@ -66,8 +66,9 @@ OUR_COLUMNS = frozenset(
     """
     prompt prompt_id verifier spec family form difficulty source split completion
     rollouts n_scored n_truncated n_verifier_error n_engine_error n mean std passes min_reward max_reward zeros ones
-    tokens pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std learnability learnability_expected
-    n_eff alpha beta p_zero p_one p_in_band p_min_std p_keep ci_low ci_high std_low std_high
+    opening_n opening_mean opening_std
+    tokens pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std pass_variance expected_within_variance
+    n_eff variance_share alpha beta p_zero p_one p_in_band p_min_std p_keep ci_low ci_high std_low std_high
     usable_at_g decision certified_by collides_with overlap triage evidence
     """.split()
 )

@@ -19,7 +19,11 @@ from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonic
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
 # What earlier versions called columns of curated sets and groups, and what they are called today.
-EARLIER_COLUMNS = {"p_spread": "p_min_std"}
+EARLIER_COLUMNS = {
+    "p_spread": "p_min_std",
+    "learnability": "pass_variance",
+    "learnability_expected": "expected_within_variance",
+}
 JSON_NAMES = {today: earlier for earlier, today in EARLIER_COLUMNS.items()}  # JSON keeps the first name of a column
 SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 

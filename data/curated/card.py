@@ -30,13 +30,17 @@ COLUMN_NOTES = {
     "and masses",
     "p_zero": "chance that it always fails",
     "p_one": "chance that it always succeeds",
+    "opening_n": "with `opening_mean` and `opening_std`: the rollouts before anything was decided, on which the "
+    "variances of forms rest",
     "p_in_band": "chance that its true mean reward lies in the band",
     "p_min_std": "chance that its true standard deviation is at least the smallest one that is accepted",
     "p_keep": "chance that it belongs here: both of them",
     "ci_low": "with `ci_high`: the central 90 % interval of its true mean reward",
     "std_low": "with `std_high`: the central 90 % interval of its true spread",
     "usable_at_g": "chance that a group of the trainer's size is not zero-std",
-    "learnability_expected": "expected p (1 - p), what a group of it is worth to GRPO",
+    "variance_share": "variance inside its groups, as a share of what pass and fail of the same mean would have",
+    "pass_variance": "p (1 - p) of the pass rate",
+    "expected_within_variance": "expected within-group variance: what a group of it is worth to GRPO",
     "collides_with": "the prompt, or the item of an evaluation set, that a dropped prompt repeats",
     "certified_by": "`rollouts` of this policy, or `moved` from those of an earlier one",
     "triage": "what the evidence says of a prompt that was never solved",
@@ -93,12 +97,15 @@ def _header(parts: Mapping[str, Part]) -> str:
 
 
 def _forms_table(forms: Iterable[SummaryRow]) -> str:
-    header = ("form", "prompts", "kept", "mean", "within-std", "between-std", "zero-std share")
+    header = (
+        *("form", "prompts", "kept", "expected within-group variance"),
+        *("mean", "within-std", "between-std", "zero-std share"),
+    )
     return _table(header, ((row.form, row.prompts, row.kept, *map(_number, _figures(row))) for row in forms))
 
 
 def _figures(row: SummaryRow) -> tuple[float | None, ...]:
-    return row.mean, row.within_std, row.between_std, row.zero_std_share
+    return row.expected_within_variance, row.mean, row.within_std, row.between_std, row.zero_std_share
 
 
 def _table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:

@@ -149,7 +149,7 @@ class SummaryRow(Record):
     tokens: int | None = None
     mean: float | None = None
     pass_at_1: float | None = None
-    learnability: float | None = None
+    expected_within_variance: float | None = field(default=None, metadata=_json("learnability"))
     zero_std_share: float | None = None
     errors: int | None = None
     within_std: float | None = None

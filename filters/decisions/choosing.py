@@ -9,37 +9,40 @@ import numpy as np
 import polars as pl
 
 from learnable.data.errors import LearnableError
-from learnable.filters.decisions.decide import REASONS
+from learnable.filters.decisions.decide import REASONS, is_unanimous
 from learnable.filters.decisions.presets import Preset
 
 BARRED = ("duplicate", "contaminated", "not_scored")
 
 
 def choose(groups: pl.LazyFrame, preset: Preset) -> pl.LazyFrame:
-    """Add `learnability_expected`, and let `decision` be `keep` for exactly the prompts that `preset` chooses.
+    """Add `expected_within_variance`, and let `decision` be `keep` for exactly the prompts that `preset` chooses.
 
     1. Candidates are the kept prompts, or every scored one (`top_of`), best first by `rank_by`, ties by `prompt_id`.
        A family with fewer than `floor` adds its others that sometimes fail and sometimes pass, those of the highest
-       `p_keep` first, up to the floor.
+       `p_keep` first, up to the floor. A group whose rewards are all equal is never one.
     2. The set is the largest of at most `top` prompts in which every family has at most `quota` of what is chosen,
        with no rounding in its favour. Of the sets of that size it takes each family's first `floor` prompts before
        others, so that `top` does not undo the floor, and then the best. Where they quarrel, `quota` and `top` win.
-    3. A kept prompt that is not chosen becomes `over_quota`; every other one keeps its reason.
+    3. A kept prompt that is not chosen becomes `over_quota` (`zero_std` where its rewards are all equal); every other
+       one keeps its reason.
 
     Args:
         groups: decided and certified groups: `prompt_id` (unique), `family`, `form`, `decision`, `n`, `mean`,
-            `pass_rate`, `alpha`, `beta`, `p_zero`, `p_one`, `p_keep`.
+            `pass_rate`, `zero_std`, `alpha`, `beta`, `p_zero`, `p_one`, `variance_share`, `p_keep`.
         preset: the policy of choosing.
 
     Raises:
         LearnableError: no set but the empty one holds the quota, as with one family and a quota below 1.
     """
-    rows = groups.with_columns(expected_learnability().alias("learnability_expected")).collect()
+    rows = groups.with_columns(expected_within_variance().alias("expected_within_variance")).collect()
     chosen = _pick(_line_up(rows, preset), preset)
     taken = pl.col("prompt_id").is_in(chosen.implode())
     decision = (
         pl.when(taken)
         .then(pl.lit("keep"))
+        .when((pl.col("decision") == "keep") & is_unanimous(preset.band.signal))
+        .then(pl.lit("zero_std"))
         .when(pl.col("decision") == "keep")
         .then(pl.lit("over_quota"))
         .otherwise(pl.col("decision").cast(pl.String))
@@ -63,13 +66,20 @@ def pick_demonstrations(scores: pl.LazyFrame) -> pl.LazyFrame:
     return best.select("prompt_id", "rollout_id").sort("prompt_id")
 
 
-def expected_learnability() -> pl.Expr:
-    """Return E[p (1 - p)] under the posterior; what always fails or always passes adds nothing.
+def expected_within_variance() -> pl.Expr:
+    """Return the variance that is expected inside a group of the prompt: its learnability, all that GRPO learns from.
 
-    (1 - p_zero - p_one) * alpha * beta / ((alpha + beta) * (alpha + beta + 1)), the product moment of a Beta.
+    A 0/1 reward of the mean m has the variance m (1 - m), whose expectation under the posterior is
+
+        (1 - p_zero - p_one) * alpha * beta / ((alpha + beta) * (alpha + beta + 1))
+
+    the product moment of a Beta distribution; what always fails or always passes adds nothing. A graded reward has
+    `variance_share` of that, by the prompt's own variance drawn toward its family's (see
+    `filters.posterior.variance_model`): sixteen rewards of .5 teach nothing, whatever their mean.
     """
     alpha, beta, total = pl.col("alpha"), pl.col("beta"), pl.col("alpha") + pl.col("beta")
-    return (1 - pl.col("p_zero") - pl.col("p_one")) * alpha * beta / (total * (total + 1))
+    bernoulli = (1 - pl.col("p_zero") - pl.col("p_one")) * alpha * beta / (total * (total + 1))
+    return pl.col("variance_share") * bernoulli
 
 
 def is_in_reserve(preset: Preset) -> pl.Expr:
@@ -111,11 +121,12 @@ def cap_share(share: float, size: int) -> int:
 def _line_up(rows: pl.DataFrame, preset: Preset) -> pl.DataFrame:
     """Return the candidates: `prompt_id`, their family, `rank_value` and their `place` in the family, 1 is first."""
     kept = pl.col("decision") == "keep"
-    ranked = _is_scored() if preset.top and preset.top_of == "scored" else kept
+    varies = ~is_unanimous(preset.band.signal).fill_null(True)
+    ranked = varies & (_is_scored() if preset.top and preset.top_of == "scored" else kept)
     mixed = (_signal(preset) > 0) & (_signal(preset) < 1)
-    value = "learnability_expected" if preset.rank_by == "learnability" else "p_keep"
+    value = "expected_within_variance" if preset.rank_by == "learnability" else "p_keep"
     eligible = rows.select(
-        "prompt_id", *_family(preset), "p_keep", ranked=ranked, filler=_is_scored() & mixed, rank_value=value
+        "prompt_id", *_family(preset), "p_keep", ranked=ranked, filler=_is_scored() & varies & mixed, rank_value=value
     ).filter(pl.col("ranked") | pl.col("filler"))
     within = pl.when(pl.col("ranked")).then("rank_value").otherwise("p_keep")
     order = eligible.sort("ranked", within, "prompt_id", descending=[True, True, False], nulls_last=True)

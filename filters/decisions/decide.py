@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from learnable.filters.band import Band
+from learnable.filters.band import Band, Signal
 
 REASONS = (
     "keep",
@@ -27,8 +27,7 @@ def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
     `zero_std` is left for groups that agree on a middling reward.
     """
     p = pl.col("mean" if band.signal == "reward" else "pass_rate")
-    std = pl.col("std") if band.signal == "reward" else pl.col("learnability").sqrt()
-    agrees = pl.col("zero_std") if band.signal == "reward" else std == 0
+    std = pl.col("std") if band.signal == "reward" else pl.col("pass_variance").sqrt()
     return groups.with_columns(
         pl.when(p.is_null())
         .then(pl.lit("not_scored"))
@@ -36,7 +35,7 @@ def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
         .then(pl.lit("too_easy"))
         .when(p < band.low)
         .then(pl.lit("too_hard"))
-        .when(agrees)
+        .when(is_unanimous(band.signal))
         .then(pl.lit("zero_std"))
         .when(std < band.min_std)
         .then(pl.lit("low_std"))
@@ -49,27 +48,38 @@ def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
 def decide_certified(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
     """Add `decision` to certified groups: keep a prompt that belongs in the set as surely as its `threshold` demands.
 
+    However sure a prompt is, a group whose rewards are all equal is not kept.
+
     Args:
         groups: rows of `filters.posterior.certificate.certify` with `stopped` (whether the group is done) and
             `threshold`.
         band: its middle says whether a rejected prompt is too easy or too hard, by the mean that is expected of it.
     """
-    above = expected_mean() > (band.low + band.high) / 2
+    above, unanimous = expected_mean() > (band.low + band.high) / 2, is_unanimous(band.signal)
     return groups.with_columns(
         pl.when(pl.col("p_keep").is_null())
         .then(pl.lit("not_scored"))
         .when(~pl.col("stopped"))
         .then(pl.lit("undecided"))
-        .when(pl.col("p_keep") >= pl.col("threshold"))
+        .when((pl.col("p_keep") >= pl.col("threshold")) & ~unanimous)
         .then(pl.lit("keep"))
         .when(pl.col("p_in_band") < pl.col("threshold"))
         .then(pl.when(above).then(pl.lit("too_easy")).otherwise(pl.lit("too_hard")))
-        .when(pl.col("zero_std"))
+        .when(unanimous)
         .then(pl.lit("zero_std"))
         .otherwise(pl.lit("low_std"))
         .cast(pl.Enum(REASONS))
         .alias("decision")
     )
+
+
+def is_unanimous(signal: Signal) -> pl.Expr:
+    """Return whether a group's rewards are all equal, or, where passes are decided by, whether all or none passed.
+
+    No gradient comes of such a group, whatever its certificate says. It holds of a group of one rollout too.
+    """
+    equal = pl.col("zero_std")
+    return equal if signal == "reward" else equal | pl.col("pass_rate").is_in([0.0, 1.0])
 
 
 def expected_mean() -> pl.Expr:

@@ -8,13 +8,19 @@ from itertools import groupby
 from typing import Literal
 
 import polars as pl
-from scipy.stats import f as f_distribution
 
 from learnable.data.records import Row
-from learnable.filters.statistics.variance import split_pool_variance, split_variance
+from learnable.filters.decisions.alike import Comparison, Likeness, compare_prompts
+from learnable.filters.statistics.variance import split_pool_variance
 
 Code = Literal[
-    "no_spread", "constant_component", "faked_signal", "spread_between_forms", "spread_between_prompts", "alike_prompts"
+    "no_spread",
+    "constant_component",
+    "faked_signal",
+    "spread_between_forms",
+    "spread_between_prompts",
+    "alike_prompts",
+    "undecided_prompts",
 ]
 
 ENOUGH_PROMPTS = 8  # fewer say nothing of a form
@@ -22,8 +28,6 @@ ENOUGH_ROLLOUTS = 100  # what never happens in 100 happens in fewer than 3 of 10
 DEAD_SHARE = 0.7  # of a form's groups without any variance
 DRIVING_SHARE = 0.5  # of the reward's variance within groups that one component explains
 LITTLE_WITHIN = 0.3  # share of a pool's variance that lies within groups
-ALIKE_INTRACLASS = 0.05  # share of a form's variance between its prompts that is as good as none
-DOUBT = 0.05  # chance that prompts which do differ are called alike
 NAMED = 5  # forms that a sentence names
 
 _FORM = ("family", "form")
@@ -57,7 +61,7 @@ def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Findin
         *_constant_components(parts.sort("family", "component", "form").to_dicts()),
         *_faked_signals(forms, parts),
         *_variance_elsewhere(scored),
-        *_alike_prompts(forms),
+        *_alike_prompts(forms, scored.collect()),
     ]
 
 
@@ -70,11 +74,9 @@ def _forms(scored: pl.LazyFrame) -> pl.DataFrame:
         pl.col("zero_std").mean().alias("dead"),
         ((pl.col("passes") > 0) & (pl.col("passes") < pl.col("n"))).sum().alias("mixed"),
         pl.col("passes").sum(),
-        ((pl.col("n").sum() - (pl.col("n") ** 2).sum() / pl.col("n").sum()) / (pl.len() - 1)).alias("typical_size"),
     )
-    split = split_variance(scored, _FORM)
     enough = (pl.col("prompts") >= ENOUGH_PROMPTS) & (pl.col("rollouts") >= ENOUGH_ROLLOUTS)
-    return counts.filter(enough).join(split, on=_FORM, how="left").sort(_FORM).collect()
+    return counts.filter(enough).sort(_FORM).collect()
 
 
 def _zero_variance(forms: pl.DataFrame) -> Iterator[Finding]:
@@ -140,34 +142,30 @@ def _variance_elsewhere(scored: pl.LazyFrame) -> Iterator[Finding]:
         yield Finding("spread_between_prompts", "the pool", (), text)
 
 
-def _alike_prompts(forms: pl.DataFrame) -> Iterator[Finding]:
-    picked = forms.filter((pl.col("kept") > 0) & pl.col("f_ratio").is_not_null())
-    for family, rows in _by(("family",), [row for row in picked.to_dicts() if _is_alike(row)]):
-        named = _name(f"{row['form']} (F = {row['f_ratio']:.2f}, {row['prompts']} prompts)" for row in rows)
+def _alike_prompts(forms: pl.DataFrame, scored: pl.DataFrame) -> Iterator[Finding]:
+    """Report forms of which prompts were kept that are all alike, and those where too few prompts tell of that."""
+    picked = forms.filter(pl.col("kept") > 0)
+    compared = [
+        (form, compare_prompts(scored.filter(family=form["family"], form=form["form"]))) for form in picked.to_dicts()
+    ]
+    for family, rows in _by(("family",), _of_likeness("alike", compared)):
+        named = _name(f"{row['form']} (F = {row['compared'].f_ratio:.2f}, {row['prompts']} prompts)" for row in rows)
         text = (
             f"prompts of {named} in {family} differ no more than sampling noise would make them, so picking among them "
             "picks luck: keep or drop such a form as a whole"
         )
         yield Finding("alike_prompts", family, _form_names(rows), text)
+    for family, rows in _by(("family",), _of_likeness("unknown", compared)):
+        named = _name(f"{row['form']} ({row['prompts']}, {row['compared'].enough:,} would tell)" for row in rows)
+        text = (
+            f"too few prompts of {named} in {family} to tell whether they differ by more than sampling noise: picking "
+            "among them may pick luck"
+        )
+        yield Finding("undecided_prompts", family, _form_names(rows), text)
 
 
-def _is_alike(form: Row) -> bool:
-    return prompts_are_alike(form["f_ratio"], form["prompts"], form["rollouts"], form["typical_size"])
-
-
-def prompts_are_alike(f_ratio: float, prompts: int, rollouts: int, typical_size: float) -> bool:
-    """Say whether a form's prompts are shown to differ by less than the sampling noise of their means.
-
-    Not to have seen a difference is no proof that there is none, so the question is put the other way round. Were a
-    share r of the variance between prompts, F / (1 + n0 r / (1 - r)) would follow an F distribution (Searle, Casella
-    and McCulloch, 1992, "Variance Components", chapter 3; nearly so where group sizes differ). The prompts are alike
-    where an F as low as the one found has at most a chance of `DOUBT` if r were `ALIKE_INTRACLASS`, and likewise if
-    prompts differed by as much as the noise of their means. With few prompts or rollouts no F is low enough.
-
-    `prompts` and `rollouts` are the form's, `typical_size` is n0 of `split_variance`, in rollouts per prompt.
-    """
-    true_over_noise = min(1.0, typical_size * ALIKE_INTRACLASS / (1 - ALIKE_INTRACLASS))
-    return bool(f_distribution.cdf(f_ratio / (1 + true_over_noise), prompts - 1, rollouts - prompts) <= DOUBT)
+def _of_likeness(likeness: Likeness, compared: Iterable[tuple[Row, Comparison]]) -> list[Row]:
+    return [{**form, "compared": found} for form, found in compared if found.likeness == likeness]
 
 
 def _by(keys: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

@@ -23,10 +23,11 @@ FLAGS = "the command line"
 class Preset:
     """A policy of choosing the curated set. Raises `LearnableError` for a value that cannot work.
 
-    `band` decides prompt by prompt. Then, where given: `top` prompts at most, the best by `rank_by` (expected
-    p (1 - p), or the chance of being in the band) of those `kept` by the band or of all `scored` ones; a `quota`, the
-    largest share of the set that one family (or form, as `quota_by` says) may take; a `floor`, how many prompts of each
-    the set should have. Prompts not chosen whose mean lies strictly inside `reserve` are set aside.
+    `band` decides prompt by prompt. Then, where given: `top` prompts at most, the best by `rank_by` (learnability,
+    which is the expected within-group variance, or the chance of being in the band) of those `kept` by the band or of
+    all `scored` ones, but never one whose rewards are all equal; a `quota`, the largest share of the set that one
+    family (or form, as `quota_by` says) may take; a `floor`, how many prompts of each the set should have. Prompts not
+    chosen whose mean lies strictly inside `reserve` are set aside.
     """
 
     name: str

@@ -22,6 +22,7 @@ from learnable.filters.posterior.variance_model import VarianceModel, fit_varian
 
 CERTIFICATE = (
     "n_eff",
+    "variance_share",
     "alpha",
     "beta",
     "p_zero",
@@ -116,7 +117,8 @@ def certify(
         group_size: completions a prompt that training will draw, for `usable_at_g`.
 
     Returns:
-        The rows, in their order, with `n_eff` (effective sample size), `alpha`, `beta`, `p_zero`, `p_one` (the
+        The rows, in their order, with `n_eff` (effective sample size), `variance_share` (n / n_eff: the variance inside
+        a group as a share of what a 0/1 reward of the same mean has), `alpha`, `beta`, `p_zero`, `p_one` (the
         posterior), `p_in_band`, `p_min_std` (chance that the standard deviation is `min_std` or more), `p_keep` (their
         product), `ci_low`, `ci_high` (central 90 % interval of the mean), `std_low`, `std_high` (of the standard
         deviation), `usable_at_g` (chance that a group of `group_size` is not zero-std).
@@ -134,7 +136,9 @@ def certify(
 def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int) -> pl.DataFrame:
     n, mean, variance = read_signal(groups, band.signal)
     found = assess(family_prior, band, n, np.nan_to_num(mean), variance)
-    columns = {"n_eff": found.n_eff, **describe_posterior(found.posterior, band), "p_keep": found.p_keep}
+    share = np.divide(n, found.n_eff, out=np.ones_like(n), where=n > 0)
+    columns = {"n_eff": found.n_eff, "variance_share": share, "p_keep": found.p_keep}
+    columns |= describe_posterior(found.posterior, band)
     if family_prior.graded:
         low, high = family_prior.variance_model.interval(n, mean, variance, COVERAGE)
         usable = 1 - zero_std_graded(groups, group_size)

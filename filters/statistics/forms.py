@@ -8,7 +8,7 @@ import polars as pl
 
 from learnable.data.records import REWARDED_VERDICTS, Truncated
 from learnable.filters.statistics.groups import exact_mean, exact_sum
-from learnable.filters.statistics.variance import split_variance
+from learnable.filters.statistics.variance import OPENING, split_variance
 
 FORM_MEAN, FORM_STD = (0.2, 0.8), 0.1  # of a form that is learnable as a whole
 
@@ -18,7 +18,7 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
 
     Returns `by`, `prompts`, `kept`, `rollouts`, `tokens`, `mean` (of prompts' mean rewards), `pass_at_1`,
     `zero_std_share` (of prompts with a score), `errors` (rollouts without an honest score), and the columns
-    of `split_variance`. `learnability` is the mean of the prompts' expected p (1 - p), by which forms are ranked, and
+    of `split_variance`. `expected_within_variance` is the mean of the prompts' own, by which forms are ranked, and
     `learnable` says whether the form as a whole would do: mean strictly within .2 to .8 and groups with a standard
     deviation of more than .1. Equal rows give equal bits, whatever their order.
     """
@@ -29,7 +29,7 @@ def summarise(decided: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> 
         pl.col("tokens").sum(),
         exact_mean(pl.col("mean")).alias("mean"),
         exact_mean(pl.col("pass_rate")).alias("pass_at_1"),
-        exact_mean(pl.col("learnability_expected")).alias("learnability"),
+        exact_mean(pl.col("expected_within_variance")).alias("expected_within_variance"),
         pl.col("zero_std").mean().alias("zero_std_share"),
         (pl.col("n_verifier_error") + pl.col("n_engine_error")).sum().alias("errors"),
     )
@@ -51,7 +51,8 @@ def component_stats(
     """Reduce the components of scored rollouts to one row per `by` and component.
 
     Args:
-        scores: one row a rollout: `prompt_id`, `reward`, `verdict`, `components`, and the columns in `by`.
+        scores: one row a rollout: `prompt_id`, `reward`, `verdict`, `components`, and the columns in `by`; where groups
+            stop at will also `opening`, whether the prompt got it before any of its rewards were known.
         by: columns to group by.
         truncated: whether completions that ran out of tokens count, as for `group_stats`.
 
@@ -59,7 +60,8 @@ def component_stats(
         In the order of their names, `by`, `component`, `prompts` and `rollouts` that have it, `mean` (of prompts'
         means), `share_zero` and `share_one` (of rollouts where it is exactly 0 and 1), `within_std`,
         `between_std` and `intraclass` as in `split_variance`, and `explained`: the share of the reward's
-        variance within groups that goes along with the component, the square of their correlation there. Components
+        variance within groups that goes along with the component, the square of their correlation there. All four rest
+        on the openings alone, so that they tell of the prompts and not of the sampler. Components
         move together, so these shares may add up to more than 1. Null where the component or the reward never
         differs within a group.
     """
@@ -73,7 +75,8 @@ def component_stats(
         (pl.col("ones").sum() / pl.col("n").sum()).alias("share_one"),
         *(exact_sum(pl.col(name)) for name in ("ss", "ss_reward", "products")),
     )
-    split = split_variance(prompts, keys).select(*keys, "within_std", "between_std", "intraclass")
+    openings = prompts.select(*keys, *(pl.col(name).alias(name.removeprefix("opening_")) for name in OPENING))
+    split = split_variance(openings, keys).select(*keys, "within_std", "between_std", "intraclass")
     joined = sums.join(split, on=keys, how="left").with_columns(_explained().alias("explained"))
     return joined.drop("ss", "ss_reward", "products").sort(keys)
 
@@ -81,9 +84,11 @@ def component_stats(
 def _prompt_components(scores: pl.LazyFrame, by: Sequence[str], truncated: Truncated) -> pl.LazyFrame:
     """Return one row per prompt and component, with sums of squares and products around the prompt's means."""
     honest = REWARDED_VERDICTS if truncated == "count" else REWARDED_VERDICTS[:1]
+    if "opening" not in scores.collect_schema().names():
+        scores = scores.with_columns(opening=pl.lit(value=True))
     rows = (
         scores.filter(pl.col("verdict").is_in(honest) & pl.col("reward").is_not_null())
-        .select(*by, "prompt_id", "reward", "components")
+        .select(*by, "prompt_id", "reward", "components", "opening")
         .explode("components")
         .with_columns(
             pl.col("components").struct.field("key").alias("component"),
@@ -91,8 +96,9 @@ def _prompt_components(scores: pl.LazyFrame, by: Sequence[str], truncated: Trunc
         )
         .filter(pl.col("value").is_not_null())
     )
-    value, reward = pl.col("value"), pl.col("reward")
-    off, reward_off = value - exact_mean(value), reward - exact_mean(reward)
+    value = pl.col("value")
+    first, first_reward = (pl.col(name).filter("opening") for name in ("value", "reward"))
+    off, reward_off = first - exact_mean(first), first_reward - exact_mean(first_reward)
     return (
         rows.group_by(*by, "prompt_id", "component")
         .agg(
@@ -103,8 +109,10 @@ def _prompt_components(scores: pl.LazyFrame, by: Sequence[str], truncated: Trunc
             exact_sum(off**2).alias("ss"),
             exact_sum(reward_off**2).alias("ss_reward"),
             exact_sum(off * reward_off).alias("products"),
+            first.count().cast(pl.Int64).alias("opening_n"),
+            exact_mean(first).alias("opening_mean"),
         )
-        .with_columns((pl.col("ss") / pl.col("n")).sqrt().alias("std"))
+        .with_columns((pl.col("ss") / pl.col("opening_n")).sqrt().alias("opening_std"))
     )
 
 

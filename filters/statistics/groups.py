@@ -26,15 +26,15 @@ def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncate
         `prompt_id`, `rollouts` (that exist: not those the engine failed on), a count `n_<verdict>` each, `n` (rollouts
         that count), `mean` and `std` of their rewards (population, ddof 0; TRL's own is the sample one, larger by
         sqrt(n / (n - 1))), `passes`, `min_reward`, `max_reward`, `zeros` and `ones` (rewards of exactly 0 and 1),
-        `tokens`, `pass_rate`, `pass_at_<k>`, `zero_std`, `learnability`. A prompt none of whose rollouts count has
+        `tokens`, `pass_rate`, `pass_at_<k>`, `zero_std`, `pass_variance`. A prompt none of whose rollouts count has
         null statistics, never zeros.
 
     A reward that is NaN or infinite says that the verifier failed: the rollout counts as a `verifier_error`.
-    `std` is right to 1e-12. `learnability` is p * (1 - p) with p the pass rate: zero where every rollout agrees.
+    `std` is right to 1e-12. `pass_variance` is p * (1 - p) with p the pass rate: zero where all or none passed.
 
     >>> scores = pl.LazyFrame({"prompt_id": ["a", "a", "b", "b"], "reward": [0.0, 1.0, 1.0, 1.0],
     ...     "passed": [False, True, True, True], "verdict": ["scored"] * 4, "num_tokens": [3] * 4})
-    >>> group_stats(scores).sort("prompt_id").collect()["learnability"].to_list()
+    >>> group_stats(scores).sort("prompt_id").collect()["pass_variance"].to_list()
     [0.25, 0.0]
     """
     n = pl.col("n")
@@ -50,11 +50,11 @@ def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncate
             *(pass_at_k(k).alias(f"pass_at_{k}") for k in ks),
             (pl.col("min_reward") == pl.col("max_reward")).alias("zero_std"),
         )
-        .with_columns((pl.col("pass_rate") * (1 - pl.col("pass_rate"))).alias("learnability"))
+        .with_columns((pl.col("pass_rate") * (1 - pl.col("pass_rate"))).alias("pass_variance"))
         .select(
             *("prompt_id", "rollouts", *(f"n_{name}" for name in VERDICTS), "n", "mean", "std"),
             *("passes", "min_reward", "max_reward", "zeros", "ones", "tokens", "pass_rate"),
-            *(*(f"pass_at_{k}" for k in ks), "zero_std", "learnability"),
+            *(*(f"pass_at_{k}" for k in ks), "zero_std", "pass_variance"),
         )
     )
 

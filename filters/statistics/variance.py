@@ -1,4 +1,11 @@
-"""Where rewards vary: within the groups of one prompt, which GRPO learns from, or between prompts, which it cannot."""
+"""Where rewards vary: within the groups of one prompt, which GRPO learns from, or between prompts, which it cannot.
+
+Every prompt counts alike, and by its opening alone: the rollouts that it got before any of its rewards were known.
+Optional stopping gives middling prompts more rollouts, so what is pooled over rollouts tells of the sampler; and a
+group that stops when its mean looks extreme has a mean that is too extreme and a variance that is too small. Weights
+of one over the chance to go on, the usual cure (Horvitz and Thompson, 1952, "A Generalization of Sampling Without
+Replacement From a Finite Universe"), are not to be had: given its rewards a group goes on for certain or not at all.
+"""
 
 from __future__ import annotations
 
@@ -7,48 +14,63 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from learnable.filters.statistics.groups import exact_sum
+from learnable.data.records import Truncated
+from learnable.filters.arrays import Values
+from learnable.filters.statistics.groups import exact_mean, exact_sum, group_stats
+
+OPENING = ("opening_n", "opening_mean", "opening_std")
+
+
+def opening_stats(scores: pl.LazyFrame, truncated: Truncated = "count") -> pl.LazyFrame:
+    """Return `prompt_id` and the columns `OPENING`: `n`, `mean` and `std` of each prompt's opening alone.
+
+    `scores` as for `group_stats`, with `opening`: whether the rollout is one of those.
+    """
+    stats = group_stats(scores.filter("opening"), ks=(), truncated=truncated)
+    return stats.select("prompt_id", *(pl.col(name.removeprefix("opening_")).alias(name) for name in OPENING))
 
 
 def split_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
     """Split the variance of rewards into its within-prompt and between-prompt parts, per `by`.
 
-    A one-way random-effects analysis of variance with prompts as groups of unequal size (Searle, Casella
-    and McCulloch, 1992, "Variance Components", section 3.6):
+    Of each of k prompts with n rollouts, the unbiased variance s^2 of its rewards and their mean:
 
-        MSW = SSW / (N - k)    MSB = SSB / (k - 1)    n0 = (N - sum(n_i^2) / N) / (k - 1)
-        within variance = MSW    between variance = max(0, (MSB - MSW) / n0)
+        within variance  = average of s^2            noise = average of s^2 / n
+        between variance = max(0, sample variance of the means - noise)
 
-    The between part is what prompts truly differ by: the variance that sampling noise gives their means is
-    taken out. `f_ratio` is MSB / MSW, about 1 where prompts differ by no more than that noise.
+    Neither depends on which prompts have how many rollouts, nor on variances being equal (Hedges and Olkin, 1985,
+    "Statistical Methods for Meta-Analysis", section 9.3). Where every prompt has the same n it is the one-way analysis
+    of variance with random effects (Searle, Casella and McCulloch, 1992, "Variance Components", section 3.6). The
+    between part is what prompts truly differ by: the variance that sampling noise gives their means is taken out.
+    `f_ratio` is the variance of the means over the noise, about 1 where prompts differ by no more than that.
 
     Args:
-        groups: rows with `n`, `mean` and `std` (population) of each prompt, and the columns in `by`.
+        groups: rows with `n`, `mean` and `std` (population) of each prompt, and the columns in `by`. Where a row has
+            the columns `OPENING`, those are taken.
         by: columns to split by.
 
     Returns:
         `by`, `within_std`, `between_std`, `f_ratio`, `intraclass` (share of variance that lies between prompts).
         Null where there are too few prompts or rollouts to tell.
     """
-    scored = groups.filter(pl.col("n") > 0)
-    n, mean = pl.col("n").cast(pl.Float64), pl.col("mean")
-    total, prompts = n.sum(), pl.len().cast(pl.Float64)
-    grand_mean = exact_sum(n * mean) / total
-    sums = scored.group_by(by, maintain_order=True).agg(
-        exact_sum(n * pl.col("std") ** 2).alias("ssw"),
-        exact_sum(n * (mean - grand_mean) ** 2).alias("ssb"),
-        _positive(total - prompts).alias("df_within"),
-        _positive(prompts - 1).alias("df_between"),
-        (total - (n**2).sum() / total).alias("n0_times_df"),
+    own, mean = _own_variance(), pl.col("mean")
+    sums = (
+        _openings(groups)
+        .group_by(by, maintain_order=True)
+        .agg(
+            exact_mean(own).alias("within"),
+            exact_mean(own.fill_null(exact_mean(own)) / pl.col("n")).alias("noise"),
+            (exact_sum((mean - exact_mean(mean)) ** 2) / _positive(pl.len() - 1)).alias("of_means"),
+        )
     )
-    msw, msb = pl.col("ssw") / pl.col("df_within"), pl.col("ssb") / pl.col("df_between")
-    between = ((msb - msw) / (pl.col("n0_times_df") / pl.col("df_between"))).clip(lower_bound=0)
+    within, noise, of_means = pl.col("within"), pl.col("noise"), pl.col("of_means")
+    between = (of_means - noise).clip(lower_bound=0)
     return sums.select(
         *by,
-        msw.sqrt().alias("within_std"),
+        within.sqrt().alias("within_std"),
         between.sqrt().alias("between_std"),
-        pl.when(msw > 0).then(msb / msw).alias("f_ratio"),
-        pl.when(between + msw > 0).then(between / (between + msw)).alias("intraclass"),
+        pl.when(noise > 0).then(of_means / noise).alias("f_ratio"),
+        pl.when(between + within > 0).then(between / (between + within)).alias("intraclass"),
     )
 
 
@@ -77,62 +99,85 @@ class VarianceShares:
 def split_pool_variance(groups: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> VarianceShares:
     """Split the variance of a whole pool's rewards three ways: forms, prompts in them, rollouts of a prompt.
 
-    A nested random-effects analysis of variance with unequal sizes: each mean square is set equal to its
-    expectation, and negative variances become 0 (Searle, Casella and McCulloch, 1992, "Variance Components",
-    chapter 5). With a forms, b prompts and N rollouts, n_ij of prompt j and n_i of form i:
+    A nested random-effects analysis of variance of the prompts' means, each of which has the noise e = s^2 / n in it:
+    mean squares are set equal to their expectations, and negative variances become 0 (Searle, Casella and McCulloch,
+    1992, "Variance Components", chapter 5). With a forms, b prompts, b_i in form i, and e_i the average of e there:
 
-        E(MS within)          = w
-        E(MS prompts in form) = w + k1 P    k1 = (N - sum(n_ij^2 / n_i)) / (b - a)
-        E(MS forms)           = w + k2 P + k3 F
-        k2 = (sum(n_ij^2 / n_i) - sum(n_ij^2) / N) / (a - 1)    k3 = (N - sum(n_i^2) / N) / (a - 1)
+        within variance       = average of s^2 over prompts
+        E(MS prompts in form) = P + sum((b_i - 1) e_i) / (b - a)
+        E(MS forms)           = P + sum((1 - b_i / b) e_i) / (a - 1) + k F    k = (b - sum(b_i^2) / b) / (a - 1)
 
     A pool of one form has nothing between forms. `groups` and `by`, the columns that name a form, as for
     `split_variance`.
     """
-    scored = groups.filter(pl.col("n") > 0)
-    n, mean = pl.col("n").cast(pl.Float64), pl.col("mean")
-    form_mean = exact_sum(n * mean) / n.sum()
-    forms = scored.group_by(by).agg(
-        n.sum().alias("size"),
-        pl.len().alias("prompts"),
-        form_mean.alias("mean"),
-        exact_sum(n * pl.col("std") ** 2).alias("ss_within"),
-        exact_sum(n * (mean - form_mean) ** 2).alias("ss_prompts"),
-        (n**2).sum().alias("squares"),
+    own, mean = _own_variance(), pl.col("mean")
+    prompts = (
+        _openings(groups)
+        .with_columns(own=own)
+        .with_columns(noise=pl.col("own").fill_null(exact_mean(pl.col("own"))) / pl.col("n"))
     )
-    size, squares = pl.col("size"), pl.col("squares")
+    forms = prompts.group_by(by).agg(
+        pl.len().cast(pl.Int64).alias("prompts"),
+        pl.col("rollouts").sum(),
+        exact_mean(mean).alias("mean"),
+        exact_sum((mean - exact_mean(mean)) ** 2).alias("ss_prompts"),
+        exact_mean(pl.col("noise")).alias("noise"),
+        exact_sum(pl.col("own")).alias("own"),
+        pl.col("own").count().cast(pl.Int64).alias("known"),
+    )
+    size, total, noise = pl.col("prompts"), pl.col("prompts").sum(), pl.col("noise")
+    grand_mean = exact_sum(size * pl.col("mean")) / total
     pool = forms.select(
         pl.len().alias("forms"),
-        pl.col("prompts").sum(),
-        size.sum().alias("rollouts"),
-        exact_sum(pl.col("ss_within")),
+        total,
+        pl.col("rollouts").sum(),
+        (exact_sum(pl.col("own")) / _positive(pl.col("known").sum())).alias("within"),
         exact_sum(pl.col("ss_prompts")),
-        exact_sum(size * (mean - exact_sum(size * mean) / size.sum()) ** 2).alias("ss_forms"),
-        exact_sum(squares / size).alias("squares_by_form"),
-        squares.sum().alias("squares"),
-        (size**2).sum().alias("form_squares"),
+        exact_sum((size - 1) * noise).alias("noise_prompts"),
+        exact_sum(size * (pl.col("mean") - grand_mean) ** 2).alias("ss_forms"),
+        exact_sum((1 - size / total) * noise).alias("noise_forms"),
+        (total - (size**2).sum() / total).alias("k_times_df"),
     )
     return _shares(pool.collect().row(0, named=True))
 
 
 def _shares(pool: dict[str, float]) -> VarianceShares:
-    a, b, total = pool["forms"], pool["prompts"], pool["rollouts"]
-    counts = VarianceShares(int(a), int(b), int(total))
-    if b <= a or total <= b:
+    a, b, within = pool["forms"], pool["prompts"], pool["within"]
+    counts = VarianceShares(int(a), int(b), int(pool["rollouts"]))
+    if b <= a or within is None:
         return counts
-    within = pool["ss_within"] / (total - b)
-    k1 = (total - pool["squares_by_form"]) / (b - a)
-    prompts = max(0.0, (pool["ss_prompts"] / (b - a) - within) / k1)
+    prompts = max(0.0, (pool["ss_prompts"] - pool["noise_prompts"]) / (b - a))
     forms = 0.0
     if a > 1:
-        k2 = (pool["squares_by_form"] - pool["squares"] / total) / (a - 1)
-        k3 = (total - pool["form_squares"] / total) / (a - 1)
-        forms = max(0.0, (pool["ss_forms"] / (a - 1) - within - k2 * prompts) / k3)
+        forms = max(0.0, (pool["ss_forms"] - pool["noise_forms"] - (a - 1) * prompts) / pool["k_times_df"])
     if (everything := forms + prompts + within) <= 0:
         return counts
     return replace(
         counts, between_forms=forms / everything, between_prompts=prompts / everything, within=within / everything
     )
+
+
+def read_openings(groups: pl.DataFrame) -> tuple[Values, Values, Values]:
+    """Return rollouts, mean and population variance of the openings of the scored groups, shape (prompts,)."""
+    known = _openings(groups.lazy()).select("n", "mean", "std").collect()
+    n, mean, std = (known[name].cast(pl.Float64).to_numpy() for name in ("n", "mean", "std"))
+    return n, mean, std**2
+
+
+def _openings(groups: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the scored groups with `n`, `mean` and `std` of their openings where those are known, and `rollouts`."""
+    scored = groups.filter(pl.col("n") > 0).with_columns(rollouts=pl.col("n"))
+    if OPENING[0] not in groups.collect_schema().names():
+        return scored
+    known = pl.col(OPENING[0]) > 0
+    columns = ((name.removeprefix("opening_"), name) for name in OPENING)
+    return scored.with_columns(pl.when(known).then(name).otherwise(column).alias(column) for column, name in columns)
+
+
+def _own_variance() -> pl.Expr:
+    """Return the unbiased variance of a group's rewards; null of a single one."""
+    n = pl.col("n")
+    return pl.when(n > 1).then(n * pl.col("std") ** 2 / (n - 1))
 
 
 def _positive(count: pl.Expr) -> pl.Expr:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learnable.filters.arrays import Indices, Values
+from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import FamilyPrior, assess, fit_family_prior
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
-from learnable.filters.stopping.table import CONTINUE, list_block_ends
+from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
 
 ROUND_ROLLOUTS = 4096  # in one call of the engine: enough that it is seldom idle between two
 MIN_YIELD = 1 / 128  # of new prompts: below it a goal is given up
@@ -42,6 +42,9 @@ class Schedule:
 
     So a run that finds its rollouts in the ledger takes the same way again. `rewards` holds one row a prompt and one
     column a rollout index, NaN where there is no honest reward (yet); whoever runs the schedule fills it in.
+
+    `opening` counts the rollouts of each prompt's first request, before any of its rewards were known. How many it gets
+    after them depends on their rewards; these do not, so they are a fair sample of what the prompt does.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Schedule:
         size = len(uniforms)
         self.rewards = np.full((size, budget.count_max_rollouts(group_size)), np.nan)
         self.requested: Indices = np.zeros(size, np.int64)
+        self.opening: Indices = np.zeros(size, np.int64)
         self.stopped = np.zeros(size, bool)
         self.family_priors: dict[str, FamilyPrior] = {}
         self.rules: dict[str, StoppingRule] = {}
@@ -125,7 +129,7 @@ class Schedule:
         """Return the stopped prompts that are kept, surest first: as many as are right often enough on average."""
         done = np.flatnonzero(self.stopped & (self.requested > 0))
         chances = self.assess_chances(done)
-        keep = chances >= self.find_thresholds()[done]
+        keep = (chances >= self.find_thresholds()[done]) & ~self._find_unanimous(done)
         order = np.argsort(-chances[keep], kind="stable")
         if self.budget.precision is None:
             return done[keep][order]
@@ -175,6 +179,7 @@ class Schedule:
 
     def _request(self, prompts: Indices, ends: Indices) -> Round:
         request = Round(prompts, self.requested[prompts].copy(), ends)
+        self.opening[prompts] = np.where(self.opening[prompts] > 0, self.opening[prompts], ends)
         self.requested[prompts] = ends
         return request
 
@@ -207,7 +212,27 @@ class Schedule:
             prompts = open_groups[mine]
             n, mean, _ = self.measure(prompts)
             actions = self.rules[name].decide(self.uniforms[prompts], n, n * mean)
-            self.stopped[prompts] = (actions != CONTINUE) | (self.requested[prompts] >= self.budget.max_group)
+            going_on = (actions == CONTINUE) | ((actions == KEEP) & self._lack_variance_alone(prompts, name))
+            self.stopped[prompts] = ~going_on | (self.requested[prompts] >= self.budget.max_group)
+
+    def _lack_variance_alone(self, prompts: Indices, name: str) -> Flags:
+        """Whether these prompts of a family would be kept, were their rewards not all equal so far.
+
+        Such a group cannot be kept as it is, and one more rollout may be enough to show that its rewards vary.
+        """
+        lacking = self._find_unanimous(prompts)
+        equal = prompts[lacking]
+        sure = self.assess_chances(equal) >= self.rules[name].find_thresholds(self.uniforms[equal])
+        lacking[lacking] = sure
+        return lacking
+
+    def _find_unanimous(self, prompts: Indices) -> Flags:
+        """Whether the rewards of each prompt are all equal; not of one without any."""
+        rows = self.rewards[prompts]
+        counted = ~np.isnan(rows) & (np.arange(rows.shape[1])[None, :] < self.requested[prompts, None])
+        lowest = np.where(counted, rows, np.inf).min(axis=1, initial=np.inf)
+        highest = np.where(counted, rows, -np.inf).max(axis=1, initial=-np.inf)
+        return np.asarray(lowest == highest)
 
     def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return each family's name and which of `prompts` are its own."""

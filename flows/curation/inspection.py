@@ -47,7 +47,9 @@ class Inspection:
 
 def inspect_pool(run: Run, prompts: Sequence[Prompt], decided: pl.DataFrame, collected: Collected) -> Inspection:
     """Look at a decided pool. `decided` has a row a prompt, as `decide_groups` returns them."""
-    scores = collected.scores.join(decided.select("prompt_id", "family", "form"), on="prompt_id", maintain_order="left")
+    scores = collected.mark_openings().join(
+        decided.select("prompt_id", "family", "form"), on="prompt_id", maintain_order="left"
+    )
     components = component_stats(scores.lazy(), truncated=run.settings.truncated).collect()
     return Inspection(
         components,

@@ -20,7 +20,7 @@ from learnable.flows.sampling.sampler import Collected
 from learnable.train.results.report import TrainingReport
 
 MANY_TRUNCATED = 0.1  # a share of the completions
-FIGURES = ("mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+FIGURES = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +207,9 @@ def render_markdown(report: CurationReport) -> str:
     lines = [
         f"**{totals.kept} of {totals.prompts} prompts kept** for `{report.policy}` in `{report.curated}`.",
         "",
-        "| form | prompts | mean | within-std | between-std | zero-std share | pass@1 | kept |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| form | prompts | expected within-group variance | mean | within-std | between-std | zero-std share | pass@1 "
+        "| kept |",
+        f"|{' --- |' * 9}",
     ]
     for row in report.forms:
         figures = (getattr(row, name) for name in FIGURES)

@@ -23,6 +23,7 @@ from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
 from learnable.filters.posterior.certificate import certify
 from learnable.filters.statistics.groups import group_stats
+from learnable.filters.statistics.variance import opening_stats
 from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected, open_sampling
@@ -33,7 +34,7 @@ from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
 
 ORDER = ("family", "form", "prompt_id")
-SCHEDULED = ("requested", "stopped", "threshold")
+SCHEDULED = ("requested", "opening", "stopped", "threshold")
 DROPPED = ("prompt_id", "decision", "collides_with", "overlap")
 
 
@@ -125,7 +126,8 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     Prompts that were not looked at, since the goal was reached before, are left out.
     """
     settings = run.settings
-    stats = group_stats(collected.scores.lazy(), truncated=settings.truncated)
+    scores = collected.mark_openings().lazy()
+    stats = group_stats(scores, truncated=settings.truncated)
     # One table for all of them, so that a column of text or of chats has one type even where none was dropped.
     everybody = [*prompts.prompts, *prompts.dropped_prompts]
     everyone = pl.DataFrame(prompts_table(everybody))
@@ -134,6 +136,7 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
         everyone.lazy()
         .join(collected.groups.lazy().filter(pl.col("requested") > 0), on="prompt_id")
         .join(stats, on="prompt_id", how="left")
+        .join(opening_stats(scores, settings.truncated), on="prompt_id", how="left")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))
         .sort(ORDER)
         .collect()

@@ -60,7 +60,7 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     curated = open_curated(settings.curated)
     missing = curated.manifest.find_absent(NEEDED_KEYS)
     tables = [pl.DataFrame(curated.read(part)) for part in POOL_PARTS if curated.shards(part)]
-    rows = pl.concat(tables, how="diagonal_relaxed")
+    rows = _with_variance_share(pl.concat(tables, how="diagonal_relaxed"), curated.manifest)
     missing += [name for name in (*CERTIFICATE, "decision") if name not in rows.columns]
     if missing:
         raise LearnableError(
@@ -72,6 +72,15 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
     budget = read_settings(SamplingBudget, curated.manifest.budget)
     return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
+
+
+def _with_variance_share(rows: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
+    """Add `variance_share`, n / n_eff where rewards are graded, to rows of versions that did not write it."""
+    if "variance_share" in rows.columns or "n_eff" not in rows.columns:
+        return rows
+    graded = [name for name, prior in manifest.family_priors.items() if prior.is_graded]
+    share = pl.when(pl.col("family").is_in(graded)).then((pl.col("n") / pl.col("n_eff")).clip(0, 1)).otherwise(1.0)
+    return rows.with_columns(variance_share=pl.when(pl.col("n_eff").is_not_null()).then(share))
 
 
 def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBudget) -> CurateSettings:

@@ -33,9 +33,9 @@ REWARDED_VERDICTS = ("scored", "truncated")
 class Collected:
     """What sampling a pool brought: every rollout of a run with its score, one row each, and where each group stands.
 
-    `groups` has a row a prompt: `requested` (rollouts), `stopped`, and the `threshold` of its decision. `certified` is
-    how many prompts are kept, `gave_up` whether a goal was given up for a poor yield, `generated` how many rollouts are
-    new.
+    `groups` has a row a prompt: `requested` (rollouts), `opening` (how many of them came before anything was decided),
+    `stopped`, and the `threshold` of its decision. `certified` is how many prompts are kept, `gave_up` whether a goal
+    was given up for a poor yield, `generated` how many rollouts are new.
     """
 
     scores: pl.DataFrame
@@ -44,6 +44,12 @@ class Collected:
     certified: int
     gave_up: bool
     generated: int
+
+    def mark_openings(self) -> pl.DataFrame:
+        """Return the scores with `opening`: whether the prompt got a rollout before any of its rewards were known."""
+        openings = self.groups.select("prompt_id", pl.col("opening").alias("_opening"))
+        joined = self.scores.join(openings, on="prompt_id", how="left", maintain_order="left")
+        return joined.with_columns(opening=pl.col("rollout_index") < pl.col("_opening")).drop("_opening")
 
     def followed_by(self, later: Collected) -> Collected:
         """Return what a later pass over more prompts collected, with what both of them generated."""
@@ -221,6 +227,7 @@ class AdaptiveSampling:
                 "prompt_id": [prompt.prompt_id for prompt in self.prompts],
                 "requested": schedule.requested,
                 "stopped": schedule.stopped,
+                "opening": schedule.opening,
                 "threshold": schedule.find_thresholds(),
             }
         )

@@ -26,13 +26,14 @@ from learnable.filters.decisions.decide import REASONS
 from learnable.filters.decisions.presets import Preset, find_preset, list_presets
 
 Row = dict[str, Any]
-FIGURES = ("mean", "pass_rate", "alpha", "beta", "p_zero", "p_one", "p_keep")
+FIGURES = ("mean", "pass_rate", "alpha", "beta", "p_zero", "p_one", "variance_share", "p_keep")
 SCHEMA: dict[str, Any] = {
     "prompt_id": pl.String,
     "family": pl.String,
     "form": pl.String,
     "decision": pl.Enum(REASONS),
     "n": pl.Int64,
+    "zero_std": pl.Boolean,
 } | dict.fromkeys(FIGURES, pl.Float64)
 # Few values of each, so that ties are common.
 SHARES = st.sampled_from([0.1, 0.2, 0.25, 0.29, 0.3, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0])
@@ -43,6 +44,8 @@ STATISTICS = st.fixed_dictionaries(
         "decision": st.sampled_from([*REASONS, "keep", "keep", "keep"]),
         "n": st.just(8),
         "mean": st.sampled_from([0.0, 0.125, 0.5, 0.75, 1.0]),
+        "zero_std": st.just(False),
+        "variance_share": st.sampled_from([0.2, 1.0]),
         "pass_rate": st.sampled_from([0.0, 0.25, 0.5, 1.0]),
         "alpha": st.sampled_from([0.5, 2.0, 5.0]),
         "beta": st.sampled_from([0.5, 2.0, 7.0]),
@@ -51,7 +54,7 @@ STATISTICS = st.fixed_dictionaries(
         "p_keep": st.sampled_from([0.0, 0.1, 0.6, 0.9]),
     }
 )
-UNSCORED = {"n": 0} | dict.fromkeys(FIGURES)
+UNSCORED = {"n": 0, "zero_std": None} | dict.fromkeys(FIGURES)
 PRESETS = st.builds(
     Preset,
     name=st.just("any"),
@@ -78,6 +81,7 @@ ROWS = st.lists(STATISTICS, max_size=14).map(as_rows)
 
 def kept_of(family: str, count: int) -> list[Row]:
     common = {"form": "x", "decision": "keep", "n": 8, "mean": 0.5, "pass_rate": 0.5, "p_zero": 0.0, "p_one": 0.0}
+    common |= {"zero_std": False, "variance_share": 1.0}
     return [
         common | {"prompt_id": f"{family}{i:03d}", "family": family, "alpha": 1.0 + i, "beta": 1.0 + i, "p_keep": 0.9}
         for i in range(count)
@@ -106,7 +110,8 @@ def value_of(row: Row, preset: Preset) -> float:
         return float(row["p_keep"])
     a, b = row["alpha"], row["beta"]
     # The mean of p less the mean of its square.
-    return float((1 - row["p_zero"] - row["p_one"]) * (a / (a + b) - a * (a + 1) / ((a + b) * (a + b + 1))))
+    of_passes = a / (a + b) - a * (a + 1) / ((a + b) * (a + b + 1))
+    return float(row["variance_share"] * (1 - row["p_zero"] - row["p_one"]) * of_passes)
 
 
 def best_first(rows: list[Row], preset: Preset) -> list[Row]:
@@ -120,18 +125,18 @@ def is_scored(row: Row) -> bool:
 @pytest.mark.parametrize(
     ("alpha", "beta", "zero", "one"), [(2.0, 6.0, 0.1, 0.0), (0.7, 0.4, 0.0, 0.3), (5.0, 5.0, 0.2, 0.3)]
 )
-def test_expected_learnability_is_the_integral(alpha: float, beta: float, zero: float, one: float) -> None:
+def test_expected_within_variance_is_the_integral(alpha: float, beta: float, zero: float, one: float) -> None:
     [row] = kept_of("a", 1)
     row |= {"alpha": alpha, "beta": beta, "p_zero": zero, "p_one": one}
     integral, _ = quad(lambda p: p * (1 - p) * beta_law(alpha, beta).pdf(p), 0, 1)
     frame = choose(framed([row]), Preset("plain")).collect()
-    assert frame["learnability_expected"].item() == pytest.approx((1 - zero - one) * integral, rel=1e-6)
+    assert frame["expected_within_variance"].item() == pytest.approx((1 - zero - one) * integral, rel=1e-6)
 
 
 @given(ROWS)
 def test_the_band_preset_changes_no_decision(rows: list[Row]) -> None:
     frame = choose(framed(rows), find_preset("band")).collect()
-    assert frame.drop("learnability_expected").equals(framed(rows).collect())
+    assert frame.drop("expected_within_variance").equals(framed(rows).collect())
 
 
 @given(ROWS, PRESETS)
@@ -208,6 +213,24 @@ def test_what_is_barred_is_never_chosen(change: Row, preset: Preset) -> None:
     first, second = kept_of("a", 2)
     assert chosen([first, second | {"decision": "undecided"}], preset) == ["a000", "a001"]
     assert chosen([first, second | {"decision": "undecided"} | change], preset) == ["a000"]
+
+
+@given(ROWS, PRESETS, st.sets(st.integers(0, 13)))
+def test_a_group_of_equal_rewards_is_never_chosen(rows: list[Row], preset: Preset, equal: set[int]) -> None:
+    rows = [row | {"zero_std": True} if i in equal and row["n"] else row for i, row in enumerate(rows)]
+    dead = {row["prompt_id"] for row in rows if row["zero_std"]}
+    assert dead.isdisjoint(chosen(rows, preset))
+    after = choose(framed(rows), preset).filter(pl.col("prompt_id").is_in(dead)).collect()
+    before = {row["prompt_id"]: row["decision"] for row in rows}
+    for prompt_id, decision in after.select("prompt_id", "decision").iter_rows():
+        assert decision == ("zero_std" if before[prompt_id] == "keep" else before[prompt_id])
+
+
+def test_graded_rewards_are_ranked_by_their_own_variance() -> None:
+    flat, vivid = kept_of("a", 2)  # of the mean .5 both: the first one varies by a twentieth of pass and fail
+    flat |= {"alpha": 500.0, "beta": 500.0, "variance_share": 0.05}
+    vivid |= {"alpha": 5.0, "beta": 5.0, "variance_share": 0.5}
+    assert chosen([flat, vivid], Preset("best", top=1, top_of="scored")) == [vivid["prompt_id"]]
 
 
 def test_a_floor_by_passes_looks_at_the_pass_rate() -> None:
@@ -289,7 +312,7 @@ def test_shipped_presets_choose_and_reserve_as_they_say(name: str) -> None:
     if name == "max-learnability":
         left = after.filter(pl.col("decision") != "keep")
         assert len(taken) == 256
-        assert taken["learnability_expected"].min() >= left["learnability_expected"].max()  # type: ignore[operator]
+        assert taken["expected_within_variance"].min() >= left["expected_within_variance"].max()  # type: ignore[operator]
     else:
         assert taken["mean"].to_list() == [mean for mean in means if low <= mean <= high]
     reserved = sorted(set(after.filter(is_in_reserve(preset))["mean"]))

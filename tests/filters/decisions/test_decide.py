@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.filters.band import Band
-from learnable.filters.decisions.decide import decide
+from learnable.filters.band import Band, Signal
+from learnable.filters.decisions.decide import decide, decide_certified, is_unanimous
 from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.filters.statistics.groups import group_stats
 
@@ -58,6 +58,41 @@ def test_band_edges_are_inside() -> None:
     assert decided({"low": [1, 0, 0, 0, 0], "high": [1, 1, 1, 1, 0]}, Band()) == {"low": "keep", "high": "keep"}
 
 
+@pytest.mark.parametrize(
+    ("row", "signal", "decision"),
+    [
+        ({}, "reward", "keep"),
+        ({"zero_std": True}, "reward", "zero_std"),
+        ({"pass_rate": 1.0}, "reward", "keep"),
+        ({"pass_rate": 1.0}, "pass", "zero_std"),
+        ({"zero_std": True}, "pass", "zero_std"),
+        ({"p_in_band": 0.1, "p_keep": 0.1, "zero_std": True}, "reward", "too_hard"),
+        ({"p_keep": 0.1}, "reward", "low_std"),
+        ({"stopped": False, "zero_std": True}, "reward", "undecided"),
+    ],
+)
+def test_however_sure_a_unanimous_group_is_not_kept(row: dict[str, object], signal: Signal, decision: str) -> None:
+    sure = {"p_keep": 0.99, "p_in_band": 0.99, "threshold": 0.5, "stopped": True, "zero_std": False, "pass_rate": 0.5}
+    mean = {"alpha": 4.0, "beta": 5.0, "p_zero": 0.0, "p_one": 0.0}
+    [decided_row] = decide_certified(pl.LazyFrame([sure | mean | row]), Band(signal=signal)).collect().to_dicts()
+    assert decided_row["decision"] == decision
+
+
+def test_a_group_of_one_is_unanimous_and_one_of_none_is_not_known() -> None:
+    scores = pl.LazyFrame(
+        {
+            "prompt_id": ["a", "b", "c", "c"],
+            "reward": [0.4, None, 0.5, 0.5],
+            "passed": [False, None, True, False],
+            "verdict": ["scored", "verifier_error", "scored", "scored"],
+            "num_tokens": [1, 1, 1, 1],
+        }
+    )
+    groups = group_stats(scores).sort("prompt_id").collect()
+    assert groups.select(x=is_unanimous("reward"))["x"].to_list() == [True, None, True]
+    assert groups.select(x=is_unanimous("pass"))["x"].to_list() == [True, None, True]
+
+
 def test_an_error_is_not_a_zero() -> None:
     assert decided({"p": [1, 1, 0, None, None, None, None, None]}, Band())["p"] == "keep"
 
@@ -88,7 +123,7 @@ def test_summary_counts_prompts_and_leaves_errors_out_of_means() -> None:
     rows = [("a", 1.0, True, "scored"), ("a", 0.0, False, "scored"), ("b", None, None, "engine_error")]
     schema = {"prompt_id": pl.String, "reward": pl.Float64, "passed": pl.Boolean, "verdict": pl.String}
     scores = pl.LazyFrame(rows, schema=schema, orient="row").with_columns(num_tokens=pl.lit(2))
-    constants = {"family": pl.lit("f"), "form": pl.lit("F"), "learnability_expected": pl.lit(0.2)}
+    constants = {"family": pl.lit("f"), "form": pl.lit("F"), "expected_within_variance": pl.lit(0.2)}
     groups = decide(group_stats(scores), Band()).with_columns(**constants)
     [row] = summarise(groups).collect().to_dicts()
     assert (row["prompts"], row["kept"], row["errors"], row["tokens"]) == (2, 1, 1, 6)

@@ -14,7 +14,7 @@ from scipy.special import betainc
 from scipy.stats import beta as beta_distribution
 
 from learnable.filters.band import Band
-from learnable.filters.decisions.choosing import expected_learnability
+from learnable.filters.decisions.choosing import expected_within_variance
 from learnable.filters.decisions.decide import expected_mean
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.prior import Prior
@@ -39,10 +39,11 @@ def integral(prior: Prior, value: Callable[[float], float], n: float, s: float) 
 
 
 def expect(posterior: Posterior) -> tuple[float, float]:
-    """The mean and the learnability that a certified row expects."""
+    """The mean and the within-group variance that a certified row of passes and fails expects."""
     names = {"alpha": posterior.alpha, "beta": posterior.beta, "p_zero": posterior.zero, "p_one": posterior.one}
+    names["variance_share"] = np.ones_like(posterior.alpha)
     row = pl.DataFrame({name: np.atleast_1d(value) for name, value in names.items()})
-    return row.select(mean=expected_mean(), learnability=expected_learnability()).row(0)
+    return row.select(mean=expected_mean(), variance=expected_within_variance()).row(0)
 
 
 def bisect(posterior: Posterior, q: float) -> Values:
@@ -56,11 +57,11 @@ def bisect(posterior: Posterior, q: float) -> Values:
 
 
 @given(PRIORS, COUNTS)
-def test_mean_and_learnability_equal_integrals(prior: Prior, counts: tuple[int, int]) -> None:
+def test_mean_and_variance_equal_integrals(prior: Prior, counts: tuple[int, int]) -> None:
     found, evidence = Posterior.update(prior, *counts), integral(prior, lambda p: 1.0, *counts)
-    mean, learnability = expect(found)
+    mean, variance = expect(found)
     assert mean == pytest.approx(integral(prior, lambda p: p, *counts) / evidence, abs=1e-7)
-    assert learnability == pytest.approx(integral(prior, lambda p: p * (1 - p), *counts) / evidence, abs=1e-7)
+    assert variance == pytest.approx(integral(prior, lambda p: p * (1 - p), *counts) / evidence, abs=1e-7)
 
 
 @given(PRIORS, COUNTS, st.sampled_from([(0.2, 0.8), (0.0, 0.5), (0.4, 1.0), (0.0, 1.0), (0.05, 0.3)]))
@@ -87,11 +88,11 @@ def test_everything_equals_a_weighted_sample_from_the_prior(counts: tuple[int, i
     def average(values: Values) -> float:
         return float(np.average(values, weights=weights))
 
-    mean, learnability = expect(found)
+    mean, variance = expect(found)
     assert mean == pytest.approx(average(p), abs=5e-3)
     assert found.in_band(band) == pytest.approx(average((p >= band.low) & (p <= band.high)), abs=5e-3)
     assert below(found, 0.3) == pytest.approx(average(p <= 0.3), abs=5e-3)
-    assert learnability == pytest.approx(average(p * (1 - p)), abs=5e-3)
+    assert variance == pytest.approx(average(p * (1 - p)), abs=5e-3)
     low, high = found.interval(0.8)
     assert average(p < low) <= 0.105 <= average(p <= low) + 0.01
     assert average(p > high) <= 0.105 <= average(p >= high) + 0.01

@@ -6,7 +6,7 @@ import math
 import random
 from collections import defaultdict
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, variance
 from typing import Any
 
 import numpy as np
@@ -75,12 +75,24 @@ def test_statistics_equal_a_plain_loop(rows: list[Row], truncated: str) -> None:
         centred = [
             (v - fmean(x for x, _ in member), r - fmean(y for _, y in member)) for member in members for v, r in member
         ]
-        if len(pairs) > len(members):
-            within = sum(v * v for v, _ in centred) / (len(pairs) - len(members))
-            assert row["within_std"] == pytest.approx(within**0.5, abs=1e-9)
+        if own := [variance(value for value, _ in member) for member in members if len(member) > 1]:
+            assert row["within_std"] == pytest.approx(fmean(own) ** 0.5, abs=1e-6)
         if row["explained"] is not None:
             xs, ys = zip(*centred, strict=True)
             assert row["explained"] == pytest.approx(pearsonr(xs, ys).statistic ** 2, abs=1e-6)
+
+
+def test_where_components_vary_rests_on_the_openings() -> None:
+    rng = np.random.default_rng(4)
+    first: list[Row] = [
+        (f"p{i % 40}", float(reward), "scored", {"lines": float(reward)}) for i, reward in enumerate(rng.random(160))
+    ]
+    later: list[Row] = [("p0", 0.5, "scored", {"lines": 0.5}) for _ in range(500)]
+    both = pl.concat([as_frame(first).with_columns(opening=True), as_frame(later).with_columns(opening=False)])
+    [alone], [row] = (component_stats(rows).collect().to_dicts() for rows in (as_frame(first), both))
+    split = ("within_std", "between_std", "intraclass", "explained")
+    assert [row[name] for name in split] == [alone[name] for name in split]
+    assert (row["rollouts"], alone["rollouts"]) == (660, 160)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
@@ -132,7 +144,7 @@ def random_groups(prompts: int) -> pl.DataFrame:
             "mean": rng.random(prompts),
             "std": rng.random(prompts) / 2,
             "pass_rate": rng.random(prompts),
-            "learnability_expected": rng.random(prompts) / 4,
+            "expected_within_variance": rng.random(prompts) / 4,
             "zero_std": rng.random(prompts) < 0.3,
             "rollouts": n,
             "tokens": 7 * n,
@@ -192,8 +204,8 @@ def test_a_form_is_learnable_where_its_groups_vary_around_a_middling_mean(
     assert set(summarise(groups.lazy()).collect()["learnable"]) == {learnable}
 
 
-def test_learnability_is_the_mean_of_the_prompts_own() -> None:
+def test_expected_within_variance_is_the_mean_of_the_prompts_own() -> None:
     groups = random_groups(60)
     for row in summarise(groups.lazy(), ("family",)).collect().to_dicts():
-        members = groups.filter(pl.col("family") == row["family"])["learnability_expected"]
-        assert row["learnability"] == pytest.approx(math.fsum(members) / len(members), rel=1e-15)
+        members = groups.filter(pl.col("family") == row["family"])["expected_within_variance"]
+        assert row["expected_within_variance"] == pytest.approx(math.fsum(members) / len(members), rel=1e-15)

@@ -58,7 +58,7 @@ def test_statistics_equal_a_plain_loop(rows: list[Row], truncated: str) -> None:
         assert got["mean"] == pytest.approx(fmean(rewards), abs=1e-12)
         assert got["std"] == pytest.approx(pstdev(rewards), abs=1e-9)
         assert got["pass_rate"] == pytest.approx(passes / len(rewards))
-        assert got["learnability"] == pytest.approx(got["pass_rate"] * (1 - got["pass_rate"]))
+        assert got["pass_variance"] == pytest.approx(got["pass_rate"] * (1 - got["pass_rate"]))
         assert got["zero_std"] == (len(set(rewards)) == 1)
 
 
@@ -91,7 +91,7 @@ def test_a_family_without_any_reward_has_null_statistics(kind: type[pl.DataType]
         pl.lit(None, kind).alias("reward"), pl.lit(None, pl.Null).alias("passed")
     )
     row = group_stats(scores).collect().to_dicts()[0]
-    statistics = ("mean", "std", "min_reward", "max_reward", "pass_rate", "pass_at_1", "zero_std", "learnability")
+    statistics = ("mean", "std", "min_reward", "max_reward", "pass_rate", "pass_at_1", "zero_std", "pass_variance")
     assert [row[name] for name in statistics] == [None] * len(statistics)
     assert (row["n"], row["zeros"], row["ones"], row["rollouts"]) == (0, 0, 0, 3)
 

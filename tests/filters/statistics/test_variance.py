@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import fmean, pstdev
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import f_oneway
 
+from learnable.filters.arrays import Values
 from learnable.filters.statistics.groups import group_stats
 from learnable.filters.statistics.variance import VarianceShares, split_pool_variance, split_variance
+from tests.filters.stopped_pools_for_tests import sample_adaptively
 
 GROUPS = st.lists(st.lists(st.floats(0, 1).map(lambda r: round(r, 3)), min_size=2, max_size=8), min_size=2, max_size=6)
 
@@ -26,22 +29,79 @@ def split_of(groups: list[list[float]]) -> dict[str, float]:
     return split_variance(stats).collect().to_dicts()[0]
 
 
+def unbiased(group: list[float]) -> float:
+    return pstdev(group) ** 2 * len(group) / (len(group) - 1)
+
+
 @given(GROUPS)
-def test_split_equals_the_textbook(groups: list[list[float]]) -> None:
-    n, k = sum(map(len, groups)), len(groups)
-    grand = fmean(reward for group in groups for reward in group)
-    msw = sum((r - fmean(g)) ** 2 for g in groups for r in g) / (n - k)
-    msb = sum(len(g) * (fmean(g) - grand) ** 2 for g in groups) / (k - 1)
-    n0 = (n - sum(len(g) ** 2 for g in groups) / n) / (k - 1)
+def test_split_counts_every_prompt_alike(groups: list[list[float]]) -> None:
+    within = fmean(unbiased(group) for group in groups)
+    noise = fmean(unbiased(group) / len(group) for group in groups)
+    of_means = unbiased([fmean(group) for group in groups])
     got = split_of(groups)
+    assert got["within_std"] == pytest.approx(within**0.5, abs=1e-9)
+    assert got["between_std"] == pytest.approx(max(0.0, of_means - noise) ** 0.5, abs=1e-6)
+    assume(noise > 1e-6)
+    assert got["f_ratio"] == pytest.approx(of_means / noise, rel=1e-6, abs=1e-9)
+
+
+@given(GROUPS, st.integers(2, 8))
+def test_split_of_equal_sizes_equals_the_textbook(groups: list[list[float]], size: int) -> None:
+    equal = [(group * size)[:size] for group in groups]
+    assume(all(len(set(group)) > 1 for group in equal))
+    msw = fmean(unbiased(group) for group in equal)
+    msb = size * unbiased([fmean(group) for group in equal])
+    got = split_of(equal)
     assert got["within_std"] == pytest.approx(msw**0.5, abs=1e-9)
-    assert got["between_std"] == pytest.approx(max(0.0, (msb - msw) / n0) ** 0.5, abs=1e-6)
+    assert got["between_std"] == pytest.approx(max(0.0, (msb - msw) / size) ** 0.5, abs=1e-6)
+    assert got["f_ratio"] == pytest.approx(f_oneway(*equal).statistic, rel=1e-6, abs=1e-9)
 
 
-@given(GROUPS)
-def test_f_ratio_equals_scipy(groups: list[list[float]]) -> None:
-    assume(all(len(set(group)) > 1 for group in groups))
-    assert split_of(groups)["f_ratio"] == pytest.approx(f_oneway(*groups).statistic, rel=1e-6, abs=1e-9)
+def test_openings_are_taken_where_they_are_known() -> None:
+    rows = [("a", 9, 0.9, 0.1), ("b", 9, 0.7, 0.2), ("c", 9, 0.5, 0.3)]
+    groups = pl.LazyFrame(rows, schema=["prompt_id", "n", "mean", "std"], orient="row").with_columns(
+        opening_n=pl.Series([4, 4, None]),
+        opening_mean=pl.Series([0.8, 0.4, None]),
+        opening_std=pl.Series([0.3, 0.4, None]),
+        form=pl.lit("F"),
+    )
+    own = [0.09 * 4 / 3, 0.16 * 4 / 3, 0.09 * 9 / 8]
+    [got] = split_variance(groups, ["form"]).collect().to_dicts()
+    assert got["within_std"] == pytest.approx(fmean(own) ** 0.5)
+    noise = fmean([own[0] / 4, own[1] / 4, own[2] / 9])
+    assert got["f_ratio"] == pytest.approx(unbiased([0.8, 0.4, 0.5]) / noise)
+    assert split_pool_variance(groups, ["form"]).rollouts == 27
+
+
+def mixture(rng: np.random.Generator) -> Values:
+    return np.where(rng.random(POOL) < 0.7, 1.0, rng.random(POOL))
+
+
+POOL = 700
+POPULATIONS: dict[str, tuple[Callable[[np.random.Generator], Values], float | None]] = {
+    "70 % solved": (mixture, None),
+    "Beta(.2, 1)": (lambda rng: rng.beta(0.2, 1, POOL), None),
+    "Beta(2, 2)": (lambda rng: rng.beta(2, 2, POOL), None),
+    "graded": (lambda rng: rng.beta(2, 2, POOL), 0.2),
+    "graded, 70 % solved": (mixture, 0.2),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_the_split_is_the_pools_and_not_the_samplers(population: str) -> None:
+    """Rollouts pooled: within .310 for .224 and .331 for .277 of the first two, between .340 for .283."""
+    draw, std = POPULATIONS[population]
+    rng, errors = np.random.default_rng(21), []
+    for _ in range(6):
+        means = draw(rng)
+        inside = means * (1 - means) * (1.0 if std is None else 4 * std**2)
+        groups = sample_adaptively(rng, means, std).with_columns(form=pl.lit("F"))
+        [got] = split_variance(groups.lazy(), ["form"]).collect().to_dicts()
+        shares = split_pool_variance(groups.lazy(), ["form"])
+        assert shares.intraclass == pytest.approx(got["intraclass"], abs=1e-9)
+        errors.append((got["within_std"] - inside.mean() ** 0.5, got["between_std"] - means.std()))
+    assert np.abs(np.mean(errors, axis=0)).max() < 0.01
 
 
 def test_known_variances_are_recovered() -> None:
@@ -82,22 +142,21 @@ def nested_of(forms: Forms) -> VarianceShares:
 
 
 def nested_variances(forms: Forms) -> tuple[float, float, float]:
-    """Return the variances within, between prompts and between forms, from every reward and the ANOVA formulas."""
-    every = [r for form in forms for group in form for r in group]
-    total, a, b = len(every), len(forms), sum(map(len, forms))
-    pooled = [[r for group in form for r in group] for form in forms]
-    within = sum((r - fmean(g)) ** 2 for form in forms for g in form for r in g) / (total - b)
-    ss_prompts = sum(
-        len(g) * (fmean(g) - fmean(all_of)) ** 2 for form, all_of in zip(forms, pooled, strict=True) for g in form
-    )
-    shared = sum(len(g) ** 2 / len(p) for form, p in zip(forms, pooled, strict=True) for g in form)
-    prompts = max(0.0, (ss_prompts / (b - a) - within) / ((total - shared) / (b - a)))
+    """Return the variances within, between prompts and between forms, every prompt counted alike."""
+    own = [unbiased(g) for form in forms for g in form if len(g) > 1]
+    within, a, b = fmean(own), len(forms), sum(map(len, forms))
+    noise = [[(unbiased(g) if len(g) > 1 else within) / len(g) for g in form] for form in forms]
+    means = [[fmean(g) for g in form] for form in forms]
+    ss_prompts = sum((m - fmean(form)) ** 2 for form in means for m in form)
+    lost = sum(e * (1 - 1 / len(form)) for form in noise for e in form)
+    prompts = max(0.0, (ss_prompts - lost) / (b - a))
     if a == 1:
         return within, prompts, 0.0
-    ss_forms = sum(len(p) * (fmean(p) - fmean(every)) ** 2 for p in pooled)
-    k2 = (shared - sum(len(g) ** 2 for form in forms for g in form) / total) / (a - 1)
-    k3 = (total - sum(len(p) ** 2 for p in pooled) / total) / (a - 1)
-    return within, prompts, max(0.0, (ss_forms / (a - 1) - within - k2 * prompts) / k3)
+    grand = fmean(m for form in means for m in form)
+    ss_forms = sum(len(form) * (fmean(form) - grand) ** 2 for form in means)
+    noise_forms = sum((1 - len(form) / b) * fmean(form) for form in noise)
+    k = b - sum(len(form) ** 2 for form in forms) / b
+    return within, prompts, max(0.0, (ss_forms - noise_forms - (a - 1) * prompts) / k)
 
 
 @given(FORMS)

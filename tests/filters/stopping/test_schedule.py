@@ -150,6 +150,30 @@ def test_missing_scores_do_not_count_and_do_not_hold_a_group_up() -> None:
     assert (n == schedule.requested // 2).all()
 
 
+def test_the_opening_is_what_was_requested_before_any_reward() -> None:
+    pool = Pool(beta_rates(100))
+    assert (pool.schedule.opening == 0).all()
+    schedule = pool.run()
+    assert schedule.opening.tolist() == [8] * 32 + [4] * 68
+    assert (schedule.requested > schedule.opening).any()
+    assert Pool(beta_rates(20), SamplingBudget("fixed")).run().opening.tolist() == [16] * 20
+
+
+def test_a_graded_group_goes_on_where_equal_rewards_are_all_that_it_lacks() -> None:
+    # The pilot says that rewards of this family vary, so four equal ones look like luck: for some it is, for some not.
+    pool = Pool(np.full(160, 0.5), SamplingBudget())
+    rng = np.random.default_rng(1)
+    pool.answers = rng.normal(0.5, 0.15, pool.answers.shape).clip(0, 1)
+    pool.answers[100:110, :4] = 0.5
+    pool.answers[110:120] = 0.5
+    schedule = pool.run()
+    assert set(range(100, 110)) <= pool.kept
+    assert pool.kept.isdisjoint(range(110, 120))
+    assert len(pool.kept) > 140
+    assert schedule.requested[100:120].min() > 4
+    assert schedule.requested[110:120].max() < SamplingBudget().max_group
+
+
 def test_small_families_fall_back_and_still_end() -> None:
     schedule = Pool(np.array([0.5]), families=["lonely"]).run()
     assert schedule.stopped.all()

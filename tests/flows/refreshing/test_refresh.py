@@ -213,7 +213,7 @@ def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -
     assert report.totals.kept == 30
     kept, spare = (rows.filter(pl.col("decision") == name) for name in ("keep", "over_quota"))
     assert spare.height > 10
-    assert kept["learnability_expected"].min() >= spare["learnability_expected"].max()
+    assert kept["expected_within_variance"].min() >= spare["expected_within_variance"].max()
     assert set(kept["certified_by"]) == {"rollouts", "moved"}
 
 

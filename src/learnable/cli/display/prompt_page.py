@@ -136,6 +136,8 @@ def _certificate(row: Row, manifest: Manifest) -> Iterator[tuple[str, str]]:
             f"{row['p_min_std']:.0%} likely {figure(band.min_std)} or more"
         ),
     )
+    if (variance := row.get("expected_within_variance")) is not None:
+        yield "expected", f"within-group variance {figure(variance, 3)}, of .25 at most"
     yield "p_keep", f"{row['p_keep']:.1%} likely to belong in the set"
     yield "usable", f"{row['usable_at_g']:.1%} of groups of {manifest.group_size} would have any spread"
 

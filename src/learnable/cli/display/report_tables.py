@@ -22,7 +22,7 @@ MAX_FORM_ROWS = 16  # with more forms than this, each family is one row
 FORM_COLUMNS = (
     Column("form", text=20),
     Column("prompts", need=5),
-    Column("learn-\nability"),
+    Column("expected\nwithin-\ngroup\nvariance"),
     Column("mean"),
     Column("within\nstd"),
     Column("between\nstd", need=2),
@@ -39,14 +39,14 @@ PLANNED = (
     ("seconds", "time"),
     ("cost", "cost"),
 )
-STATISTICS = ("learnability", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+STATISTICS = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
 def tabulate_forms(report: CurationReport) -> FittedTable:
-    """Return the table of forms, the most learnable first, under a row for each family where there are several."""
+    """Return the table of forms, by expected within-group variance, under a row for each family where several are."""
     table = FittedTable(FORM_COLUMNS, f"policy {report.policy}")
     several, many = len(report.families) > 1, len(report.forms) > MAX_FORM_ROWS
-    ranked = sorted(report.forms, key=lambda form: -(form.learnability or 0.0))
+    ranked = sorted(report.forms, key=lambda form: -(form.expected_within_variance or 0.0))
     for family in report.families:
         if several:
             table.add_row(family.family, *_cells(family), style="bold")

@@ -1,0 +1,123 @@
+"""Prompts that are equal are found to be, those that differ hardly ever, and small pools cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import f as f_distribution
+
+from learnable.filters.decisions.alike import ALIKE_INTRACLASS, DOUBT, FALSE_ALARM, compare_prompts
+from tests.filters.stopped_pools_for_tests import sample_adaptively
+
+Rng = np.random.Generator
+Rewards = NDArray[np.float64]
+Draw = Callable[[Rng, tuple[int, int], float], Rewards]
+
+
+def frame_of(rewards: Rewards) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"n": np.full(len(rewards), rewards.shape[1]), "mean": rewards.mean(axis=1), "std": rewards.std(axis=1)}
+    )
+
+
+def likeness(rewards: Rewards) -> str:
+    return compare_prompts(frame_of(rewards)).likeness
+
+
+def graded_rewards(rng: Rng, shape: tuple[int, int], share: float) -> Rewards:
+    """Draw rewards whose variance lies by `share` between prompts."""
+    return rng.normal(rng.normal(0.5, share**0.5, (shape[0], 1)), (1 - share) ** 0.5, shape)
+
+
+def passes_or_fails(rng: Rng, shape: tuple[int, int], share: float) -> Rewards:
+    rates = rng.beta(*[(1 / share - 1) / 2] * 2, (shape[0], 1)) if share else 0.5
+    return (rng.random(shape) < rates) * 1.0
+
+
+def most(chance: float, tries: int) -> float:
+    """Return how often something of this chance happens at most, give or take three deviations."""
+    return tries * chance + 3 * (tries * chance * (1 - chance)) ** 0.5
+
+
+@pytest.mark.parametrize("shape", [(8, 16), (64, 2), (64, 4), (64, 16), (256, 16)])
+@pytest.mark.parametrize("draw", [graded_rewards, passes_or_fails])
+def test_prompts_that_differ_are_hardly_ever_alike(draw: Draw, shape: tuple[int, int]) -> None:
+    # The least difference that counts, where the chance of a mistake is largest.
+    rng, tries = np.random.default_rng(4), 150
+    found = sum(likeness(draw(rng, shape, ALIKE_INTRACLASS)) == "alike" for _ in range(tries))
+    assert found <= most(DOUBT, tries)
+
+
+@pytest.mark.parametrize("shape", [(8, 16), (64, 4), (256, 16)])
+@pytest.mark.parametrize("draw", [graded_rewards, passes_or_fails])
+def test_equal_prompts_are_hardly_ever_different(draw: Draw, shape: tuple[int, int]) -> None:
+    rng, tries = np.random.default_rng(6), 150
+    found = sum(likeness(draw(rng, shape, 0.0)) == "different" for _ in range(tries))
+    assert found <= most(FALSE_ALARM, tries)
+
+
+def test_more_data_finds_more_equal_prompts() -> None:
+    rng = np.random.default_rng(5)
+    shares = [
+        np.mean([likeness(graded_rewards(rng, shape, 0.0)) == "alike" for _ in range(100)])
+        for shape in ((8, 4), (32, 8), (64, 16), (256, 16))
+    ]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.1
+    assert shares[-1] > 0.97
+
+
+def test_plainly_different_prompts_are_told_apart() -> None:
+    rng = np.random.default_rng(7)
+    assert all(likeness(graded_rewards(rng, (64, 8), 0.3)) == "different" for _ in range(50))
+
+
+def test_f_is_the_textbook_one_where_sizes_are_equal() -> None:
+    rewards = np.random.default_rng(8).random((12, 9))
+    found = compare_prompts(frame_of(rewards))
+    expected = 9 * rewards.mean(axis=1).var(ddof=1) / rewards.var(axis=1, ddof=1).mean()
+    assert found.f_ratio == pytest.approx(expected)
+    assert (found.prompts, found.size) == (12, 9)
+    alike = f_distribution.cdf(expected / (1 + 9 * 0.05 / 0.95), 11, 96) <= DOUBT
+    assert (found.likeness == "alike") == alike
+
+
+@pytest.mark.parametrize("rewards", [np.zeros((1, 8)), np.zeros((9, 1)), np.zeros((0, 4))])
+def test_what_cannot_be_compared_is_unknown(rewards: Rewards) -> None:
+    groups = frame_of(rewards) if len(rewards) else pl.DataFrame(schema=dict.fromkeys(("n", "mean", "std"), pl.Float64))
+    assert compare_prompts(groups).likeness == "unknown"
+
+
+def test_constant_rewards_are_alike_or_plainly_different() -> None:
+    assert likeness(np.full((64, 4), 0.5)) != "different"
+    assert likeness(np.repeat(np.linspace(0, 1, 64)[:, None], 4, axis=1)) == "different"
+
+
+POOLS = 6
+PROMPTS = 1000
+
+
+def rates_of(rng: Rng, mean: float, intraclass: float, share: float) -> Rewards:
+    """Draw means of prompts; `share` is the variance inside a group as a share of that of pass and fail."""
+    if not intraclass:
+        return np.full(PROMPTS, mean)
+    concentration = (1 / intraclass - 1) / share
+    return rng.beta(mean * concentration, (1 - mean) * concentration, PROMPTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mean", "std"), [(0.25, None), (0.5, 0.2)])
+def test_the_error_rates_hold_where_groups_stop_at_will(mean: float, std: float | None) -> None:
+    # ICC .05 at a mean of .25 looked like .014 by all rollouts: those near the end of the band get most of them.
+    share = 1.0 if std is None else 4 * std**2
+    found: dict[float, list[str]] = {}
+    for intraclass in (0.0, ALIKE_INTRACLASS):
+        rng = np.random.default_rng(31)
+        pools = (rates_of(rng, mean, intraclass, share) for _ in range(POOLS))
+        found[intraclass] = [compare_prompts(sample_adaptively(rng, rates, std)).likeness for rates in pools]
+    assert found[0.0].count("alike") >= POOLS - 1
+    assert found[ALIKE_INTRACLASS].count("alike") <= 1
