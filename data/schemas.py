@@ -68,6 +68,7 @@ OUR_COLUMNS = frozenset(
     rollouts n_scored n_truncated n_verifier_error n_engine_error n mean std passes min_reward max_reward zeros ones
     tokens pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std learnability learnability_expected
     n_eff alpha beta p_zero p_one p_in_band p_min_std p_keep ci_low ci_high std_low std_high
-    usable_at_g decision certified_by collides_with overlap triage evidence
+    usable_at_g zero_std_at_2 zero_std_at_4 zero_std_at_8 zero_std_at_16 zero_std_at_32 zero_std_at_64
+    decision certified_by collides_with overlap triage evidence
     """.split()
 )

@@ -36,6 +36,7 @@ COLUMN_NOTES = {
     "ci_low": "with `ci_high`: the central 90 % interval of its true mean reward",
     "std_low": "with `std_high`: the central 90 % interval of its true spread",
     "usable_at_g": "chance that a group of the trainer's size is not zero-std",
+    "zero_std_at_4": "chance that a group of 4 is zero-std; likewise for the other sizes",
     "learnability_expected": "expected p (1 - p), what a group of it is worth to GRPO",
     "collides_with": "the prompt, or the item of an evaluation set, that a dropped prompt repeats",
     "certified_by": "`rollouts` of this policy, or `moved` from those of an earlier one",
