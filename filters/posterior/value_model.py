@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import betainc, digamma, expit, gammaln, log_expit, logsumexp, polygamma
 
 from learnable.filters.arrays import Flags, Indices, Values
 
@@ -15,7 +15,7 @@ EDGES = np.concatenate([np.arange(-14, -6, 0.2), np.arange(-60, 60) / 10, np.ara
 CENTRES = (EDGES[1:] + EDGES[:-1]) / 2
 CONCENTRATIONS = (32.0, 8.0, 2.0)  # rewards that the path counts for, where prompts leave it
 COARSE = 6  # cells that are one to those prompts
-KERNEL = np.exp(-0.5 * (np.arange(-9, 10) / 3) ** 2)  # over cells: neighbours have about the same weight
+COARSE_CENTRES = CENTRES[COARSE // 2 :: COARSE]
 
 MAX_VALUES, BINS = 64, 24
 MAX_PROMPTS = 2_000  # that a model is fitted to; more change little
@@ -23,8 +23,10 @@ COMMON = 0.95  # of rewards, among the values that repeat: enough for the poster
 MIN_COUNT, MIN_SHARE = 3, 0.002  # of rewards, that make a value one that repeats
 ITERATIONS = 40
 RIDGE = 1.0  # rewards' worth of evidence for where the fit starts
+BETA_PRIOR = 2.0  # prompts' worth of evidence for an even distribution of the path's parameter
+BETA_STEPS, BETA_SHAPES = 4, (0.05, 100.0)
 LEAST_SHARE = 0.002  # of the prompts that always draw one value, all values together
-START_SHARES = (0.05, 0.05)  # of those prompts, and of those off the path, where the fit starts
+CONSTANT, OFF_PATH = 0.05, 0.05  # shares of those prompts, and of those off the path, where the fit starts
 RARE = 0.02  # fewer prompts off the path are none
 MAX_SCORE = 50.0
 SAME = 1e-9  # rewards that are nearer than this are one value
@@ -74,7 +76,7 @@ class ValueModel:
     @cached_property
     def coarse(self) -> Values:
         """The chance of each value in each coarse cell, shape (coarse cells, V)."""
-        return self.chances_at(CENTRES[COARSE // 2 :: COARSE])
+        return self.chances_at(COARSE_CENTRES)
 
     def split(self, states: Values) -> tuple[Values, Values, Values]:
         """Return the columns of cells, of constant prompts, and of each concentration: (prompts, ..., coarse cells)."""
@@ -101,8 +103,8 @@ class ValueModel:
 def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> ValueModel | None:
     """Fit a family's values to its rewards: the maximum of the marginal likelihood, by expectation and maximisation.
 
-    The weights of the cells are smoothed in each step (Silverman et al., 1990, "A smoothed EM approach"), and the path
-    takes a Newton step. It starts as that of `ess_per_rollout` independent cases.
+    In each step the weights are those that are expected, where the path's parameter is the log-odds of a Beta
+    distributed variable, and the path takes a Newton step. It starts as that of `ess_per_rollout` independent cases.
 
     Args:
         rewards: those that count.
@@ -110,14 +112,18 @@ def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> V
         ess_per_rollout: as in `VarianceModel`.
 
     Returns:
-        The model; None where there are no rewards, or only one value.
+        The model; None where there are no rewards.
     """
+    if not len(rewards[1]):
+        return None
     values, repeats, exact = _find_values(rewards[1])
     counts = count_values(values, repeats, rewards, prompts)
     used = counts.any(axis=0)
     values, repeats, counts = values[used], repeats[used], counts[counts.any(axis=1)][:, used]
-    if len(values) < 2:
-        return None
+    if len(values) == 1:  # another one may come still
+        values, repeats = np.array([values[0], float(values[0] < 0.5)]), np.array([True, False])
+        order = np.argsort(values)
+        values, repeats, counts = values[order], repeats[order], np.pad(counts, ((0, 0), (0, 1)))[:, order]
     # In the order of their means, since every other row of a file may be of one kind.
     order = np.lexsort((*counts.T, counts @ values / counts.sum(axis=1)))
     return _Fit(counts[order[:: -(-len(order) // MAX_PROMPTS)]], values, repeats, ess_per_rollout, exact).run()
@@ -146,46 +152,46 @@ class _Fit:
 
     def __init__(self, counts: Values, values: Values, repeats: Flags, ess_per_rollout: float, exact: bool) -> None:
         self.counts, self.values, self.repeats, self.exact = counts, values, repeats, exact
-        size = float(np.clip(ess_per_rollout, 1.0, MAX_SCORE))
+        self.size = size = float(np.clip(ess_per_rollout, 1.0, MAX_SCORE))
         x = size * (values - values[0]) / (values[-1] - values[0])
         base = gammaln(size + 1) - gammaln(x + 1) - gammaln(size - x + 1)
         self.start = np.stack([base - base.mean(), x - x.mean()], axis=1)
-        self.discount = [(size + 1) / (size + counts.sum(axis=1)) for size in CONCENTRATIONS]
+        self.discount = [(weight + 1) / (weight + counts.sum(axis=1)) for weight in CONCENTRATIONS]
 
     def run(self) -> ValueModel:
-        cells, coarse = len(CENTRES), len(CENTRES[COARSE // 2 :: COARSE])
-        apart = coarse * len(CONCENTRATIONS)
-        parts = (
-            np.full(cells, (1 - sum(START_SHARES)) / cells),
-            START_SHARES[0] * self.repeats / max(self.repeats.sum(), 1),
-            np.full(apart, START_SHARES[1] / apart),
-        )
-        model = self._model(self.start, np.concatenate(parts))
+        shapes, constant = np.ones(2), np.where(self.repeats, CONSTANT / len(self.values), 0.0)
+        model = self._model(self.start, self._weights(shapes, constant, np.full(len(CONCENTRATIONS), OFF_PATH / 3)))
         for number in range(ITERATIONS):
             states = model.find_states(self.counts)
-            weights = self._weigh(model, states)
-            if number >= ITERATIONS // 4 and weights[-apart:].sum() < RARE * weights.sum():
-                weights[-apart:] = 0.0
-            model = self._model(self._move_path(model, states), weights)
+            cells, constant, apart = (part.sum(axis=0) for part in model.split(states))
+            constant = np.where(self.repeats, np.maximum(constant / len(states), LEAST_SHARE / len(self.values)), 0.0)
+            off_path = apart.sum(axis=1) / len(states)
+            if number >= ITERATIONS // 4 and off_path.sum() < RARE:
+                off_path = np.zeros(len(off_path))
+            shapes = _fit_beta(shapes, np.append(cells, apart.sum(axis=0)))
+            model = self._model(self._move_path(model, states), self._weights(shapes, constant, off_path))
         return model
+
+    def _weights(self, shapes: Values, constant: Values, off_path: Values) -> Values:
+        """Return the weights of states where expit(t) has a Beta distribution of these shapes.
+
+        So the prompts that always failed, but may pass some day, are told from those that always draw one value.
+        """
+        cells = np.diff(betainc(*shapes, expit(EDGES)))
+        coarse = np.add.reduceat(cells, np.arange(0, len(cells), COARSE))[: len(COARSE_CENTRES)]
+        cells, coarse = cells / cells.sum(), coarse / coarse.sum()
+        on_path = max(1 - constant.sum() - off_path.sum(), LEAST_SHARE)
+        return np.concatenate([on_path * cells, constant, (off_path[:, None] * coarse).reshape(-1)])
 
     def _model(self, path: Values, weights: Values) -> ValueModel:
         return ValueModel(self.values, self.repeats, path[:, 0], path[:, 1], weights / weights.sum(), self.exact)
-
-    def _weigh(self, model: ValueModel, states: Values) -> Values:
-        cells, constant, apart = (part.sum(axis=0) for part in model.split(states))
-        least = LEAST_SHARE * len(states) / max(self.repeats.sum(), 1)
-        constant = np.where(self.repeats, np.maximum(constant, least), 0.0)
-        off_path = [_smooth(row) if model.leaves_path else row for row in apart]
-        return np.concatenate([_smooth(cells), constant, *off_path])
 
     def _move_path(self, model: ValueModel, states: Values) -> Values:
         """Return base and scores after a Newton step, shape (V, 2)."""
         cells, _, apart = model.split(states)
         at, drawn = CENTRES, cells.T @ self.counts
-        centres = CENTRES[COARSE // 2 :: COARSE]
         for number, discount in enumerate(self.discount):  # rewards off the path tell less of it
-            at = np.concatenate([at, centres])
+            at = np.concatenate([at, COARSE_CENTRES])
             drawn = np.concatenate([drawn, (apart[:, number] * discount[:, None]).T @ self.counts])
         path = np.stack([model.base, model.scores], axis=1)
         chances, total = model.chances_at(at), drawn.sum(axis=1)
@@ -203,9 +209,7 @@ class _Fit:
 
 
 def _find_values(rewards: Values) -> tuple[Values, Flags, bool]:
-    """Return values and bins, which of them repeat, and whether nearly all rewards are among those."""
-    if not len(rewards):
-        return np.zeros(0), np.zeros(0, bool), True
+    """Return values and bins in order, which of them repeat, and whether nearly all rewards are among those."""
     values, counts = np.unique(np.round(rewards, 9), return_counts=True)
     common = counts >= max(MIN_COUNT, MIN_SHARE * len(rewards))
     common[np.argsort(-counts, kind="stable")[MAX_VALUES:]] = False
@@ -222,7 +226,8 @@ def _nearest(values: Values, among: Indices, rewards: Values) -> Indices:
     known = values[among]
     after = np.minimum(np.searchsorted(known, rewards), len(known) - 1)
     before = np.maximum(after - 1, 0)
-    return among[np.where(np.abs(known[before] - rewards) <= np.abs(known[after] - rewards), before, after)]
+    nearest: Indices = among[np.where(np.abs(known[before] - rewards) <= np.abs(known[after] - rewards), before, after)]
+    return nearest
 
 
 def _log_chances(base: Values, scores: Values, at: Values) -> Values:
@@ -245,8 +250,18 @@ def _log_dirichlet(shapes: Values, counts: Values) -> Values:
     return difference
 
 
-def _smooth(weights: Values) -> Values:
-    width = len(KERNEL) // 2
-    padded = np.pad(weights + 1e-3, width, mode="reflect")
-    smoothed: Values = np.convolve(padded, KERNEL / KERNEL.sum(), "valid")
-    return smoothed
+def _fit_beta(shapes: Values, weights: Values) -> Values:
+    """Return shapes that raise the likelihood of Beta distributed expit(t), by the weights of cells and coarse cells.
+
+    Newton steps in the logarithms of the shapes, from the likelihood's equations (Johnson, Kotz and Balakrishnan, 1995,
+    "Continuous Univariate Distributions", section 25.4), and a prior of `BETA_PRIOR` prompts of an even Beta.
+    """
+    at = np.append(CENTRES, COARSE_CENTRES)
+    total = weights.sum() + BETA_PRIOR
+    logs = [(weights @ log_expit(sign * at) - BETA_PRIOR) / total for sign in (1, -1)]
+    for _ in range(BETA_STEPS):
+        whole = polygamma(1, shapes.sum())
+        gradient = shapes * (np.array(logs) - digamma(shapes) + digamma(shapes.sum()))
+        curvature = np.diag(shapes**2 * polygamma(1, shapes)) - whole * np.outer(shapes, shapes)
+        shapes = np.clip(shapes * np.exp(np.clip(np.linalg.solve(curvature, gradient), -1, 1)), *BETA_SHAPES)
+    return shapes
