@@ -22,6 +22,7 @@ MAX_PROMPTS = 2_000  # that a model is fitted to; more change little
 COMMON = 0.95  # of rewards, among the values that repeat: enough for the posterior of a mean
 MIN_COUNT, MIN_SHARE = 3, 0.002  # of rewards, that make a value one that repeats
 ITERATIONS = 40
+STRIDE = 3.0
 RIDGE = 1.0  # rewards' worth of evidence for where the fit starts
 BETA_PRIOR = 2.0  # prompts' worth of evidence for an even distribution of the path's parameter
 BETA_STEPS, BETA_SHAPES = 4, (0.05, 100.0)
@@ -164,7 +165,8 @@ class _Fit:
         for number in range(ITERATIONS):
             states = model.find_states(self.counts)
             cells, constant, apart = (part.sum(axis=0) for part in model.split(states))
-            constant = np.where(self.repeats, np.maximum(constant / len(states), LEAST_SHARE / len(self.values)), 0.0)
+            before = model.weights[len(CENTRES) : len(CENTRES) + len(self.values)]
+            constant = np.where(self.repeats, _stride(before, constant / len(states), LEAST_SHARE / len(before)), 0.0)
             off_path = apart.sum(axis=1) / len(states)
             if number >= ITERATIONS // 4 and off_path.sum() < RARE:
                 off_path = np.zeros(len(off_path))
@@ -248,6 +250,15 @@ def _log_dirichlet(shapes: Values, counts: Values) -> Values:
     rising = gammaln(whole[None, :] + steps[:, None]) - gammaln(whole)
     difference: Values = found - rising[drawn.sum(axis=1)]
     return difference
+
+
+def _stride(before: Values, after: Values, least: float) -> Values:
+    """Return shares after a longer step the same way: by plain ones, shares that hardly tell apart come to rest late.
+
+    Salakhutdinov and Roweis, 2003, "Adaptive overrelaxed bound optimization methods".
+    """
+    grown = np.clip(after / np.maximum(before, least), 0.5, 1.5) ** STRIDE
+    return np.clip(np.maximum(before, least) * grown, least, 0.9)
 
 
 def _fit_beta(shapes: Values, weights: Values) -> Values:

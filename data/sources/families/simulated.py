@@ -28,6 +28,7 @@ class SimulatedKnobs:
     Others get `2 * std * sqrt(rate * (1 - rate))`, so that every rate can have its own. Users and specs call it
     `spread`. `cases` over 1 is for partial credit: so many cases pass independently, each with the prompt's rate, and
     the reward is 1 if all do, else `partial_credit` times the share that does.
+    Raises `LearnableError` for a value out of range, and for both ways of grading at once.
     """
 
     alpha: float = 0.3
