@@ -204,7 +204,10 @@ def _three_levels(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
 
 
 def _with_floor(floor: float) -> Callable[[np.random.Generator, Values, int], Values]:
-    return lambda rng, p, rollouts: floor + (1 - floor) * (rng.random((len(p), rollouts)) < p[:, None])
+    def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+        return floor + (1 - floor) * (rng.random((len(p), rollouts)) < p[:, None]).astype(np.float64)
+
+    return draw
 
 
 def _rounded(rng: np.random.Generator, p: Values, rollouts: int) -> Values:

@@ -10,7 +10,7 @@ from learnable.filters.arrays import Values
 from learnable.filters.posterior.posterior import Posterior
 
 ZERO_STD_AT = {size: f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)}  # columns of a certificate
-LEAST = 1e-12  # of a chance, in logarithms
+TINY = 1e-12  # of a chance, in logarithms
 
 
 def zero_std_share(posterior: Posterior, group_size: int) -> Values:
@@ -52,7 +52,7 @@ def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
     after = int(np.clip(np.searchsorted(sizes, group_size), 1, len(sizes) - 1))
     low, high = sizes[after - 1 : after + 1].tolist()
     at_low, at_high = (
-        np.log(np.maximum(groups[ZERO_STD_AT[size]].cast(pl.Float64).to_numpy(), LEAST)) for size in (low, high)
+        np.log(np.maximum(groups[ZERO_STD_AT[size]].cast(pl.Float64).to_numpy(), TINY)) for size in (low, high)
     )
     share = np.log(group_size / low) / np.log(high / low)
     found = np.minimum(np.exp(at_low + (at_high - at_low) * share), 1.0)

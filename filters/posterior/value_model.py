@@ -26,7 +26,7 @@ STRIDE = 3.0
 RIDGE = 1.0  # rewards' worth of evidence for where the fit starts
 BETA_PRIOR = 2.0  # prompts' worth of evidence for an even distribution of the path's parameter
 BETA_STEPS, BETA_SHAPES = 4, (0.05, 100.0)
-LEAST_SHARE = 0.002  # of the prompts that always draw one value, all values together
+SHARE_FLOOR = 0.002  # of the prompts that always draw one value, all values together
 CONSTANT, OFF_PATH = 0.05, 0.05  # shares of those prompts, and of those off the path, where the fit starts
 RARE = 0.02  # fewer prompts off the path are none
 MAX_SCORE = 50.0
@@ -166,7 +166,7 @@ class _Fit:
             states = model.find_states(self.counts)
             cells, constant, apart = (part.sum(axis=0) for part in model.split(states))
             before = model.weights[len(CENTRES) : len(CENTRES) + len(self.values)]
-            constant = np.where(self.repeats, _stride(before, constant / len(states), LEAST_SHARE / len(before)), 0.0)
+            constant = np.where(self.repeats, _stride(before, constant / len(states), SHARE_FLOOR / len(before)), 0.0)
             off_path = apart.sum(axis=1) / len(states)
             if number >= ITERATIONS // 4 and off_path.sum() < RARE:
                 off_path = np.zeros(len(off_path))
@@ -179,10 +179,10 @@ class _Fit:
 
         So the prompts that always failed, but may pass some day, are told from those that always draw one value.
         """
-        cells = np.diff(betainc(*shapes, expit(EDGES)))
+        cells = np.diff(betainc(shapes[0], shapes[1], expit(EDGES)))
         coarse = np.add.reduceat(cells, np.arange(0, len(cells), COARSE))[: len(COARSE_CENTRES)]
         cells, coarse = cells / cells.sum(), coarse / coarse.sum()
-        on_path = max(1 - constant.sum() - off_path.sum(), LEAST_SHARE)
+        on_path = max(1 - constant.sum() - off_path.sum(), SHARE_FLOOR)
         return np.concatenate([on_path * cells, constant, (off_path[:, None] * coarse).reshape(-1)])
 
     def _model(self, path: Values, weights: Values) -> ValueModel:
@@ -258,7 +258,8 @@ def _stride(before: Values, after: Values, least: float) -> Values:
     Salakhutdinov and Roweis, 2003, "Adaptive overrelaxed bound optimization methods".
     """
     grown = np.clip(after / np.maximum(before, least), 0.5, 1.5) ** STRIDE
-    return np.clip(np.maximum(before, least) * grown, least, 0.9)
+    shares: Values = np.clip(np.maximum(before, least) * grown, least, 0.9)
+    return shares
 
 
 def _fit_beta(shapes: Values, weights: Values) -> Values:

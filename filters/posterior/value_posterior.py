@@ -90,7 +90,8 @@ class ValuePosterior:
                 agree += np.exp(gammaln(shape + group_size) - gammaln(shape))
             agree *= np.exp(gammaln(total) - gammaln(total + group_size))
             share[rows] += (apart[rows, number] * agree).sum(axis=1)
-        return np.minimum(share, 1.0)
+        capped: Values = np.minimum(share, 1.0)
+        return capped
 
     def to_beta(self) -> Posterior:
         """Return the posterior of the mean as masses at 0 and 1 and a Beta distribution with the others' moments."""
