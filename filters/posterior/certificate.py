@@ -36,8 +36,8 @@ CERTIFICATE = (
     "std_low",
     "std_high",
     "usable_at_g",
-    *ZERO_STD_AT.values(),
 )
+COLUMNS = (*CERTIFICATE, *ZERO_STD_AT.values())  # the latter are missing in sets of earlier versions
 COVERAGE = 0.9
 PROMPTS_AT_ONCE = 20_000  # some 2.5 KB each while their values are looked at
 
@@ -160,7 +160,7 @@ def certify(
     group_size: int = 16,
     rewards: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Add the columns `CERTIFICATE` to decided or undecided groups; null where no rollout counts.
+    """Add the columns `COLUMNS` to decided or undecided groups; null where no rollout counts.
 
     Args:
         groups: rows of `group_stats`, joined with `family`.
@@ -184,7 +184,7 @@ def certify(
         for part in members.iter_slices(PROMPTS_AT_ONCE)
     ]
     if not parts:
-        return groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in CERTIFICATE)
+        return groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in COLUMNS)
     return pl.concat(parts).sort("_row").drop("_row")
 
 
@@ -220,7 +220,7 @@ def _certify_family(
     if found.by_value is not None and found.by_value.model.exact:
         columns |= describe_values(found.by_value, band)
     counted = pl.col("n") > 0
-    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in CERTIFICATE)
+    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in COLUMNS)
 
 
 def _describe_groups(found: Assessment, groups: pl.DataFrame, group_size: int) -> dict[str, Values]:

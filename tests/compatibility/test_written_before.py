@@ -37,6 +37,8 @@ VARYING = (
 )
 MEASURED = ("seconds", "tokens_per_second", "bytes")
 RENAMED_COLUMNS = {"p_spread": "p_min_std"}
+NEW_COLUMNS = re.compile(r'\s*"zero_std_at_\d+": "double",')
+MENDED = {"graded": ("forecast",)}  # figures that were wrong then: rewards that are not tied were said to repeat
 DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
 
 
@@ -57,7 +59,7 @@ def as_json(text: str) -> str:
         text = pattern.sub(name, text)
     for old, new in RENAMED_COLUMNS.items():
         text = text.replace(f'"{old}": "double"', f'"{new}": "double"')
-    return text
+    return NEW_COLUMNS.sub("", text)
 
 
 def _without_measurements(values: dict[str, object]) -> dict[str, object]:
@@ -82,7 +84,13 @@ def test_commands_print_what_they_printed(name: str, folder: Path, capfd: pytest
     with pytest.raises(SystemExit) as ended:
         app(COMMANDS[name])
     assert ended.value.code in (None, 0)
-    assert as_json(capfd.readouterr().out) == as_json((folder / "reports" / f"{name}.json").read_text())
+    printed, before = capfd.readouterr().out, (folder / "reports" / f"{name}.json").read_text()
+    if name in MENDED:
+        printed, before = (
+            json.dumps({key: value for key, value in json.loads(text).items() if key not in MENDED[name]})
+            for text in (printed, before)
+        )
+    assert as_json(printed) == as_json(before)
     for scores in folder.glob("*.out.jsonl"):
         assert scores.read_text() == (folder / "reports" / scores.name).read_text()
 
@@ -135,7 +143,7 @@ def check_same_set(after: Path, before: Path) -> None:
     assert sorted(path.name for path in after.glob("*.parquet")) == shards
     for name in shards:
         earlier = pl.read_parquet(before / name).rename(RENAMED_COLUMNS, strict=False)
-        check_same_rows(pl.read_parquet(after / name), earlier)
+        check_same_rows(pl.read_parquet(after / name).select(pl.exclude("^zero_std_at_.*$")), earlier)
 
 
 def ledger_table(folder: Path) -> pl.DataFrame:
