@@ -20,6 +20,8 @@ from benchmarks.checks import Check, Figure
 MODULES = (
     "benchmarks.decisions.truth_graded",  # graded rewards; variances under optional stopping
     "benchmarks.decisions.truth_staleness",  # refreshes, margins, policy ids
+    "benchmarks.decisions.truth_forecast",  # rewards that repeat: forecasts, certificates
+    "benchmarks.decisions.truth_order",  # files in any order, held-out problems
 )
 
 

@@ -42,7 +42,8 @@ class SimulatedEngine:
     """An `Engine` that answers "pass" with the chance `spec["rate"]` of the prompt, and "fail" otherwise.
 
     Where the spec has a `spread`, the completion is a reward instead, drawn from the Beta distribution with that mean
-    and standard deviation. A rollout depends on its prompt and seed alone, not on order or batching. The options
+    and standard deviation. Where it has `cases`, each of them passes with the chance `rate`, and the completion says
+    how many did, as in "2/3". A rollout depends on its prompt and seed alone, not on order or batching. The options
     (see `SimulatedOptions`) are not part of `policy_id`, so use another store for other options.
     Raises `LearnableError` for an option that is unknown or out of range.
 
@@ -128,15 +129,22 @@ def draw_uniform(key: int, seed: int) -> float:
 
 def _find_outcomes(prompt: Prompt) -> Callable[[int], str]:
     """Return the function that maps a rollout's seed to a completion of `prompt`."""
-    rate, std = _read_spec(prompt)
+    _check_spec(prompt)
+    rate, std, cases = prompt.spec["rate"], prompt.spec.get("spread"), prompt.spec.get("cases")
     key = _read_key(prompt.question_id)
+    if cases is not None:
+        return lambda seed: f"{_count_passes(mix_bits(key, seed), cases, rate)}/{cases}"
     if std is None:
         return lambda seed: "pass" if draw_uniform(key, seed) < rate else "fail"
     alpha, beta = beta_shapes(rate, std)
     return lambda seed: f"{draw_beta(random.Random(mix_bits(key, seed)), alpha, beta):.6f}"
 
 
-def _read_spec(prompt: Prompt) -> tuple[float, float | None]:
+def _count_passes(key: int, cases: int, rate: float) -> int:
+    return sum(draw_uniform(key, case) < rate for case in range(cases))
+
+
+def _check_spec(prompt: Prompt) -> None:
     if "rate" not in prompt.spec:
         raise LearnableError(
             f"{prompt.source}: the simulated engine has no pass rate for {prompt.text[:40]!r}: "
@@ -144,8 +152,7 @@ def _read_spec(prompt: Prompt) -> tuple[float, float | None]:
         )
     if found := find_fault(prompt.spec):
         key, fix = found
-        raise LearnableError(f"{prompt.source}: spec key {key!r} is {prompt.spec[key]!r}: {fix}")
-    return prompt.spec["rate"], prompt.spec.get("spread")
+        raise LearnableError(f"{prompt.source}: spec key {key!r} is {prompt.spec.get(key)!r}: {fix}")
 
 
 def _read_key(question_id: str) -> int:

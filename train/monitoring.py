@@ -16,6 +16,7 @@ from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.filters.decisions.forecast import Forecast, forecast
+from learnable.filters.posterior.predictive import ZERO_STD_AT
 from learnable.train.settings import TrainSettings
 
 WINDOW = 5  # logs in a row before a warning: one bad step is noise
@@ -233,7 +234,9 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
     """Forecast the groups of a run from the certificates of its prompts; None for a set that has none, and for SFT."""
     if settings.method != "grpo" or not set(FORECAST_COLUMNS) <= set(curated.manifest.schema.keys()):
         return None
-    rows = pl.DataFrame(curated.read(settings.part, settings.families, columns=list(FORECAST_COLUMNS)))
+    known = curated.manifest.schema.keys()
+    columns = [*FORECAST_COLUMNS, *(name for name in ZERO_STD_AT.values() if name in known)]
+    rows = pl.DataFrame(curated.read(settings.part, settings.families, columns=columns))
     found: list[Forecast] = forecast(rows, _find_graded(curated, settings), [settings.num_generations])
     if not found:
         return None

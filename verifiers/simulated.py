@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
-from learnable.data.sources.families.simulated import NOTICE, find_fault
+from learnable.data.sources.families.simulated import NOTICE, find_fault, judge_cases
 from learnable.verifiers.protocol import check_keys, fault
 
 OUTCOMES = {"pass": True, "fail": False}
@@ -13,10 +13,12 @@ OUTCOMES = {"pass": True, "fail": False}
 
 @dataclass(frozen=True, slots=True)
 class SimulatedVerifier:
-    """What was drawn: "pass" or "fail", or, where the spec has a `spread`, a reward from 0 to 1.
+    """What was drawn: "pass" or "fail"; where the spec has a `spread`, a reward from 0 to 1; or how many cases passed.
 
-    Spec: `{"rate": p}`, the mean reward, and optionally `spread`, its standard deviation inside a group. A graded
-    completion passes from 0.5. Anything else was not drawn here, and gets no score.
+    Spec: `{"rate": p}`, the mean reward, and optionally `spread`, its standard deviation inside a group: a graded
+    completion passes from 0.5. Or `{"rate": p, "cases": K, "partial_credit": c}`: K cases pass independently with
+    chance p each, as in "2/3"; the reward is 1 if all do, else c times their share. Anything else was not drawn here,
+    and gets no score.
     """
 
     name: str = "simulated"
@@ -24,14 +26,16 @@ class SimulatedVerifier:
     notice: str = NOTICE
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless completions can be drawn with this rate and spread."""
-        check_keys(spec, ["rate"], ["spread"])
+        """Raise `SpecError` unless completions can be drawn with this rate, and spread or cases."""
+        check_keys(spec, ["rate"], ["spread", "cases", "partial_credit"])
         if found := find_fault(spec):
             key, fix = found
-            raise fault(key, spec[key], fix)
+            raise fault(key, spec.get(key), fix)
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Read one completion."""
+        if "cases" in spec:
+            return _judge_cases(completion, spec["cases"], spec["partial_credit"])
         if "spread" in spec:
             reward = _read_reward(completion)
             if reward is None:
@@ -40,6 +44,13 @@ class SimulatedVerifier:
         if (passed := OUTCOMES.get(completion)) is None:
             return Score.unscored(f"not simulated: {completion[:40]!r} is neither 'pass' nor 'fail'")
         return _judged(float(passed), passed)
+
+
+def _judge_cases(completion: str, cases: int, partial_credit: float) -> Score:
+    passed, _, of = completion.partition("/")
+    if of != str(cases) or not (passed.isascii() and passed.isdigit()) or int(passed) > cases:
+        return Score.unscored(f"not simulated: {completion[:40]!r} does not say how many of {cases} cases passed")
+    return _judged(judge_cases(int(passed), cases, partial_credit), int(passed) == cases)
 
 
 def _judged(reward: float, passed: bool) -> Score:

@@ -38,6 +38,7 @@ COLUMN_NOTES = {
     "ci_low": "with `ci_high`: the central 90 % interval of its true mean reward",
     "std_low": "with `std_high`: the central 90 % interval of its true spread",
     "usable_at_g": "chance that a group of the trainer's size is not zero-std",
+    "zero_std_at_4": "chance that a group of 4 is zero-std; likewise for the other sizes",
     "variance_share": "variance inside its groups, as a share of what pass and fail of the same mean would have",
     "pass_variance": "p (1 - p) of the pass rate",
     "expected_within_variance": "expected within-group variance: what a group of it is worth to GRPO",

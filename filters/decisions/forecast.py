@@ -12,7 +12,7 @@ from scipy.special import betaln, gammaln
 
 from learnable.filters.arrays import Values
 from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
+from learnable.filters.posterior.predictive import read_zero_std, zero_std_share
 
 GROUP_SIZES = (4, 8, 16, 32, 64)
 FEW_DEAD = 0.1  # a share of zero-std groups that is worth no more rollouts
@@ -64,7 +64,8 @@ def forecast(groups: pl.DataFrame, graded: Mapping[str, bool], sizes: Sequence[i
     """Forecast what training on these prompts will see at each group size; nothing where none has a score.
 
     Args:
-        groups: certified rows (`filters.posterior.certificate.certify`) with `family`, `zeros` and `ones`.
+        groups: certified rows (`filters.posterior.certificate.certify`) with `family`, `zeros` and `ones`; the columns
+            `ZERO_STD_AT` tell of graded families, where the version that certified them wrote those.
         graded: whether a family's rewards are graded, not just pass and fail.
         sizes: group sizes (TRL: `num_generations`).
     """
@@ -78,7 +79,7 @@ def forecast(groups: pl.DataFrame, graded: Mapping[str, bool], sizes: Sequence[i
     for size in sizes:
         dead = float(counts @ zero_std_share(posteriors, size))
         taught = float(counts @ mean_abs_advantage(posteriors, size))
-        dead_graded = zero_std_graded(others, size)
+        dead_graded = read_zero_std(others, size)
         taught += float((1 - dead_graded).sum()) * graded_advantage(size)
         share = (dead + float(dead_graded.sum())) / known.height
         forecasts.append(Forecast(size, share, 1 - share, taught / known.height))

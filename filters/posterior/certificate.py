@@ -13,11 +13,13 @@ import numpy as np
 import polars as pl
 
 from learnable.data.records import JsonObject
-from learnable.filters.arrays import Values
+from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band, Signal
 from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
+from learnable.filters.posterior.predictive import ZERO_STD_AT, zero_std_graded, zero_std_share
 from learnable.filters.posterior.prior import FALLBACK, Prior, fit_prior
+from learnable.filters.posterior.value_model import Rewards, ValueModel, fit_value_model
+from learnable.filters.posterior.value_posterior import ValuePosterior
 from learnable.filters.posterior.variance_model import VarianceModel, fit_variance_model
 
 CERTIFICATE = (
@@ -36,15 +38,22 @@ CERTIFICATE = (
     "std_high",
     "usable_at_g",
 )
+COLUMNS = (*CERTIFICATE, *ZERO_STD_AT.values())  # the latter are missing in sets of earlier versions
 COVERAGE = 0.9
+PROMPTS_AT_ONCE = 20_000  # some 2.5 KB each while their values are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyPrior:
-    """What is known of a family's prompts before their first rollout: of their mean rewards, and of how those vary."""
+    """What is known of a family's prompts before their first rollout: of their mean rewards, and of how those vary.
+
+    `value_model` says which values graded rewards take. It is not part of a manifest: what it tells of a prompt is in
+    the prompt's certificate.
+    """
 
     prior: Prior = FALLBACK
     variance_model: VarianceModel = field(default_factory=VarianceModel)
+    value_model: ValueModel | None = field(default=None, compare=False, repr=False)
 
     @property
     def graded(self) -> bool:
@@ -56,14 +65,18 @@ class FamilyPrior:
         return self.prior.to_json() | self.variance_model.to_json()
 
 
-def fit_family_prior(n: Values, mean: Values, variance: Values) -> FamilyPrior:
+def fit_family_prior(n: Values, mean: Values, variance: Values, rewards: Rewards | None = None) -> FamilyPrior:
     """Fit a family's prior to its groups: rollouts, mean reward and population variance of each, shape (groups,).
 
-    Falls back to Beta(.5, .5) where there are too few groups to fit (`prior.fitted_to` is 0 then).
+    With the rewards themselves, where they are graded, also to the values that they take. Falls back to Beta(.5, .5)
+    where there are too few groups to fit (`prior.fitted_to` is 0 then).
     """
     variance_model = fit_variance_model(n, mean, variance)
     sizes = variance_model.effective(n, mean, variance)
-    return FamilyPrior(fit_prior(sizes, sizes * mean), variance_model)
+    values = None
+    if rewards is not None and variance_model.graded:
+        values = fit_value_model(rewards, len(n), variance_model.ess_per_rollout)
+    return FamilyPrior(fit_prior(sizes, sizes * mean), variance_model, values)
 
 
 def read_signal(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Values, Values]:
@@ -80,13 +93,16 @@ class Assessment:
     """What the rollouts of many groups of one family say: arrays of one shape.
 
     `n_eff` are effective sample sizes, in 0/1 rewards. `p_in_band` is the chance that the true mean is in the band, and
-    `p_min_std` the chance that the true standard deviation is large enough.
+    `p_min_std` the chance that the true standard deviation of such a prompt is large enough. `by_value` is what the
+    values of the rewards say, where the family has a `value_model`: of the groups to come, and where that is `exact` of
+    all else too.
     """
 
     n_eff: Values
     posterior: Posterior
     p_in_band: Values
     p_min_std: Values
+    by_value: ValuePosterior | None = None
 
     @property
     def p_keep(self) -> Values:
@@ -94,59 +110,124 @@ class Assessment:
         return self.p_in_band * self.p_min_std
 
 
-def assess(family_prior: FamilyPrior, band: Band, n: Values, mean: Values, variance: Values) -> Assessment:
-    """Assess groups of one family: rollouts that count, mean reward (0 where there are none), population variance."""
-    model = family_prior.variance_model
+def assess(
+    family_prior: FamilyPrior,
+    band: Band,
+    n: Values,
+    mean: Values,
+    variance: Values,
+    rewards: Rewards | None = None,
+) -> Assessment:
+    """Assess groups of one family: rollouts that count, mean reward (0 where there are none), population variance.
+
+    `rewards` are those rollouts' own; without them values are not looked at.
+    """
+    model, by_value = family_prior.variance_model, None
     n_eff = model.effective(n, mean, variance)
+    if family_prior.value_model is not None and rewards is not None:
+        by_value = ValuePosterior.of(family_prior.value_model, rewards, len(n))
+        if family_prior.value_model.exact:
+            inside, varying = by_value.in_band(band), by_value.in_band(band, band.min_std)
+            return Assessment(n_eff, by_value.to_beta(), inside, _given(varying, inside), by_value)
     posterior = Posterior.update(family_prior.prior, n_eff, n_eff * mean)
     if model.graded:
         p_min_std = model.at_least(band.min_std, n, mean, variance)
-        return Assessment(n_eff, posterior, posterior.in_band(band), p_min_std)
+        return Assessment(n_eff, posterior, posterior.in_band(band), p_min_std, by_value)
     return Assessment(n_eff, posterior, posterior.in_band(band), bernoulli_p_min_std(posterior, band))
 
 
 def certify(
-    groups: pl.DataFrame, family_priors: Mapping[str, FamilyPrior], band: Band, group_size: int = 16
+    groups: pl.DataFrame,
+    family_priors: Mapping[str, FamilyPrior],
+    band: Band,
+    group_size: int = 16,
+    rewards: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Add the columns `CERTIFICATE` to decided or undecided groups; null where no rollout counts.
+    """Add the columns `COLUMNS` to decided or undecided groups; null where no rollout counts.
 
     Args:
         groups: rows of `group_stats`, joined with `family`.
         family_priors: one for each family; a family without one gets Beta(.5, .5).
         band: what is kept, and of which signal.
         group_size: completions a prompt that training will draw, for `usable_at_g`.
+        rewards: `prompt_id` and `reward` of the rollouts that count, as `filters.statistics.groups.list_rewards` lists
+            them. Without them the forecast of graded rewards knows of no ties but those on 0 and on 1.
 
     Returns:
         The rows, in their order, with `n_eff` (effective sample size), `variance_share` (n / n_eff: the variance inside
         a group as a share of what a 0/1 reward of the same mean has), `alpha`, `beta`, `p_zero`, `p_one` (the
         posterior), `p_in_band`, `p_min_std` (chance that the standard deviation is `min_std` or more), `p_keep` (their
-        product), `ci_low`, `ci_high` (central 90 % interval of the mean), `std_low`, `std_high` (of the standard
-        deviation), `usable_at_g` (chance that a group of `group_size` is not zero-std).
+        product), `ci_low`, `ci_high` (90 % interval of the mean), `std_low`, `std_high` (of the standard deviation),
+        `usable_at_g` (chance that a group of `group_size` is not zero-std), `zero_std_at_<G>` (that one of G is).
     """
     numbered = groups.with_row_index("_row")
+    placed = _place(numbered, rewards)
     parts = [
-        _certify_family(members, family_priors.get(str(family), FamilyPrior()), band, group_size)
+        _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size, placed)
         for (family,), members in numbered.group_by("family", maintain_order=True)
+        for part in members.iter_slices(PROMPTS_AT_ONCE)
     ]
     if not parts:
-        return groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in CERTIFICATE)
+        return groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in COLUMNS)
     return pl.concat(parts).sort("_row").drop("_row")
 
 
-def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int) -> pl.DataFrame:
+def _place(numbered: pl.DataFrame, rewards: pl.DataFrame | None) -> Rewards | None:
+    """Return the rewards and the row that each is of, in the order of the rows."""
+    if rewards is None:
+        return None
+    placed = rewards.join(numbered.select("prompt_id", "_row"), on="prompt_id").sort("_row", "reward")
+    return placed["_row"].cast(pl.Int64).to_numpy(), placed["reward"].to_numpy()
+
+
+def _take(placed: Rewards, rows: Indices) -> Rewards:
+    """Return the rewards of some rows, given in order, and which of them each is of."""
+    first, after = (np.searchsorted(placed[0], rows, side=side) for side in ("left", "right"))
+    counts = after - first
+    start = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+    return np.repeat(np.arange(len(rows)), counts), placed[1][start + np.arange(counts.sum())]
+
+
+def _certify_family(
+    groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int, placed: Rewards | None
+) -> pl.DataFrame:
     n, mean, variance = read_signal(groups, band.signal)
-    found = assess(family_prior, band, n, np.nan_to_num(mean), variance)
+    rewards = None if placed is None else _take(placed, groups["_row"].cast(pl.Int64).to_numpy())
+    found = assess(family_prior, band, n, np.nan_to_num(mean), variance, rewards)
     share = np.divide(n, found.n_eff, out=np.ones_like(n), where=n > 0)
     columns = {"n_eff": found.n_eff, "variance_share": share, "p_keep": found.p_keep}
     columns |= describe_posterior(found.posterior, band)
     if family_prior.graded:
         low, high = family_prior.variance_model.interval(n, mean, variance, COVERAGE)
-        usable = 1 - zero_std_graded(groups, group_size)
-        columns |= {"p_min_std": found.p_min_std, "std_low": low, "std_high": high, "usable_at_g": usable}
+        columns |= {"p_min_std": found.p_min_std, "std_low": low, "std_high": high}
+        columns |= _describe_groups(found, groups, group_size)
     else:
         columns |= describe_bernoulli(found.posterior, band, group_size)
+    if found.by_value is not None and found.by_value.model.exact:
+        columns |= describe_values(found.by_value, band)
     counted = pl.col("n") > 0
-    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in CERTIFICATE)
+    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in COLUMNS)
+
+
+def _describe_groups(found: Assessment, groups: pl.DataFrame, group_size: int) -> dict[str, Values]:
+    """Return the columns of `CERTIFICATE` about groups of graded rewards to come, by name."""
+
+    def agree(size: int) -> Values:
+        return zero_std_graded(groups, size) if found.by_value is None else found.by_value.zero_std_share(size)
+
+    return {"usable_at_g": 1 - agree(group_size)} | {name: agree(size) for size, name in ZERO_STD_AT.items()}
+
+
+def describe_values(by_value: ValuePosterior, band: Band) -> dict[str, Values]:
+    """Return the columns of `CERTIFICATE` that follow better from values than from mean and variance, by name."""
+    (low, high), (std_low, std_high) = by_value.interval(COVERAGE), by_value.std_interval(COVERAGE)
+    return {
+        "p_in_band": by_value.in_band(band),
+        "ci_low": low,
+        "ci_high": high,
+        "std_low": std_low,
+        "std_high": np.minimum(std_high, 0.5),
+    }
 
 
 def describe_posterior(posterior: Posterior, band: Band) -> dict[str, Values]:
@@ -171,6 +252,7 @@ def describe_bernoulli(posterior: Posterior, band: Band, group_size: int) -> dic
         "std_low": low,
         "std_high": high,
         "usable_at_g": 1 - zero_std_share(posterior, group_size),
+        **{name: zero_std_share(posterior, size) for size, name in ZERO_STD_AT.items()},
     }
 
 
@@ -179,8 +261,12 @@ def bernoulli_p_min_std(posterior: Posterior, band: Band) -> Values:
 
     It follows from the mean p, as sqrt(p (1 - p)). 1 where the mean is in the band with no chance.
     """
-    inside, varying = posterior.in_band(band), posterior.in_band(band.with_min_std)
-    return np.divide(varying, inside, out=np.ones_like(inside), where=inside > 0)
+    return _given(posterior.in_band(band.with_min_std), posterior.in_band(band))
+
+
+def _given(both: Values, one: Values) -> Values:
+    """Return the chance of both, given the one; 1 where that has no chance."""
+    return np.divide(both, one, out=np.ones_like(one), where=one > 0)
 
 
 def bernoulli_std(low: Values, high: Values) -> tuple[Values, Values]:

@@ -59,6 +59,11 @@ def group_stats(scores: pl.LazyFrame, *, ks: Sequence[int] = (1, 4, 8), truncate
     )
 
 
+def list_rewards(scores: pl.LazyFrame, truncated: Truncated = "count") -> pl.LazyFrame:
+    """Return `prompt_id` and `reward` of the rollouts that `group_stats` counts, one row each."""
+    return _counted(scores, truncated).select("prompt_id", "reward").filter(pl.col("reward").is_not_null())
+
+
 def pass_at_k(k: int) -> pl.Expr:
     """Return the unbiased estimate of passing at least once in `k` rollouts, from columns `n` and `passes`.
 

@@ -152,7 +152,8 @@ def _forecast_family(schedule: Schedule, family: str, rows: Indices) -> Values:
     keep, further = rule.forecast_groups(uniforms, n, n * mean, min_kept_group)
     new_keep, new_rollouts = _replay(schedule, rule, rows, min_kept_group)
     if family_prior.graded:  # which the tables know nothing of
-        p_min_std = assess(family_prior, schedule.band, n, mean, variance).p_min_std
+        rewards = schedule.list_rewards(rows)
+        p_min_std = assess(family_prior, schedule.band, n, mean, variance, rewards).p_min_std
         keep, new_keep = keep * p_min_std, new_keep * p_min_std
     stopped = schedule.stopped[rows]
     keep = np.where(stopped, np.isin(rows, schedule.find_certified()), keep)

@@ -9,7 +9,8 @@ import numpy as np
 
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.certificate import FamilyPrior, assess, fit_family_prior
+from learnable.filters.posterior.certificate import PROMPTS_AT_ONCE, FamilyPrior, assess, fit_family_prior
+from learnable.filters.posterior.value_model import Rewards
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
 from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
@@ -80,7 +81,7 @@ class Schedule:
         if self.budget.sampling == "fixed":
             self.stopped[:] = True
             for name, mine in self._by_family(np.arange(len(self.uniforms))):
-                self.family_priors[name] = fit_family_prior(*self.measure(mine))
+                self.family_priors[name] = fit_family_prior(*self.measure(mine), self.list_rewards(mine))
             return self._request(np.zeros(0, np.int64), np.zeros(0, np.int64))
         self._refit()
         self._judge()
@@ -98,8 +99,7 @@ class Schedule:
 
     def measure(self, prompts: Indices) -> tuple[Values, Values, Values]:
         """Return rollouts that count, mean reward and population variance of prompts, within what was requested."""
-        rows = self.rewards[prompts]
-        rows[np.arange(rows.shape[1])[None, :] >= self.requested[prompts, None]] = np.nan
+        rows = self._find_rewards(prompts)
         counted = ~np.isnan(rows)
         n = counted.sum(axis=1).astype(np.float64)
         sums = np.where(counted, rows, 0.0).sum(axis=1)
@@ -107,13 +107,21 @@ class Schedule:
         squares = np.where(counted, (rows - mean[:, None]) ** 2, 0.0).sum(axis=1)
         return n, mean, np.divide(squares, n, out=np.zeros_like(sums), where=n > 0)
 
+    def list_rewards(self, prompts: Indices) -> Rewards:
+        """Return the rewards that `measure` measures, one by one, and which of `prompts` each is of."""
+        rows = self._find_rewards(prompts)
+        counted = ~np.isnan(rows)
+        return np.nonzero(counted)[0], rows[counted]
+
     def assess_chances(self, prompts: Indices) -> Values:
         """Return the chance that each prompt belongs in the set: in the band, with `min_std` or more."""
         chance = np.zeros(len(prompts))
         for name, mine in self._by_family(prompts):
-            chance[mine] = assess(
-                self.family_priors.get(name, FamilyPrior()), self.band, *self.measure(prompts[mine])
-            ).p_keep
+            family_prior = self.family_priors.get(name, FamilyPrior())
+            for part in np.array_split(mine, len(mine) // PROMPTS_AT_ONCE + 1):
+                rows = prompts[part]
+                found = assess(family_prior, self.band, *self.measure(rows), self.list_rewards(rows))
+                chance[part] = found.p_keep
         return chance
 
     def find_thresholds(self) -> Values:
@@ -165,6 +173,12 @@ class Schedule:
         kept = [self.rules[name].compute_outcome().kept if name in self.rules else 0.0 for name in self.names]
         return float(np.bincount(self.family, minlength=len(kept)) @ np.array(kept) / max(len(self.family), 1))
 
+    def _find_rewards(self, prompts: Indices) -> Values:
+        """Return the rewards of prompts within what was requested, NaN elsewhere."""
+        rows = self.rewards[prompts]
+        rows[np.arange(rows.shape[1])[None, :] >= self.requested[prompts, None]] = np.nan
+        return rows
+
     def _needed(self, going_on: Indices) -> int:
         """Return how many new prompts the goal needs still: all there are, without a goal."""
         if self.budget.want is None:
@@ -195,7 +209,7 @@ class Schedule:
         for name, mine in self._by_family(told):
             if len(mine) >= REFIT * self._fitted.get(name, 0):
                 self._fitted[name] = len(mine)
-                family_prior = fit_family_prior(*self.measure(told[mine]))
+                family_prior = fit_family_prior(*self.measure(told[mine]), self.list_rewards(told[mine]))
                 self.family_priors[name] = family_prior
                 self.rules[name] = match_fixed(
                     family_prior.prior,

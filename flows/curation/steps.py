@@ -22,7 +22,7 @@ from learnable.filters.decisions.decide import REASONS, decide, decide_certified
 from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
 from learnable.filters.posterior.certificate import certify
-from learnable.filters.statistics.groups import group_stats
+from learnable.filters.statistics.groups import group_stats, list_rewards
 from learnable.filters.statistics.variance import opening_stats
 from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
@@ -141,7 +141,9 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
         .sort(ORDER)
         .collect()
     )
-    chosen = _choose(settings, certify(groups, collected.family_priors, settings.band, settings.group_size))
+    rewards = list_rewards(collected.scores.lazy(), settings.truncated).collect()
+    certified = certify(groups, collected.family_priors, settings.band, settings.group_size, rewards)
+    chosen = _choose(settings, certified)
     dropped = everyone.join(prompts.dropped, on="prompt_id")
     return (
         pl.concat([chosen, dropped.lazy().cast({"decision": pl.Enum(REASONS)})], how="diagonal")

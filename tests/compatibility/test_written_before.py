@@ -47,10 +47,17 @@ RENAMED_COLUMNS = {
     "learnability": "pass_variance",
     "learnability_expected": "expected_within_variance",
 }
-NEW_COLUMNS = ("variance_share", "opening_n", "opening_mean", "opening_std")
+NEW_COLUMNS = (
+    "variance_share",
+    "opening_n",
+    "opening_mean",
+    "opening_std",
+    *(f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)),
+)
 # Variances told of the sampler, which gives middling prompts more rollouts; now they tell of the pool.
 CORRECTED = ("within_std", "between_std", "f_ratio", "intraclass", "explained")
-CORRECTED_IN = {"graded": ("learnability",)}  # it was p (1 - p) of graded means
+# Learnability was p (1 - p) of graded means, and the forecast took rewards that are not tied to repeat.
+CORRECTED_IN = {"graded": ("learnability", "forecast")}
 NEW_FINDINGS = ("undecided_prompts",)
 DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
 

@@ -19,14 +19,56 @@ NEAR = 1e-9  # a Beta distribution needs shapes over 0
 
 @dataclass(frozen=True)
 class Population:
-    """Prompts drawn from `prior`, whose true means are scaled by `top`, and the rewards of their rollouts."""
+    """Prompts drawn from `prior`, whose true means are scaled by `top`, and the rewards of their rollouts.
+
+    Where rewards are drawn from a rate that is not their mean, `mean` makes the one of the other.
+    """
 
     prior: Prior
     rewards: Rewards
     top: float = 1.0
+    mean: Callable[[Values], Values] | None = None
 
     def prompts(self, rng: np.random.Generator, count: int) -> Values:
         return self.top * draw_means(rng, self.prior, count)
+
+    def means(self, prompts: Values) -> Values:
+        """The true mean reward of each prompt."""
+        return prompts if self.mean is None else self.mean(prompts)
+
+
+def partial_credit(prior: Prior, cases: int, credit: float) -> Population:
+    """So many cases pass independently; the reward is 1 if all do, else `credit` times their share."""
+
+    def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+        passed = rng.binomial(cases, p[:, None], (len(p), rollouts))
+        return np.where(passed == cases, 1.0, credit * passed / cases)
+
+    return Population(prior, draw, mean=lambda p: p**cases + credit * (p - p**cases))
+
+
+def three_levels(prior: Prior) -> Population:
+    """Rewards of 1, .5 and 0: with the chances p^1.5, sqrt(p) - p^1.5, and the rest."""
+
+    def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+        uniform = rng.random((len(p), rollouts))
+        return np.where(uniform < p[:, None] ** 1.5, 1.0, np.where(uniform < np.sqrt(p)[:, None], 0.5, 0.0))
+
+    return Population(prior, draw, mean=lambda p: (p**1.5 + np.sqrt(p)) / 2)
+
+
+def with_floor(prior: Prior, floor: float, rewards: Rewards) -> Population:
+    """Rewards of which `floor` is always earned, as for a format."""
+    return Population(
+        prior,
+        lambda rng, p, rollouts: floor + (1 - floor) * rewards(rng, p, rollouts),
+        mean=lambda p: floor + (1 - floor) * p,
+    )
+
+
+def rounded(std: float, levels: int) -> Rewards:
+    """Graded rewards on a scale of so many steps."""
+    return lambda rng, p, rollouts: np.round(graded(std)(rng, p, rollouts) * levels) / levels
 
 
 def draw_means(rng: np.random.Generator, prior: Prior, count: int) -> Values:

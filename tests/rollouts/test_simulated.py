@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator
 from statistics import fmean, pstdev
 from typing import Any
@@ -39,6 +40,19 @@ def test_a_prompt_passes_at_its_rate(rate: float) -> None:
     [group] = draw(GroupRequest(prompt(rate), 20_000))
     assert {rollout.completion for rollout in group} <= {"pass", "fail"}
     assert pass_rate(group) == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / 20_000))
+
+
+def test_cases_pass_independently_at_the_rate() -> None:
+    [group] = draw(GroupRequest(prompt(0.7, cases=4, partial_credit=0.5), 20_000))
+    counts = Counter(rollout.completion for rollout in group)
+    expected = [20_000 * math.comb(4, k) * 0.7**k * 0.3 ** (4 - k) for k in range(5)]
+    assert chisquare([counts.pop(f"{k}/4") for k in range(5)], expected).pvalue > 0.001
+    assert not counts
+
+
+def test_cases_that_cannot_be_drawn_name_the_row() -> None:
+    with pytest.raises(LearnableError, match="spec key 'partial_credit' is None: give what the share"):
+        draw(GroupRequest(prompt(0.7, cases=4), 2))
 
 
 def test_groups_vary_as_bernoulli_rewards_do() -> None:

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeGuard
 
+from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt, Spec
 from learnable.data.sources.family import Family, on_scale, require
 
 NOTICE = "simulated rollouts: no model answered; use them for planning and teaching only."
 FORM = "Simulated"
 MAX_CONCENTRATION = 1e14  # alpha + beta of the narrowest population: six digits of its draws are those of its mean
+
+MAX_CASES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +26,25 @@ class SimulatedKnobs:
 
     A `std` over 0 is for graded rewards: it is the standard deviation inside the group of a prompt whose rate is 0.5.
     Others get `2 * std * sqrt(rate * (1 - rate))`, so that every rate can have its own. Users and specs call it
-    `spread`.
+    `spread`. `cases` over 1 is for partial credit: so many cases pass independently, each with the prompt's rate, and
+    the reward is 1 if all do, else `partial_credit` times the share that does.
+    Raises `LearnableError` for a value out of range, and for both ways of grading at once.
     """
 
     alpha: float = 0.3
     beta: float = 0.3
     std: float = field(default=0.0, metadata={"knob": "spread"})
+    cases: int = 1
+    partial_credit: float = 0.5
 
     def __post_init__(self) -> None:
         require("simulated", "alpha", self.alpha, 0.01, 10_000)
         require("simulated", "beta", self.beta, 0.01, 10_000)
         require("simulated", "spread", self.std, 0, 0.49)
+        require("simulated", "cases", self.cases, 1, MAX_CASES)
+        require("simulated", "partial_credit", self.partial_credit, 0, 1)
+        if self.std and self.cases > 1:
+            raise LearnableError("family simulated: give spread or cases, not both")
 
 
 def generate(form: str, seed: int, knobs: SimulatedKnobs) -> Iterator[Prompt]:
@@ -44,7 +55,7 @@ def generate(form: str, seed: int, knobs: SimulatedKnobs) -> Iterator[Prompt]:
         yield Prompt(
             prompt=f"simulated prompt {number}",
             verifier="simulated",
-            spec=_spec(rate, knobs.std),
+            spec=_spec(rate, knobs),
             family="simulated",
             form=form,
             difficulty=on_scale(10 - 9 * rate),
@@ -73,11 +84,36 @@ def beta_shapes(rate: float, std: float) -> tuple[float, float]:
 
 def find_fault(spec: Spec) -> tuple[str, str] | None:
     """Return the key of `spec` from which no completion can be drawn, and its fix; or None where all is well."""
-    rate, std = spec.get("rate"), spec.get("spread")
+    rate = spec.get("rate")
     if not _is_number(rate) or not 0 <= rate <= 1:
         return "rate", "give the chance of a pass, a number from 0 to 1"
-    if "spread" not in spec:
-        return None
+    if "cases" in spec or "partial_credit" in spec:
+        return _find_fault_of_cases(spec)
+    return _find_fault_of_spread(spec, rate) if "spread" in spec else None
+
+
+def judge_cases(passed: int, cases: int, partial_credit: float) -> float:
+    """Return the reward where so many of the cases passed: 1 for all of them, else their share, times the credit.
+
+    >>> judge_cases(3, 3, 0.5), judge_cases(1, 2, 0.5)
+    (1.0, 0.25)
+    """
+    return 1.0 if passed == cases else partial_credit * passed / cases
+
+
+def _find_fault_of_cases(spec: Spec) -> tuple[str, str] | None:
+    cases, credit = spec.get("cases"), spec.get("partial_credit")
+    if "spread" in spec:
+        return "spread", "leave it out: cases and partial_credit say how rewards vary"
+    if not isinstance(cases, int) or isinstance(cases, bool) or not 1 <= cases <= MAX_CASES:
+        return "cases", f"give how many cases there are, a whole number from 1 to {MAX_CASES}"
+    if not _is_number(credit) or not 0 <= credit <= 1:
+        return "partial_credit", "give what the share of passed cases is multiplied by, a number from 0 to 1"
+    return None
+
+
+def _find_fault_of_spread(spec: Spec, rate: float) -> tuple[str, str] | None:
+    std = spec["spread"]
     if not _is_number(std) or not 0 < std < math.inf:
         return "spread", "give a standard deviation over 0, or leave it out for rewards of 0 and 1"
     if rate in (0, 1):
@@ -88,8 +124,10 @@ def find_fault(spec: Spec) -> tuple[str, str] | None:
     return None
 
 
-def _spec(rate: float, std: float) -> dict[str, float]:
-    own = 2 * std * math.sqrt(rate * (1 - rate))
+def _spec(rate: float, knobs: SimulatedKnobs) -> dict[str, float]:
+    if knobs.cases > 1:
+        return {"rate": rate, "cases": knobs.cases, "partial_credit": knobs.partial_credit}
+    own = 2 * knobs.std * math.sqrt(rate * (1 - rate))
     return {"rate": rate, "spread": own} if own else {"rate": rate}
 
 

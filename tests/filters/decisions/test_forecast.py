@@ -19,7 +19,7 @@ from learnable.filters.decisions.forecast import (
     mean_abs_advantage,
 )
 from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
+from learnable.filters.posterior.predictive import ZERO_STD_AT, read_zero_std, zero_std_graded, zero_std_share
 from learnable.filters.posterior.prior import Prior
 from tests.filters.populations_for_tests import Values, bernoulli, draw_means
 
@@ -120,6 +120,23 @@ def test_forecast_equals_a_plain_loop() -> None:
         assert found.zero_std_share == pytest.approx(dead / len(rows))
         assert found.usable_rate == pytest.approx(1 - dead / len(rows))
         assert found.mean_abs_advantage == pytest.approx(taught / len(rows))
+
+
+def test_the_forecast_of_a_graded_family_is_that_of_its_certificates() -> None:
+    groups = certified().with_columns(pl.lit(0.5 / size).alias(name) for size, name in ZERO_STD_AT.items())
+    for found in forecast(groups, {"coins": True, "poems": True}):
+        assert found.zero_std_share == pytest.approx(0.5 / found.group_size)
+    untold = groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ZERO_STD_AT.values())
+    assert forecast(untold, {"poems": True}) == forecast(certified(), {"poems": True})
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 12, 64, 100])
+def test_between_the_sizes_of_a_certificate_the_forecast_is_near(size: int) -> None:
+    """Against the closed form of coins; beyond the largest size too."""
+    posterior = Posterior.update(Prior(0.6, 1.2), np.full(9, 8.0), np.arange(9.0))
+    columns = {name: zero_std_share(posterior, each) for each, name in ZERO_STD_AT.items()}
+    groups = pl.DataFrame({"n": [8] * 9, "zeros": [0] * 9, "ones": [0] * 9, **columns})
+    assert read_zero_std(groups, size) == pytest.approx(zero_std_share(posterior, size), abs=0.02)
 
 
 def test_a_family_that_nothing_is_known_of_is_taken_as_bernoulli() -> None:

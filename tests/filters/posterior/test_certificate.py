@@ -15,6 +15,7 @@ from learnable.data.curated.manifest import FamilyPriorRecord
 from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import (
     CERTIFICATE,
+    Assessment,
     FamilyPrior,
     assess,
     bernoulli_std,
@@ -25,9 +26,22 @@ from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
 from learnable.filters.posterior.prior import FALLBACK, Prior
 from learnable.filters.posterior.variance_model import BERNOULLI, VarianceModel
+from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
+from learnable.filters.stopping.schedule import Schedule
 from learnable.filters.stopping.table import CONTINUE, list_block_ends
-from tests.filters.populations_for_tests import Population, Values, bernoulli, graded, partly_zero, statistics
+from tests.filters.populations_for_tests import (
+    Population,
+    Values,
+    bernoulli,
+    graded,
+    partial_credit,
+    partly_zero,
+    rounded,
+    statistics,
+    three_levels,
+    with_floor,
+)
 
 MAX_GROUP = 48
 PILOTS, PROMPTS = 8, 1500
@@ -43,6 +57,14 @@ POPULATIONS = {
     "rough grades": Population(Prior(2, 2), graded(0.3)),
     "hard rough grades": Population(Prior(0.8, 2), graded(0.3)),
     "zeros and grades": Population(Prior(2, 2), partly_zero(0.25, 12), top=0.75),
+}
+TIED = {
+    "3 cases": partial_credit(Prior(1, 1), 3, 0.5),
+    "5 cases": partial_credit(Prior(0.3, 0.3), 5, 0.5),
+    "10 cases": partial_credit(Prior(4, 1), 10, 0.2),
+    "three levels": three_levels(Prior(1, 1)),
+    "a floor": with_floor(Prior(1, 1), 0.2, bernoulli),
+    "heavy ties": Population(Prior(0.8, 2), rounded(0.25, 10)),
 }
 Sampled = tuple[Values, Values, Values]
 
@@ -96,6 +118,42 @@ def test_chances_come_true(name: str) -> None:
                 assert abs(deviation) < SLACK + 3 * noise, f"groups by {how}, decile {decile}: {members.sum()} prompts"
                 checked += 1
     assert checked >= 12
+
+
+@pytest.fixture(scope="module", params=TIED)
+def tied(request: pytest.FixtureRequest) -> tuple[Assessment, Values]:
+    """A pool under the default sampling, with the model that it ends with, and the true means."""
+    population, rng = TIED[request.param], np.random.default_rng(79)
+    p = population.prompts(rng, 1500)
+    schedule = Schedule(["f"] * len(p), rng.random(len(p)), Band(), SamplingBudget(max_group=MAX_GROUP))
+    rewards = population.rewards(rng, p, schedule.rewards.shape[1])
+    request_ = schedule.request_pilot()
+    while len(request_):
+        schedule.rewards[request_.prompts] = rewards[request_.prompts]
+        request_ = schedule.request_next_round()
+    everything = np.arange(len(p))
+    measured = (*schedule.measure(everything), schedule.list_rewards(everything))
+    return assess(schedule.family_priors["f"], Band(), *measured), population.means(p)
+
+
+def test_chances_of_rewards_that_repeat_come_true(tied: tuple[Assessment, Values]) -> None:
+    chances, truths = tied[0].p_in_band, (tied[1] >= Band().low) & (tied[1] <= Band().high)
+    checked = 0
+    for decile in range(10):
+        members = (np.minimum(np.floor(10 * chances), 9) == decile)[None, :]
+        if members.sum() >= 3 * MIN_MEMBERS:
+            deviation, noise = deviation_and_noise(chances[None, :], truths[None, :], members)
+            assert abs(deviation) < SLACK + 3 * noise, f"decile {decile}: {members.sum()} prompts"
+            checked += 1
+    assert checked >= 3
+
+
+def test_intervals_of_means_of_rewards_that_repeat_cover(tied: tuple[Assessment, Values]) -> None:
+    found, means = tied
+    assert found.by_value is not None
+    assert found.by_value.model.exact
+    low, high = found.by_value.interval(0.9)
+    assert ((means >= low) & (means <= high)).mean() == pytest.approx(0.9, abs=0.03 + 0.01)
 
 
 def deviation_and_noise(chances: Values, truths: Values, members: Values) -> tuple[float, float]:
@@ -155,6 +213,33 @@ def test_certificates_equal_rows_taken_one_by_one() -> None:
             dead = float(zero_std_share(alone, 16))
         assert row["p_keep"] == pytest.approx(row["p_in_band"] * row["p_min_std"])
         assert row["usable_at_g"] == pytest.approx(1 - dead)
+
+
+def test_certificates_of_rewards_that_repeat_follow_from_their_values() -> None:
+    """Row by row as `assess` says of all of them, whatever the order of rows and rewards, and however many at once."""
+    rng, population = np.random.default_rng(83), partial_credit(Prior(1, 1), 4, 0.5)
+    rewards = population.rewards(rng, population.prompts(rng, 60), 8)
+    names = [f"p{number:02}" for number in range(60)]
+    listed = pl.DataFrame({"prompt_id": np.repeat(names, 8), "reward": rewards.reshape(-1)})
+    n, mean, variance = statistics(rewards)
+    rows = pl.DataFrame({"prompt_id": names, "n": n, "mean": mean, "std": np.sqrt(variance)}).with_columns(
+        pl.lit("code").alias("family"),
+        pl.Series("zeros", (rewards == 0).sum(1)),
+        pl.Series("ones", (rewards == 1).sum(1)),
+    )
+    by_row = (np.repeat(np.arange(60), 8), rewards.reshape(-1))
+    priors = {"code": fit_family_prior(n, mean, variance, by_row)}
+    found = assess(priors["code"], Band(), n, mean, variance, by_row)
+    assert found.by_value is not None
+    mixed = rows.sample(fraction=1.0, shuffle=True, seed=3)
+    told = certify(mixed, priors, Band(), 8, listed.sample(fraction=1.0, shuffle=True, seed=4)).sort("prompt_id")
+    assert told["p_in_band"].to_numpy() == pytest.approx(found.p_in_band)
+    assert told["p_keep"].to_numpy() == pytest.approx(found.p_keep)
+    assert told["usable_at_g"].to_numpy() == pytest.approx(1 - found.by_value.zero_std_share(8))
+    assert told["zero_std_at_4"].to_numpy() == pytest.approx(found.by_value.zero_std_share(4))
+    assert told["ci_low"].to_numpy() == pytest.approx(found.by_value.interval()[0])
+    without = certify(rows, priors, Band(), 8)
+    assert without["zero_std_at_4"].to_numpy() == pytest.approx(zero_std_graded(rows, 4))
 
 
 def test_passes_are_bernoulli_whatever_the_rewards() -> None:

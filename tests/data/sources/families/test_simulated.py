@@ -55,6 +55,26 @@ def test_prompts_are_distinct_and_their_verifier_accepts_them() -> None:
             assert 1 <= prompt.difficulty <= 10
 
 
+def test_cases_are_in_every_spec() -> None:
+    for prompt in population(20, cases=3, partial_credit=0.4):
+        assert {key: prompt.spec[key] for key in ("cases", "partial_credit")} == {"cases": 3, "partial_credit": 0.4}
+        find_verifier("simulated").check_spec(prompt.spec)
+    assert [p.spec for p in population(20, cases=1)] == [p.spec for p in population(20)]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"cases": 0}, "cases=0 is out of range"),
+        ({"partial_credit": 2}, "partial_credit=2"),
+        ({"cases": 3, "spread": 0.1}, "give spread or cases, not both"),
+    ],
+)
+def test_cases_that_cannot_be_are_refused(knobs: dict[str, Any], message: str) -> None:
+    with pytest.raises(LearnableError, match=message):
+        population(2, **knobs)
+
+
 def test_the_seed_fixes_the_population_and_the_limit_only_cuts_it() -> None:
     assert population(50) == population(80)[:50]
     assert [p.spec for p in population(50)] != [p.spec for p in population(50, seed=1)]
@@ -69,7 +89,7 @@ def test_a_std_is_that_of_rate_one_half_and_all_prompts_are_equally_concentrated
 
 
 def test_users_and_specs_keep_their_word_for_the_standard_deviation() -> None:
-    assert SIMULATED.knob_names() == ("alpha", "beta", "spread")
+    assert SIMULATED.knob_names() == ("alpha", "beta", "spread", "cases", "partial_credit")
     assert SIMULATED.knob_defaults()["spread"] == 0.0
     assert SIMULATED.set_knobs({"spread": "0.2"}) == SimulatedKnobs(std=0.2)
     with pytest.raises(LearnableError, match="no knob 'std'"):

@@ -1,0 +1,219 @@
+"""Rewards that repeat: is the forecast of zero-std groups true, and are certificates of graded rewards calibrated?
+
+The forecast is made by the whole pipeline with the simulated engine, from a file of prompts with cases and partial
+credit, and compared with 100,000 groups that are drawn afresh. Certificates are those of the default sampling.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.checks import Check, Figure, at_least, at_most, between
+from learnable.data.curated.manifest import ForecastRow
+from learnable.filters.arrays import Values
+from learnable.filters.band import Band
+from learnable.filters.posterior.certificate import assess
+from learnable.filters.posterior.predictive import zero_std_graded
+from learnable.filters.stopping.budget import SamplingBudget
+from learnable.filters.stopping.schedule import Schedule
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.engines import SimulatedSettings
+
+PROMPTS, GROUPS = 2_000, 100_000
+SIZES = (4, 8, 16)
+ALLOWED = 0.012  # between a forecast share of zero-std groups and the truth
+POOLS, POOL = 3, 2_000
+COVERAGE, NEAR = (0.87, 0.93), 0.002  # an interval narrower than that says that the mean is known
+CREDIT = 0.5
+FILES = {"3 cases": (3,), "5 cases": (5,), "10 cases": (10,), "2 to 5 cases": (2, 3, 4, 5)}
+
+
+@dataclass(frozen=True)
+class Population:
+    """Prompts of a rate each, the rewards that are drawn at it, shape (prompts, rollouts), and their mean."""
+
+    rates: Callable[[np.random.Generator, int], Values]
+    rewards: Callable[[np.random.Generator, Values, int], Values]
+    mean: Callable[[Values], Values]
+
+
+def forecast_of_partial_credit(seed: int) -> Iterator[Figure]:
+    """Forecasts of zero-std groups of partial credit, of the curated set and the pool, against drawn groups."""
+    for name, cases in FILES.items():
+        rng = np.random.default_rng(seed)
+        rows, forecasts = curate(cases, rng, seed)
+        kept = rows.filter(pl.col("decision") == "keep")
+        for what, part in (("pool", rows), ("curated", kept)):
+            for size in SIZES:
+                [found] = [row.zero_std_share for row in forecasts[what] if row.group_size == size]
+                truth, before = share_of_zero_std(part, size, rng), float(zero_std_graded(part, size).mean())
+                note = f"forecast {found:.4f}, truth {truth:.4f}, by zeros and ones alone {before:.4f}"
+                yield at_most(f"forecast off, {name}, {what}, G = {size}", abs(found - truth), ALLOWED, note)
+
+
+def usable_groups_of_partial_credit(seed: int) -> Iterator[Figure]:
+    """`usable_at_g` of prompts in five parts of the curated pool, by what it says, against drawn groups."""
+    rng = np.random.default_rng(seed)
+    rows, _ = curate((3,), rng, seed, group_size=4)
+    ordered = rows.sort("usable_at_g", "prompt_id")
+    part = ordered.height // 5
+    for number in range(5):
+        members = ordered.slice(number * part, part)
+        found, truth = float(members["usable_at_g"].to_numpy().mean()), 1 - share_of_zero_std(members, 4, rng)
+        note = f"certified {found:.4f}, truth {truth:.4f}"
+        yield at_most(f"usable_at_g off, fifth {number + 1} of 5, G = 4", abs(found - truth), 0.03, note)
+
+
+def calibration_of_tied_rewards(seed: int) -> Iterator[Figure]:
+    """Chances to be in the band by decile, and intervals of the mean, over populations whose rewards repeat."""
+    for name, population in populations().items():
+        chances, truths, covered, known = certify_pools(population, seed)
+        worst, where = worst_decile(chances, truths)
+        yield at_most(f"worst decile beyond 3 s.e., {name}", worst, 0.03, where)
+        note = f"{known:.0%} are known and not counted"
+        if known <= 0.05:
+            yield between(f"coverage of 90 % intervals, {name}", covered, *COVERAGE, note)
+        else:
+            yield at_least(f"coverage of 90 % intervals, {name}", covered, COVERAGE[0], note)
+
+
+def populations() -> dict[str, Population]:
+    """Return partial credit, three levels, floors and heavy ties, for easy and hard prompts."""
+    even, easy, split = (_beta(a, b) for a, b in ((1, 1), (4, 1), (0.3, 0.3)))
+    found = {}
+    for cases in (3, 5, 10):
+        for name, rates in (("even", even), ("easy", easy), ("split", split)):
+            found[f"{cases} cases, {name}"] = _partial_credit(rates, cases, CREDIT)
+    found["10 cases, little credit"] = _partial_credit(even, 10, 0.2)
+    found["three levels"] = Population(even, _three_levels, lambda p: (p**1.5 + np.sqrt(p)) / 2)
+    found["floor of .1"] = Population(_beta(0.5, 1), _with_floor(0.1), lambda p: 0.1 + 0.9 * p)
+    found["floor of .2"] = Population(even, _with_floor(0.2), lambda p: 0.2 + 0.8 * p)
+    found["eleven grades"] = Population(_beta(0.8, 2), _rounded, lambda p: p)
+    return found
+
+
+def certify_pools(population: Population, seed: int) -> tuple[Values, Values, float, float]:
+    """Return chances and truths, shape (pools, prompts), coverage of the intervals, and the share of known means."""
+    rng, band = np.random.default_rng(seed), Band()
+    chances, truths, covered, known = [], [], [], []
+    for _ in range(POOLS):
+        rates = population.rates(rng, POOL)
+        schedule = follow_schedule(population.rewards(rng, rates, 52), rng)
+        everything, mean = np.arange(POOL), population.mean(rates)
+        measured = (*schedule.measure(everything), schedule.list_rewards(everything))
+        found = assess(schedule.family_priors["f"], band, *measured)
+        by_value = found.by_value is not None and found.by_value.model.exact
+        low, high = found.by_value.interval() if found.by_value and by_value else found.posterior.interval()
+        open_ = high - low > NEAR
+        covered.append(((mean >= low) & (mean <= high))[open_].mean())
+        known.append(1 - open_.mean())
+        chances.append(found.p_in_band)
+        truths.append((mean >= band.low) & (mean <= band.high))
+    return np.array(chances), np.array(truths), float(np.mean(covered)), float(np.mean(known))
+
+
+def follow_schedule(rewards: Values, rng: np.random.Generator) -> Schedule:
+    """Return the default schedule at its end, over prompts that answer with these rewards, one row each."""
+    schedule = Schedule(["f"] * len(rewards), rng.random(len(rewards)), Band(), SamplingBudget())
+    width = schedule.rewards.shape[1]
+    round_ = schedule.request_pilot()
+    while len(round_):
+        schedule.rewards[round_.prompts] = rewards[round_.prompts, :width]
+        round_ = schedule.request_next_round()
+    return schedule
+
+
+def worst_decile(chances: Values, truths: Values) -> tuple[float, str]:
+    """Return by how much the worst decile of chances is off beyond three standard errors, and say which."""
+    worst, where = 0.0, "no decile is off"
+    for decile in range(10):
+        members = np.minimum(np.floor(10 * chances), 9) == decile
+        if (count := int(members.sum())) < 30:
+            continue
+        off = np.where(members, truths - chances, 0.0)
+        deviation = off.sum() / count
+        by_pool = off.sum(axis=1) - deviation * members.sum(axis=1)
+        binomial = (chances * (1 - chances))[members].sum()
+        error = float(np.sqrt(max((by_pool**2).sum(), binomial)) / count)
+        if abs(deviation) - 3 * error > worst:
+            worst = abs(deviation) - 3 * error
+            where = f"decile {decile}: {deviation:+.3f}, s.e. {error:.3f}, {count} prompts"
+    return worst, where
+
+
+def curate(
+    cases: tuple[int, ...], rng: np.random.Generator, seed: int, group_size: int = 16
+) -> tuple[pl.DataFrame, dict[str, tuple[ForecastRow, ...]]]:
+    """Curate prompts with so many cases each, in turn, and return their rows and the forecasts."""
+    rates = rng.random(PROMPTS).round(9).tolist()
+    specs = [
+        {"rate": rate, "cases": cases[number % len(cases)], "partial_credit": CREDIT}
+        for number, rate in enumerate(rates)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "prompts.jsonl"
+        rows = ({"prompt": f"prompt {n}", "verifier": "simulated", "spec": spec} for n, spec in enumerate(specs))
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        report = run_pipeline(
+            CurateSettings(
+                prompts=PromptSettings(location=str(file)),
+                engine=SimulatedSettings(),
+                group_size=group_size,
+                seed=seed,
+                store=f"{folder}/store",
+                workers=0,
+            )
+        )
+        [groups] = (Path(folder) / "store" / "groups").glob("*.parquet")
+        decided = pl.read_parquet(groups).filter(pl.col("n") > 0)
+    return decided, {"pool": report.forecast.pool, "curated": report.forecast.curated}
+
+
+def share_of_zero_std(rows: pl.DataFrame, group_size: int, rng: np.random.Generator) -> float:
+    """Draw groups of these prompts afresh, and return the share whose rewards are all equal."""
+    spec = pl.col("spec").str.json_path_match
+    rate, cases = (rows.select(spec(f"$.{key}").cast(pl.Float64)).to_series().to_numpy() for key in ("rate", "cases"))
+    chosen = np.arange(GROUPS) % rows.height
+    passed = rng.binomial(cases[chosen].astype(np.int64)[:, None], rate[chosen][:, None], (GROUPS, group_size))
+    return float((passed.min(axis=1) == passed.max(axis=1)).mean())
+
+
+def _beta(alpha: float, beta: float) -> Callable[[np.random.Generator, int], Values]:
+    return lambda rng, count: rng.beta(alpha, beta, count)
+
+
+def _partial_credit(rates: Callable[[np.random.Generator, int], Values], cases: int, credit: float) -> Population:
+    def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+        passed = rng.binomial(cases, p[:, None], (len(p), rollouts))
+        return np.where(passed == cases, 1.0, credit * passed / cases)
+
+    return Population(rates, draw, lambda p: p**cases + credit * (p - p**cases))
+
+
+def _three_levels(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+    uniform = rng.random((len(p), rollouts))
+    return np.where(uniform < p[:, None] ** 1.5, 1.0, np.where(uniform < np.sqrt(p)[:, None], 0.5, 0.0))
+
+
+def _with_floor(floor: float) -> Callable[[np.random.Generator, Values, int], Values]:
+    def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+        return floor + (1 - floor) * (rng.random((len(p), rollouts)) < p[:, None]).astype(np.float64)
+
+    return draw
+
+
+def _rounded(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
+    inner = np.clip(p, 1e-9, 1 - 1e-9)[:, None]
+    drawn = rng.beta(3 * inner, 3 * (1 - inner), (len(p), rollouts))  # a standard deviation of .25 at .5
+    return np.round(10 * drawn) / 10
+
+
+CHECKS: tuple[Check, ...] = (forecast_of_partial_credit, usable_groups_of_partial_credit, calibration_of_tied_rewards)
