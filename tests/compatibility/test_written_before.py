@@ -37,6 +37,8 @@ VARYING = (
 )
 MEASURED = ("seconds", "tokens_per_second", "bytes")
 RENAMED_COLUMNS = {"p_spread": "p_min_std"}
+SPLIT = ("train", "test", "control", "demonstrations")  # by problem today, by text before: the pool is the same
+ADDED_COLUMN = "problem_id"
 DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
 
 
@@ -57,12 +59,12 @@ def as_json(text: str) -> str:
         text = pattern.sub(name, text)
     for old, new in RENAMED_COLUMNS.items():
         text = text.replace(f'"{old}": "double"', f'"{new}": "double"')
-    return text
+    return re.sub(rf'\s*"{ADDED_COLUMN}": "large_string",', "", text)
 
 
 def _without_measurements(values: dict[str, object]) -> dict[str, object]:
-    """Leave out what was measured; round figures, whose last digits hang on the order of additions."""
-    return {key: None if key in MEASURED else _rounded(value) for key, value in values.items()}
+    """Leave out what was measured, and how many were held out; round figures: additions may come in another order."""
+    return {key: None if key in (*MEASURED, *SPLIT) else _rounded(value) for key, value in values.items()}
 
 
 def _rounded(value: object) -> object:
@@ -92,7 +94,9 @@ def test_a_curation_says_and_writes_what_it_said_and_wrote(folder: Path) -> None
     with use_engine(rated(settings.policy or "", RATES), settings):
         report = json.dumps(report_of(run_pipeline(settings)))
     assert as_json(report.replace("fresh/", "store/")) == as_json((folder / "reports" / "curate.json").read_text())
-    check_same_set(folder / "fresh/curated/q/v0001", folder / "store/curated/q/v0001")
+    after, before = folder / "fresh/curated/q/v0001", folder / "store/curated/q/v0001"
+    check_same_manifest(after, before)
+    check_same_rows(whole_pool(after), whole_pool(before))
     for table in ("rollouts", "scores"):
         before, after = (ledger_table(folder / store / table) for store in ("store", "fresh"))
         assert after.equals(before), table
@@ -130,12 +134,25 @@ def test_a_refreshed_set_of_before_opens(folder: Path) -> None:
 
 def check_same_set(after: Path, before: Path) -> None:
     """See that two versions of a curated set hold the same rows, and manifests of the same text."""
-    assert as_json((after / "manifest.json").read_text()) == as_json((before / "manifest.json").read_text())
+    check_same_manifest(after, before)
     shards = sorted(path.name for path in before.glob("*.parquet"))
     assert sorted(path.name for path in after.glob("*.parquet")) == shards
     for name in shards:
         earlier = pl.read_parquet(before / name).rename(RENAMED_COLUMNS, strict=False)
-        check_same_rows(pl.read_parquet(after / name), earlier)
+        rows = pl.read_parquet(after / name)
+        assert name.startswith("demonstrations") or rows[ADDED_COLUMN].null_count() == 0
+        check_same_rows(rows.drop(ADDED_COLUMN, strict=False), earlier)
+
+
+def check_same_manifest(after: Path, before: Path) -> None:
+    assert as_json((after / "manifest.json").read_text()) == as_json((before / "manifest.json").read_text())
+
+
+def whole_pool(version: Path) -> pl.DataFrame:
+    """Return every row of a version, whichever part it is in, without what says on which side of the split it is."""
+    shards = [pl.read_parquet(version / f"{part}-00000-of-00001.parquet") for part in ("train", "test", "rejects")]
+    rows = pl.concat(shards, how="diagonal").rename(RENAMED_COLUMNS, strict=False)
+    return rows.drop("split", ADDED_COLUMN, strict=False).sort("prompt_id")
 
 
 def ledger_table(folder: Path) -> pl.DataFrame:
