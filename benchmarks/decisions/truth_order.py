@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from learnable.flows.settings import CurateSettings, PromptSettings
 PROMPTS, WANT = 6000, 300
 ORDERS = ("up", "down", "shuffled")
 MEASURED = ("seconds", "tokens_per_second", "cost")  # of a plan: by the clock
+SHARE = 0.2  # held out by default
 POOL = 512  # prompts of a family, as a run takes by default
 
 
@@ -56,7 +58,10 @@ def no_problem_is_on_both_sides(seed: int) -> Iterator[Figure]:
         test = [_judged(prompt, key) for prompt in prompts if prompt.split == "test"]
         leaked = sum(name in train for name in test)
         yield at_most(f"held-out prompts whose problem is in train, {family}", leaked, 0, f"of {len(test)}")
-        yield between(f"share held out, {family}", len(test) / len(prompts), 0.1, 0.3, "asked for: .2")
+        error = _share_error(prompts)
+        off = abs(len(test) / len(prompts) - SHARE) / error
+        note = f"{len(test)} of {len(prompts)}; a standard error is {error:.3f}: no problem is split"
+        yield at_most(f"standard errors off the share held out, {family}", off, 4, note)
 
 
 def no_example_is_a_judged_case(seed: int) -> Iterator[Figure]:
@@ -74,6 +79,12 @@ def no_example_is_a_judged_case(seed: int) -> Iterator[Figure]:
 def _read(family: str, seed: int) -> list[Prompt]:
     settings = CurateSettings(prompts=PromptSettings(families=(family,), limit=POOL), seed=seed)
     return read_prompts(settings).prompts
+
+
+def _share_error(prompts: Sequence[Prompt]) -> float:
+    """Return the standard error of the share of prompts held out, where each problem is by an independent draw."""
+    sizes = np.array(list(Counter(prompt.problem_id for prompt in prompts).values()))
+    return float(np.sqrt(SHARE * (1 - SHARE) * (sizes**2).sum()) / sizes.sum())
 
 
 def _judged(prompt: Prompt, key: str | None) -> str:

@@ -72,7 +72,7 @@ class _Draw:
         self._seed = seed
         self._strata: dict[Label, _Stratum] = {}
         self._label_of: dict[int, Label] = {}  # by prompt id, as a number: it takes less room than the text
-        self._held: dict[str, Prompt] = {}
+        self._candidates: dict[str, Prompt] = {}
         self._copies: Counter[int] = Counter()
 
     def add(self, prompt: Prompt) -> None:
@@ -86,30 +86,30 @@ class _Draw:
         if label < known:
             self._leave(prompt.prompt_id, known)
             self._enter(prompt, label, number)
-        elif label == known and prompt.prompt_id in self._held:
-            self._held[prompt.prompt_id] = min(self._held[prompt.prompt_id], prompt, key=_content)
+        elif label == known and prompt.prompt_id in self._candidates:
+            self._candidates[prompt.prompt_id] = min(self._candidates[prompt.prompt_id], prompt, key=_content)
 
     def result(self) -> Drawn:
         places = sorted(self._places())[: self._limit]
-        prompts = [self._held[prompt_id] for _, _, prompt_id in places]
+        prompts = [self._candidates[prompt_id] for _, _, prompt_id in places]
         return Drawn(prompts, sum(self._copies[int(prompt.prompt_id, 16)] for prompt in prompts))
 
     def _enter(self, prompt: Prompt, label: Label, number: int) -> None:
         stratum = self._strata.setdefault(label, _Stratum())
         stratum.size += 1
         self._label_of[number] = label
-        self._held[prompt.prompt_id] = prompt
+        self._candidates[prompt.prompt_id] = prompt
         item = (-_hash(self._seed, "order", prompt.prompt_id), prompt.prompt_id)
         if self._limit is None or len(stratum.heap) < self._limit:
             heappush(stratum.heap, item)
         else:
-            del self._held[heappushpop(stratum.heap, item)[1]]
+            del self._candidates[heappushpop(stratum.heap, item)[1]]
 
     def _leave(self, prompt_id: str, label: Label) -> None:
         stratum = self._strata[label]
         stratum.size -= 1
-        if prompt_id in self._held:
-            del self._held[prompt_id]
+        if prompt_id in self._candidates:
+            del self._candidates[prompt_id]
             stratum.heap = sorted(item for item in stratum.heap if item[1] != prompt_id)
 
     def _places(self) -> Iterator[tuple[float, Label, str]]:

@@ -69,14 +69,14 @@ def test_a_plan_does_not_hang_on_the_order_of_the_file(run: Run) -> None:
 
 
 def test_a_limit_draws_from_the_whole_file_in_any_order(find: Find) -> None:
-    asked = []
+    drawn = []
     for step in (1, -1):
         rows = [{"prompt": f"{n:03}", "answer": n, "verifier": "arithmetic"} for n in range(200)][::step]
         Path("q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        asked.append([prompt.text for prompt in find("q.jsonl", "--limit", 20).prompts])
-    assert asked[0] == asked[1]
-    assert len(asked[0]) == 20
-    assert min(map(int, asked[0])) < 100 <= max(map(int, asked[0]))
+        drawn.append([prompt.text for prompt in find("q.jsonl", "--limit", 20).prompts])
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 20
+    assert min(map(int, drawn[0])) < 100 <= max(map(int, drawn[0]))
 
 
 def test_a_limit_takes_its_share_of_every_level(find: Find) -> None:

@@ -107,5 +107,5 @@ def test_a_limit_holds_so_many_prompts_of_each_stratum_at_most() -> None:
     draw = drawing._Draw(20, 0)
     for number in range(2000):
         draw.add(prompt(number, "AB"[number % 2]))
-        assert len(draw._held) <= 40
+        assert len(draw._candidates) <= 40
     assert len(draw.result().prompts) == 20
