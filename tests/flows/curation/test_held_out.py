@@ -11,6 +11,8 @@ import pytest
 
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
+from learnable.data.sources.builtin import builtin_prompts
+from learnable.flows.curation import steps
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
 
@@ -96,6 +98,27 @@ def test_a_prompt_stays_on_its_side_where_the_file_grows(tmp_path: Path) -> None
     large = {p.prompt_id: p.split for p in read(location=write(tmp_path, rows))}
     assert set(small.values()) == {"train", "test"}
     assert small.items() <= large.items()
+
+
+def test_what_was_dropped_is_on_the_side_of_what_it_repeats(tmp_path: Path) -> None:
+    rows = [{"prompt": f"{mark} question {n}{end}"} for n in range(40) for mark, end in (("A", ""), ("a", " !"))]
+    wanted = PromptSettings(location=write(tmp_path, rows), near_duplicates=0.9)
+    pool = read_prompts(CurateSettings(prompts=wanted))
+    sides = {p.prompt_id: p.split for p in pool.prompts}
+    repeats = dict(pool.dropped.select("prompt_id", "collides_with").iter_rows())
+    assert len(pool.dropped_prompts) == 40
+    assert {p.split for p in pool.dropped_prompts} == {"train", "test"}
+    assert all(p.split == sides[repeats[p.prompt_id]] for p in pool.dropped_prompts)
+
+
+@pytest.mark.parametrize(("rows", "said"), [(3, 0), (4, 1)])
+def test_a_limit_reads_so_much_of_the_hub_and_says_so(rows: int, said: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "READ_AHEAD", 3)
+    monkeypatch.setattr(steps, "file_prompts", lambda *_: builtin_prompts(families=("arithmetic",), limit=rows))
+    settings = CurateSettings(prompts=PromptSettings(location="org/name", limit=2))
+    with watched_by(listener := Listener()):
+        assert len(read_prompts(settings).prompts) == 2
+    assert sum("draws from the first 3 rows of org/name" in text for text in listener.warnings) == said
 
 
 def warnings_of(settings: CurateSettings) -> list[str]:
