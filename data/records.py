@@ -4,6 +4,8 @@ Glossary: the words of this project, one meaning each. First, what is asked and 
 
 - prompt: one thing to ask, with the verifier that judges the answer and what that verifier needs (`spec`).
 - question: what the policy sees of a prompt, the text or the chat messages. Prompts may share one.
+- problem: what a prompt is about, whatever its words: prompts that are judged by the same cases are one problem. What
+  is held out is held out by problem.
 - completion: the text that a policy answered.
 - rollout: one sampled completion of one question, with its number of tokens, finish reason and seed.
 - requested: said of rollouts that an engine was told to make; missing: requested, and not in the ledger yet;
@@ -62,6 +64,9 @@ JsonObject = dict[str, Any]  # as `json.loads` gives it and `json.dumps` takes i
 Spec = Mapping[str, Any]  # a JSON object: what a verifier needs to judge a prompt
 Row = Mapping[str, Any]  # one row of a table, by column
 SIMULATED = "simulated"  # the verifier of prompts that no model answers
+# Keys of specs that say by themselves what is judged, and keys that are but the wording or the price of it.
+CASES = ("cases", "stdin", "test_code")
+WORDING = ("entry", "stub", "equality", "cpu_seconds", "partial_credit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,8 @@ class Prompt:
     is carried into the curated set and changes neither the question nor the judgement.
 
     `question_id` is the content id of what the policy sees: the text or the messages. Prompts that differ in verifier
-    or spec alone share it, and so their rollouts. A simulated policy sees the spec too.
+    or spec alone share it, and so their rollouts. A simulated policy sees the spec too. `problem_id` says what the
+    prompt is about: whoever makes prompts may `name_problem`, and else it follows from the cases or the question.
     """
 
     prompt: PromptText
@@ -97,6 +103,7 @@ class Prompt:
     source: str = "builtin"
     split: Split = "train"
     columns: JsonObject = field(default_factory=dict, compare=False)
+    named_problem: str = field(default="", compare=False)
     prompt_id: str = field(init=False)
     question_id: str = field(init=False)
 
@@ -106,9 +113,29 @@ class Prompt:
         object.__setattr__(self, "question_id", self.prompt_id if self.verifier == SIMULATED else content_id(seen))
 
     @property
+    def problem_id(self) -> str:
+        """Content id of the problem: as it was named, or else of what is judged, without the words that ask for it.
+
+        Cases say what is judged. An answer alone does not, for many questions have it: there the question is the
+        problem, without its case and white space.
+        """
+        if self.named_problem:
+            return self.named_problem
+        if self.verifier == SIMULATED:
+            return self.prompt_id
+        if any(key in self.spec for key in CASES):
+            return name_problem(self.verifier, {key: value for key, value in self.spec.items() if key not in WORDING})
+        return name_problem("question", " ".join(self.whole_text.casefold().split()))
+
+    @property
     def spec_json(self) -> str:
         """The spec as canonical JSON: sorted keys, no spaces."""
         return canonical_json(self.spec)
+
+    @property
+    def whole_text(self) -> str:
+        """The question as one text: the text itself, or every turn of a chat on a line."""
+        return self.prompt if isinstance(self.prompt, str) else "\n".join(turn.content for turn in self.prompt)
 
     @property
     def text(self) -> str:
@@ -207,6 +234,11 @@ def canonical_json(value: object) -> str:
 def content_id(*parts: object) -> str:
     """Return 20 hex digits (80 bits) of the SHA-256 of the parts' canonical JSON."""
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:20]
+
+
+def name_problem(*parts: object) -> str:
+    """Return the id of the problem that JSON-ready parts describe."""
+    return content_id("problem", *parts)
 
 
 def message_list(prompt: PromptText) -> str | list[dict[str, str]]:

@@ -50,6 +50,7 @@ def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:
         [
             ("prompt", prompt_type),
             ("prompt_id", pa.string()),
+            ("problem_id", pa.string()),
             ("verifier", pa.string()),
             ("spec", pa.string()),
             ("family", pa.string()),
@@ -64,7 +65,7 @@ def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:
 # Every column of ours that a row of a curated set may have. A user's column of such a name is carried under another.
 OUR_COLUMNS = frozenset(
     """
-    prompt prompt_id verifier spec family form difficulty source split completion
+    prompt prompt_id problem_id verifier spec family form difficulty source split completion
     rollouts n_scored n_truncated n_verifier_error n_engine_error n mean std passes min_reward max_reward zeros ones
     opening_n opening_mean opening_std
     tokens pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std pass_variance expected_within_variance

@@ -74,6 +74,7 @@ def prompt_from_row(row: Row, where: str) -> Prompt:
         difficulty=row["difficulty"],
         source=row["source"],
         split=row["split"],
+        named_problem=row.get("problem_id") or "",
     )
     if prompt.prompt_id != row["prompt_id"]:
         raise LearnableError(
@@ -134,8 +135,15 @@ def _current_names(names: Sequence[str]) -> dict[str, str]:
     A user's column that a version carried under a name that is ours by now is carried as it would be today.
     """
     renamed = {name: EARLIER_COLUMNS[name] for name in names if name in EARLIER_COLUMNS}
-    taken = set(renamed.values())
+    taken = set(renamed.values()) | _foreign(names)
     return {name: renamed.get(name, f"{SOURCE_PREFIX}{name}" if name in taken else name) for name in names}
+
+
+def _foreign(names: Sequence[str]) -> set[str]:
+    """Return the name of the problem's column where it is a user's: theirs stand behind all of ours."""
+    order = {name: number for number, name in enumerate(names)}
+    ours = order.get("problem_id", -1) < order.get("split", len(names))
+    return set() if ours else {"problem_id"}
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
@@ -163,6 +171,7 @@ def _prompt_row(prompt: Prompt) -> dict[str, object]:
     return {
         "prompt": message_list(prompt.prompt),
         "prompt_id": prompt.prompt_id,
+        "problem_id": prompt.problem_id,
         "verifier": prompt.verifier,
         "spec": prompt.spec_json,
         "family": prompt.family,

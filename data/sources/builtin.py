@@ -10,6 +10,7 @@ from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.forms import Form, fold_name, poem_forms
 from learnable.data.records import Prompt
 from learnable.data.sources.code.bank import CODE
+from learnable.data.sources.drawing import hash_to_uniform
 from learnable.data.sources.families.arithmetic import ARITHMETIC
 from learnable.data.sources.families.comparison import COMPARISON
 from learnable.data.sources.families.counting import COUNTING
@@ -109,8 +110,8 @@ def builtin_prompts(
 ) -> Iterator[Prompt]:
     """Yield distinct prompts of the named forms and of the named families, or of all `FAMILIES` when none is named.
 
-    Families take turns, and inside a family its forms do, so every prefix is balanced; what runs dry
-    leaves its turns to the others. `limit` is the total. `knobs` maps a knob's name (`largest`, or
+    Families take turns, and inside a family its forms do, in an order that the seed draws, so every prefix is balanced;
+    what runs dry leaves its turns to the others. `limit` is the total. `knobs` maps a knob's name (`largest`, or
     `arithmetic.largest` for one family alone) to its value. `own` are a user's poem forms by name; where no form is
     named, all of them are meant.
 
@@ -120,7 +121,7 @@ def builtin_prompts(
     chosen = _choose(forms or tuple(own), families, own)
     settings = _settings(list(chosen), knobs or {})
     streams = (
-        _take_turns([_generate(name, form, seed, settings[name], own) for form in form_names])
+        _take_turns([_generate(name, form, seed, settings[name], own) for form in _draw_forms(name, form_names, seed)])
         for name, form_names in chosen.items()
     )
     return islice(_take_turns(list(streams)), limit)
@@ -171,6 +172,11 @@ def _settings(families: Sequence[str], knobs: Knobs) -> dict[str, Any]:
         for taker in takers:
             values[taker][name] = value
     return {name: _KNOWN[name].set_knobs(given) for name, given in values.items()}
+
+
+def _draw_forms(family: str, forms: Sequence[str], seed: int) -> list[str]:
+    """Return the forms in the order of their turns: in that of the bank, topics and levels come one after another."""
+    return sorted(forms, key=lambda form: hash_to_uniform(seed, "turns", family, form))
 
 
 def _take_turns(streams: Iterable[Iterator[Prompt]]) -> Iterator[Prompt]:

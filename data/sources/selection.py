@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 
 import polars as pl
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt, content_id
+from learnable.data.records import Prompt, Split
+from learnable.data.sources.drawing import draw_prompts, hash_to_uniform, take_prompts
 
 DROPPED = {"prompt_id": pl.String, "decision": pl.String, "collides_with": pl.String, "overlap": pl.Float64}
+LARGEST_HELD_OUT = 0.5  # of all prompts: a larger problem is trained on
 
 
 class PromptSet:
@@ -39,45 +38,65 @@ class PromptSet:
         rest.dropped_prompts = [prompt for prompt in self.prompts if prompt.prompt_id in names]
         return rest
 
+    def with_prompts(self, prompts: list[Prompt]) -> PromptSet:
+        """Return this set with other prompts. What repeats one of them is on its side of the split."""
+        rest = PromptSet(prompts, self.duplicates)
+        rest.bad_rows, rest.dropped = self.bad_rows, self.dropped
+        sides = {prompt.prompt_id: prompt.split for prompt in prompts}
+        repeated = dict(self.dropped.select("prompt_id", "collides_with").iter_rows())
+        rest.dropped_prompts = [
+            replace(prompt, split=sides.get(repeated[prompt.prompt_id], prompt.split))
+            for prompt in self.dropped_prompts
+        ]
+        return rest
+
     @property
     def verifiers(self) -> list[str]:
         """Names of the verifiers these prompts need."""
         return sorted({prompt.verifier for prompt in self.prompts})
 
 
-def select_prompts(candidates: Iterable[Prompt], limit: int | None, test_share: float, seed: int) -> PromptSet:
-    """Take up to `limit` distinct prompts and assign splits.
+def select_prompts(candidates: Iterable[Prompt], limit: int | None, seed: int, *, in_order: bool = False) -> PromptSet:
+    """Draw up to `limit` distinct prompts by the seed; `in_order` says that their source did so, and takes the first.
 
     Raises `LearnableError` when there is none at all, and where some are text and some chat messages.
     """
-    seen: Counter[str] = Counter()
-    distinct: list[Prompt] = []
-    for prompt in candidates:
-        if limit is not None and len(distinct) >= limit:
-            break
-        seen[prompt.prompt_id] += 1
-        if seen[prompt.prompt_id] == 1:
-            distinct.append(prompt)
-    if not distinct:
+    drawn = take_prompts(candidates, limit) if in_order else draw_prompts(candidates, limit, seed)
+    if not drawn.prompts:
         raise LearnableError("no prompts to look at: check --prompts, --form, --family, --limit and --knob difficulty")
-    _refuse_mixture(distinct)
-    return PromptSet(assign_splits(distinct, test_share, seed), duplicates=seen.total() - len(seen))
+    _refuse_mixture(drawn.prompts)
+    return PromptSet(drawn.prompts, drawn.duplicates)
 
 
-def assign_splits(prompts: list[Prompt], test_share: float, seed: int) -> list[Prompt]:
-    """Return the prompts with a share `test_share` of each form in the test split.
+def assign_splits(prompts: Sequence[Prompt], clusters: Sequence[str], share: float, seed: int) -> list[Prompt]:
+    """Return the prompts with about a share of their clusters in the test split, each cluster on one side whole.
 
-    The number is rounded. Which prompts are held out follows from their content and the seed, not from their order.
+    Args:
+        prompts: the pool.
+        clusters: a name for each prompt, equal where one must not be trained on while the other is held out.
+        share: of the clusters that is held out, 0 or more and less than 1.
+        seed: of the draw.
+
+    A cluster is held out where a hash of the seed and its name is below the share. So its side depends on nothing else
+    in the pool, and stays where the pool grows, and the number is that of independent draws. There are two exceptions:
+    a cluster of more than half of the prompts is trained on, and where nothing would be held out the smallest cluster
+    is; where everything would be, the largest is trained on. One cluster alone is trained on.
     """
-    forms: dict[tuple[str, str], list[Prompt]] = {}
-    for prompt in prompts:
-        forms.setdefault((prompt.family, prompt.form), []).append(prompt)
-    held_out: set[str] = set()
-    for members in forms.values():
-        ranked = sorted(prompt.prompt_id for prompt in members)
-        random.Random(content_id(seed, "split")).shuffle(ranked)
-        held_out.update(islice(ranked, round(test_share * len(ranked))))
-    return [replace(p, split="test") if p.prompt_id in held_out else replace(p, split="train") for p in prompts]
+    sizes: dict[str, int] = {}
+    for name in clusters:
+        sizes[name] = sizes.get(name, 0) + 1
+    ranks = {name: hash_to_uniform(seed, "split", name) for name in sizes}
+    limit = LARGEST_HELD_OUT * len(prompts)
+    held_out = {name for name, rank in ranks.items() if rank < share and sizes[name] <= limit}
+    by_size = sorted(sizes, key=lambda name: (sizes[name], ranks[name]))
+    if len(sizes) < 2 or not share:
+        held_out = set()
+    elif not held_out:
+        held_out = {by_size[0]}
+    elif len(held_out) == len(sizes):
+        held_out.remove(by_size[-1])
+    sides: dict[bool, Split] = {True: "test", False: "train"}
+    return [replace(p, split=sides[name in held_out]) for p, name in zip(prompts, clusters, strict=True)]
 
 
 def _refuse_mixture(prompts: list[Prompt]) -> None:

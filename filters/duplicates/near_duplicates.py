@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ NEAR = 0.9
 SHORTEST = 8  # words: in fewer, every word is the question
 TEMPLATE_RUN = 8  # words in a row
 PERMUTATIONS = 128
+CROWD = 64  # texts that one is compared with, of those that share a band of their sketches
 MISSED = 1e-6  # chance, at most, that the index misses a pair that is just near enough
 SCHEMA = pl.Schema(
     {"prompt_id": pl.String(), "decision": pl.Enum(REASONS), "collides_with": pl.String(), "overlap": pl.Float64()}
@@ -94,16 +95,20 @@ def _find_near(
     texts: Texts, questions: Sequence[int], distinct: Sequence[int], near: float
 ) -> dict[int, tuple[int, float]]:
     """Return the kept text and the overlap for each of the `distinct` texts that is near to an earlier kept one."""
+    found: dict[int, tuple[int, float]] = {}
+    for members, own in _rivals(texts, questions, distinct):
+        found.update(_sift(texts, own, members, near))
+    return found
+
+
+def _rivals(texts: Texts, questions: Sequence[int], distinct: Sequence[int]) -> Iterator[tuple[list[int], Flags]]:
+    """Yield the texts that may be near each other, and which words of all texts are no template's."""
     own = ~_template_words(texts, distinct)
     rivals: dict[int, list[int]] = {}
     for index in distinct:
         if own[texts.span(index)].sum() >= SHORTEST:
             rivals.setdefault(questions[index], []).append(index)
-    found: dict[int, tuple[int, float]] = {}
-    for members in rivals.values():
-        if len(members) > 1:
-            found.update(_sift(texts, own, members, near))
-    return found
+    yield from ((members, own) for members in rivals.values() if len(members) > 1)
 
 
 def _sift(texts: Texts, own: Flags, members: Sequence[int], near: float) -> dict[int, tuple[int, float]]:
@@ -124,6 +129,56 @@ def _template_words(texts: Texts, distinct: Sequence[int]) -> Flags:
     counted[distinct] = 0
     starts = find_template_runs(texts, number_runs(texts, TEMPLATE_RUN), counted, share=0.0)
     return cover_words(starts, TEMPLATE_RUN)
+
+
+def cluster_near(prompts: Sequence[Prompt], near: float = NEAR) -> list[int]:
+    """Number the clusters of prompts that nearness connects, directly or through others between them.
+
+    Near is what `find_duplicates` calls so, for exact duplicates too. Returns one number a prompt, that of the first
+    one in its cluster. Where more than `CROWD` texts resemble each other, a text is compared with the first `CROWD`.
+    """
+    texts = read_texts(map(join_turns, prompts))
+    first = _first_alike(texts, questions := _questions(prompts, texts))
+    clusters = Clusters(len(prompts))
+    for index, same in enumerate(first):
+        clusters.join(index, same)
+    for members, own in _rivals(texts, questions, [index for index, kept in enumerate(first) if index == kept]):
+        _join_near(texts, own, members, near, clusters)
+    return [clusters.find(index) for index in range(len(prompts))]
+
+
+class Clusters:
+    """Things that are joined two by two, each known by the first one that it hangs together with."""
+
+    def __init__(self, size: int) -> None:
+        self._above = list(range(size))
+
+    def find(self, index: int) -> int:
+        """Return the first member of the cluster."""
+        while self._above[index] != index:
+            self._above[index] = index = self._above[self._above[index]]
+        return index
+
+    def join(self, left: int, right: int) -> None:
+        """Make one cluster of two."""
+        left, right = sorted((self.find(left), self.find(right)))
+        self._above[right] = left
+
+
+def _join_near(texts: Texts, own: Flags, members: Sequence[int], near: float, clusters: Clusters) -> None:
+    bands, rows = choose_band_shape(near)
+    pairs: dict[int, _WordPairs] = {}
+    crowds: dict[tuple[int, bytes], list[int]] = {}
+    for index in members:
+        pairs[index] = mine = _WordPairs.of(texts, index, own)
+        hashes = mine.sketch().hashvalues
+        for band in range(bands):
+            crowd = crowds.setdefault((band, hashes[band * rows : (band + 1) * rows].tobytes()), [])
+            for other in crowd:
+                if clusters.find(other) != clusters.find(index) and mine.overlap(pairs[other]) >= near:
+                    clusters.join(other, index)
+            if len(crowd) < CROWD:
+                crowd.append(index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def split_words(text: str) -> list[str]:
 
 def join_turns(prompt: Prompt) -> str:
     """Return the whole prompt as one text: the text itself, or every turn of a chat on a line."""
-    return prompt.prompt if isinstance(prompt.prompt, str) else "\n".join(turn.content for turn in prompt.prompt)
+    return prompt.whole_text
 
 
 @dataclass(frozen=True, slots=True)

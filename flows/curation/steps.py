@@ -14,11 +14,13 @@ from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.sources.files.bad_rows import BadRows
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
+from learnable.data.sources.files.locations import find_local
 from learnable.data.sources.files.prompts import file_prompts
-from learnable.data.sources.selection import PromptSet, select_prompts
+from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.decisions.decide import REASONS, decide, decide_certified, trim_to_precision
+from learnable.filters.duplicates.clusters import cluster_problems
 from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
 from learnable.filters.posterior.certificate import certify
@@ -33,16 +35,18 @@ from learnable.flows.settings.curation import BUILTIN_LIMIT
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
 
+READ_AHEAD = 1_000_000  # rows of a data set on the hub that a limit draws from
 ORDER = ("family", "form", "prompt_id")
 SCHEDULED = ("requested", "opening", "stopped", "threshold")
 DROPPED = ("prompt_id", "decision", "collides_with", "overlap")
 
 
 def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSet:
-    """Read, check and split the prompts; bad rows, duplicates and contaminated ones cost nothing.
+    """Read, draw, check and split the prompts; bad rows, duplicates and contaminated ones cost nothing.
 
-    `limit` stands in for the settings' own where a goal needs more of a source without end. Raises `LearnableError` for
-    a source that cannot be read, and for rows that are no prompts unless the settings say to skip them.
+    What users bring is read whole and drawn from by the seed; the built-in generators draw by it themselves. `limit`
+    stands in for the settings' own where a goal needs more of a source without end. Raises `LearnableError` for a
+    source that cannot be read, and for rows that are no prompts unless the settings say to skip them.
     """
     wanted = settings.prompts
     limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.budget.want))
@@ -50,24 +54,52 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     if wanted.verifier:
         find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
     checked = bad_rows.sift(_check_specs(_find_candidates(settings, limit, bad_rows), bad_rows))
-    chosen = select_prompts(checked, limit, settings.test_share, settings.seed)
+    chosen = select_prompts(checked, limit, settings.seed, in_order=not wanted.location)
     chosen.bad_rows = bad_rows.settle()
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
     for verifier in chosen.verifiers:
         if notice := verifier_notice(find_verifier(verifier)):
             progress().warn(notice)
-    return chosen.without(screen(chosen.prompts, wanted.decontaminate, wanted.near_duplicates))
+    return hold_out(chosen.without(screen(chosen.prompts, wanted.decontaminate, wanted.near_duplicates)), settings)
 
 
 def _find_candidates(settings: CurateSettings, limit: int | None, bad_rows: BadRows) -> Iterable[Prompt]:
     wanted = settings.prompts
     if wanted.location:
-        columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier)
-        return file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)
+        columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by)
+        prompts = file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)
+        streams = limit is not None and find_local(wanted.location) is None
+        return _read_ahead(prompts, wanted.location) if streams else prompts
     own = load_forms(wanted.forms_file) if wanted.forms_file else {}
     count = limit or BUILTIN_LIMIT
     return builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
+
+
+def _read_ahead(prompts: Iterable[Prompt], location: str) -> Iterator[Prompt]:
+    """Yield the prompts of a data set on the hub, of which there may be more than anybody would wait for."""
+    for number, prompt in enumerate(prompts):
+        if number == READ_AHEAD:
+            progress().warn(
+                f"--limit draws from the first {READ_AHEAD:,} rows of {location}, which has more: where their order "
+                "means something, fetch it whole and give the files"
+            )
+            return
+        yield prompt
+
+
+def hold_out(pool: PromptSet, settings: CurateSettings) -> PromptSet:
+    """Return the pool with a share of its problems held out; says so where that cannot be, before anything is paid."""
+    near = settings.prompts.near_duplicates
+    clusters = cluster_problems(pool.prompts, near=near is None or near > NEAR)
+    split = pool.with_prompts(assign_splits(pool.prompts, clusters, settings.test_share, settings.seed))
+    if pool.prompts and settings.test_share and len(set(clusters)) == 1:
+        why = "there is one prompt" if len(clusters) == 1 else f"the {len(clusters):,} prompts are one problem"
+        progress().warn(
+            f"nothing is held out, for {why}, and a problem is not split: look at more, name what tells problems apart "
+            "with --split-by, or give --test-share 0"
+        )
+    return split
 
 
 def screen(prompts: Sequence[Prompt], decontaminate: Sequence[str] = (), near: float | None = NEAR) -> pl.DataFrame:

@@ -70,6 +70,9 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     theirs = [name for name in rows.columns if name not in OUR_COLUMNS]
     carried, rows = rows.select("prompt_id", *theirs), rows.drop(theirs)
     prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
+    if "problem_id" not in rows.columns:  # an earlier version's
+        problems = pl.Series("problem_id", [prompts[name].problem_id for name in rows["prompt_id"]], pl.String)
+        rows = rows.insert_column(rows.columns.index("prompt_id") + 1, problems)
     budget = read_settings(SamplingBudget, curated.manifest.budget)
     return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
 

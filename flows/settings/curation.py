@@ -23,10 +23,12 @@ class PromptSettings:
     """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
 
     `forms_file` declares poem forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier`
-    and `dataset_split` say how `location` is read; `skip_bad_rows` leaves out its rows that are no prompt, which
-    otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names evaluation sets that no prompt
-    may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which on a prompt repeats another one,
-    None for exact repeats only. `knobs` set the generators of the built-in families, as `arithmetic.largest`.
+    and `dataset_split` say how `location` is read. `split_by` is its column that says which rows are one problem, so
+    that none is on both sides of the split; None for what their cases or questions say. `skip_bad_rows` leaves out its
+    rows that are no prompt, which otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names
+    evaluation sets that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which
+    on a prompt repeats another one, None for exact repeats only. `knobs` set the generators of the built-in families,
+    as `arithmetic.largest`.
 
     Raises `LearnableError` for settings that cannot work.
     """
@@ -39,6 +41,7 @@ class PromptSettings:
     answer_column: str | None = None
     verifier: str | None = None
     dataset_split: str = "train"
+    split_by: str | None = None
     skip_bad_rows: bool = False
     limit: int | None = None
     decontaminate: tuple[str, ...] = ()
@@ -50,6 +53,8 @@ class PromptSettings:
             raise LearnableError("--prompts '' names nothing: give a file, a folder or a hub id, or leave it out")
         if self.location and (self.forms or self.families or self.forms_file):
             raise LearnableError("--prompts brings its own prompts: leave out --form, --forms and --family")
+        if self.split_by and not self.location:
+            raise LearnableError(f"--split-by {self.split_by} names a column of --prompts: give those too")
         if self.limit is not None and self.limit < 1:
             raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
 
@@ -67,7 +72,7 @@ class CurateSettings:
     """Everything that a curation run depends on. Raises `LearnableError` for settings that cannot work.
 
     `policy` is a model folder or hub id, None for the bundled one. `group_size` is the number of completions of one
-    prompt in training; `test_share` the share of each form that is held out from it. `store` is a folder or URL, and
+    prompt in training; `test_share` the share of problems that is held out from it. `store` is a folder or URL, and
     `name` the curated set's, by default one from its prompts. `workers` processes score; 0 scores in this one.
     `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
     says whether to wait for another run that writes the same store. `verify_policy` makes the policy's id of every byte

@@ -199,7 +199,8 @@ def test_the_answers_of_the_whole_file_are_the_choices(find: Find, name: str) ->
     else:
         write(name if name == "q.jsonl" else "q/train.jsonl", rows)
     found = find(name, "--verifier", "choice", "--answer-column", "label", "--limit", 5)
-    assert found.specs == [{"answer": "neutral", "choices": ["negative", "neutral", "positive"]}] * 5
+    assert [spec["choices"] for spec in found.specs] == [["negative", "neutral", "positive"]] * 5
+    assert [spec["answer"] for spec in found.specs] == [moods[int(p.text[5:7]) // 20] for p in found.prompts]
     assert found.err.count("choices taken from the file's answers: negative, neutral, positive") == 1
 
 

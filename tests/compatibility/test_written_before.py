@@ -42,12 +42,14 @@ VARYING = (
 )
 MEASURED = ("seconds", "tokens_per_second", "bytes")
 OTHERWISE = ("shelf_life",)  # took the prompts of a refresh for independent
+SPLIT = ("train", "test", "control", "demonstrations")  # by problem today, by text before: the pool is the same
 RENAMED_COLUMNS = {
     "p_spread": "p_min_std",
     "learnability": "pass_variance",
     "learnability_expected": "expected_within_variance",
 }
 NEW_COLUMNS = (
+    "problem_id",
     "variance_share",
     "opening_n",
     "opening_mean",
@@ -96,8 +98,8 @@ def as_json(text: str, corrected: Sequence[str] = ()) -> str:
 
 
 def _without_measurements(values: dict[str, Any], corrected: Sequence[str]) -> dict[str, Any]:
-    """Leave out what was measured; round figures, whose last digits hang on the order of additions."""
-    left_out = {*MEASURED, *OTHERWISE, *CORRECTED, *corrected}
+    """Leave out what was measured, mended or split; round figures, whose last digits hang on the order of additions."""
+    left_out = {*MEASURED, *OTHERWISE, *SPLIT, *CORRECTED, *corrected}
     if "findings" in values:
         values["findings"] = [row for row in values["findings"] if row["code"] not in NEW_FINDINGS]
     known = {key: value for key, value in values.items() if key not in NEW_COLUMNS}
@@ -133,7 +135,9 @@ def test_a_curation_says_and_writes_what_it_said_and_wrote(folder: Path) -> None
     with use_engine(rated(settings.policy or "", RATES), settings):
         report = json.dumps(report_of(run_pipeline(settings)))
     assert as_json(report.replace("fresh/", "store/")) == as_json((folder / "reports" / "curate.json").read_text())
-    check_same_set(folder / "fresh/curated/q/v0001", folder / "store/curated/q/v0001")
+    after, before = folder / "fresh/curated/q/v0001", folder / "store/curated/q/v0001"
+    check_same_manifest(after, before)
+    check_same_rows(whole_pool(after), whole_pool(before))
     for table in ("rollouts", "scores"):
         before, after = (ledger_table(folder / store / table) for store in ("store", "fresh"))
         assert after.equals(before), table
@@ -177,12 +181,25 @@ def test_a_refreshed_set_of_before_opens(folder: Path) -> None:
 
 def check_same_set(after: Path, before: Path) -> None:
     """See that two versions of a curated set hold the same rows, and manifests of the same text."""
-    assert as_json((after / "manifest.json").read_text()) == as_json((before / "manifest.json").read_text())
+    check_same_manifest(after, before)
     shards = sorted(path.name for path in before.glob("*.parquet"))
     assert sorted(path.name for path in after.glob("*.parquet")) == shards
     for name in shards:
         earlier = pl.read_parquet(before / name).rename(RENAMED_COLUMNS, strict=False)
-        check_same_rows(pl.read_parquet(after / name).drop(NEW_COLUMNS, strict=False), earlier)
+        rows = pl.read_parquet(after / name)
+        assert name.startswith("demonstrations") or rows["problem_id"].null_count() == 0
+        check_same_rows(rows.drop(NEW_COLUMNS, strict=False), earlier)
+
+
+def check_same_manifest(after: Path, before: Path) -> None:
+    assert as_json((after / "manifest.json").read_text()) == as_json((before / "manifest.json").read_text())
+
+
+def whole_pool(version: Path) -> pl.DataFrame:
+    """Return every row of a version, whichever part it is in, without what says on which side of the split it is."""
+    shards = [pl.read_parquet(version / f"{part}-00000-of-00001.parquet") for part in ("train", "test", "rejects")]
+    rows = pl.concat(shards, how="diagonal").rename(RENAMED_COLUMNS, strict=False)
+    return rows.drop("split", *NEW_COLUMNS, strict=False).sort("prompt_id")
 
 
 def ledger_table(folder: Path) -> pl.DataFrame:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,29 @@ def test_what_matters_changes_the_id_and_nothing_else_does() -> None:
 
 def test_ids_are_stable_across_releases() -> None:
     assert addition().prompt_id == content_id("2 + 2 = ", "arithmetic", {"answer": 4}) == "e0bb1096377e244a90a9"
+
+
+def test_the_problem_is_the_question_where_an_answer_alone_is_judged() -> None:
+    prompt = addition()
+    for change in ({"prompt": "2  + 2 =\n"}, {"verifier": "counting"}, {"spec": {"answer": 5}}, {"split": "test"}):
+        assert addition(**change).problem_id == prompt.problem_id
+    chat = addition(prompt=(Message("system", "Be terse."), Message("user", "2 + 2 = ")))
+    others = [addition(prompt="2 + 3 = "), chat, addition(verifier="simulated")]
+    assert len({other.problem_id for other in [prompt, *others]}) == 4
+
+
+@pytest.mark.parametrize("key", ["cases", "stdin", "test_code"])
+def test_the_problem_is_what_is_judged_where_there_are_cases(key: str) -> None:
+    spec = {key: [["1", "2"]], "entry": "f", "cpu_seconds": 2}
+    prompt = addition(verifier="programs", spec=spec)
+    for change in ({"prompt": "Other words."}, {"spec": spec | {"entry": "g", "cpu_seconds": 1}}):
+        assert addition(**{"verifier": "programs", "spec": spec, **change}).problem_id == prompt.problem_id
+    assert addition(verifier="programs", spec=spec | {key: [["1", "3"]]}).problem_id != prompt.problem_id
+
+
+def test_a_named_problem_is_the_problem() -> None:
+    assert addition(named_problem="p").problem_id == "p"
+    assert addition(named_problem="p").prompt_id == addition().prompt_id
 
 
 @given(st.dictionaries(st.text(), JSON))

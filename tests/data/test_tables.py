@@ -10,8 +10,16 @@ import pytest
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
+from learnable.data.records import Prompt
 from learnable.data.schemas import OUR_COLUMNS
-from learnable.data.tables import EARLIER_COLUMNS, carried_name, parquet_bytes, prompt_from_row, read_table
+from learnable.data.tables import (
+    EARLIER_COLUMNS,
+    carried_name,
+    parquet_bytes,
+    prompt_from_row,
+    prompts_table,
+    read_table,
+)
 from tests.paths_for_tests import ROOT
 
 EARLIER = ROOT / "tests/flows/store_of_an_earlier_version/curated/sums/v0001"
@@ -45,6 +53,24 @@ def test_a_users_column_is_not_taken_for_ours() -> None:
     assert carried_name(NEW) == f"source_{NEW}"
     table = read_table(file_of(**{OLD: [0.5, 1.0], NEW: ["theirs", "theirs"]}))
     assert table.to_pydict() == {"family": ["a", "b"], NEW: [0.5, 1.0], f"source_{NEW}": ["theirs", "theirs"]}
+
+
+def test_a_users_column_of_problems_is_not_taken_for_ours() -> None:
+    ours = parquet_bytes(pa.table({"problem_id": ["p"], "split": ["train"], "source_problem_id": [7]}))
+    theirs = parquet_bytes(pa.table({"split": ["train"], "problem_id": [7]}))  # of a version that had none
+    assert carried_name("problem_id") == "source_problem_id"
+    assert read_table(ours).to_pydict() == {"problem_id": ["p"], "split": ["train"], "source_problem_id": [7]}
+    assert read_table(theirs).to_pydict() == {"split": ["train"], "source_problem_id": [7]}
+    assert read_table(theirs, ["source_problem_id"]).to_pydict() == {"source_problem_id": [7]}
+
+
+def test_a_prompt_keeps_its_problem_in_a_table() -> None:
+    named = Prompt("a", "choice", {"answer": "yes"}, "f", "f", named_problem="p")
+    plain = Prompt("b", "choice", {"answer": "yes"}, "f", "f")
+    rows = prompts_table([named, plain]).to_pylist()
+    assert [prompt_from_row(row, "here").problem_id for row in rows] == ["p", plain.problem_id]
+    del rows[1]["problem_id"]  # as in sets of earlier versions
+    assert prompt_from_row(rows[1], "here").problem_id == plain.problem_id
 
 
 def test_a_set_of_an_earlier_version_is_read_under_todays_names(tmp_path: Path) -> None:

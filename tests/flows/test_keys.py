@@ -41,6 +41,13 @@ def decisions(report: dict[str, Any]) -> dict[str, str]:
     return {row["prompt"]: row["decision"] for table in tables for row in table.to_dicts()}
 
 
+def whole_pool(version: Path) -> pl.DataFrame:
+    """Return the rows of a version in train, test and rejects, without the split: it was another one earlier."""
+    curated = open_curated(version)
+    rows = pl.concat([pl.DataFrame(curated.read(part)) for part in ("train", "test", "rejects")], how="diagonal")
+    return rows.drop("split").sort("prompt_id")
+
+
 def test_a_mended_label_pays_for_no_rollout(shell: ScriptedShell) -> None:
     first = shell.find(*SUMS)
     assert (first.paid, decisions(first.report)["2 + 5 = "]) == (64, "too_hard")
@@ -80,11 +87,8 @@ def test_the_store_of_an_earlier_version_is_taken_up(shell: ScriptedShell, label
     assert typed.report["totals"]["rollouts"] == 64
     assert shell.type("ledger", "check", "--store", STORE).status == 0
     if not merged and label == 8:
-        before, now = (open_curated(shell.folder / STORE / "curated/sums" / version) for version in ("v0001", "."))
-        for part in ("train", "test", "rejects", "control"):
-            old = pl.DataFrame(before.read(part))
-            new = pl.DataFrame(now.read(part)).select(old.columns)
-            check_same_rows(new, old)
+        old, new = (whole_pool(shell.folder / STORE / "curated/sums" / version) for version in ("v0001", "."))
+        check_same_rows(new.select(old.columns), old)
 
 
 def test_what_to_type_next_can_be_typed_as_it_stands(shell: ScriptedShell) -> None:

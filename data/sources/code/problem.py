@@ -82,8 +82,9 @@ class Problem:
 
     `statement` says what the function returns, with `{0}`, `{1}` for the values of one of `parameters`;
     `solutions` are bodies with the same marks and `NAME` for the function's own name. `answer` computes
-    what is expected from the arguments followed by the parameters, apart from the solutions. `level` is
-    the difficulty, 1 to 10. Arguments and answers are JSON values.
+    what is expected from the arguments followed by the parameters, apart from the solutions. The call in the
+    middle of `inputs` is the one that a prompt may show; it is no hidden case. `level` is the difficulty, 1 to 10.
+    Arguments and answers are JSON values.
     """
 
     form: str
@@ -105,9 +106,21 @@ class Problem:
         body = fill(self.solutions[index], parameters).replace("NAME", name)
         return f"def {name}({self.signature}):\n" + "\n".join(f"    {line}" for line in body.split("\n"))
 
+    def example(self, parameters: Sequence[Any]) -> list[Any]:
+        """Return `[arguments, expected]` of the call that a prompt may show."""
+        return self._case(self.inputs[self._shown], parameters)
+
     def cases(self, parameters: Sequence[Any]) -> list[list[Any]]:
-        """Return `[arguments, expected]` for every input."""
-        return [[list(given), self.answer(*copy.deepcopy(given), *parameters)] for given in self.inputs]
+        """Return the hidden `[arguments, expected]`: those of every other input."""
+        hidden = [given for index, given in enumerate(self.inputs) if index != self._shown]
+        return [self._case(given, parameters) for given in hidden]
+
+    @property
+    def _shown(self) -> int:
+        return len(self.inputs) // 2
+
+    def _case(self, given: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
+        return [list(given), self.answer(*copy.deepcopy(given), *parameters)]
 
 
 @lru_cache(maxsize=512)

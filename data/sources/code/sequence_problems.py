@@ -5,7 +5,7 @@ from __future__ import annotations
 from learnable.data.sources.code.number_problems import SMALL
 from learnable.data.sources.code.problem import Problem
 
-LISTS = (([3, 1, 2],), ([5],), ([-4, -2, -9],), ([7, 7, 1, 8],), ([1, 2, 3, 4, 5, 6, 10, 12],))
+LISTS = (([-7, -1, -5],), ([3, 1, 2],), ([5],), ([-4, -2, -9],), ([7, 7, 1, 8],), ([1, 2, 3, 4, 5, 6, 10, 12],))
 TEXTS = tuple((text,) for text in ("banana", "level", "a", "green apple", "noon", "strawberry"))
 BRACKETS = tuple((text,) for text in ("", "()", "(())", "()()", "(", ")", ")(", "(()", "())", "(()())"))
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, on_scale, require, shuffled_grid
 
 TEMPLATES = (
@@ -49,6 +49,7 @@ def generate(form: str, seed: int, knobs: ArithmeticKnobs) -> Iterator[Prompt]:
             family="arithmetic",
             form=form,
             difficulty=rate(a, sign, b),
+            named_problem=name_problem("arithmetic", a, sign, b),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
 
 CHOICES = ("Yes", "No")
@@ -45,6 +45,7 @@ def _prompt(form: str, a: int, b: int, word: str, template: str) -> Prompt:
         family="comparison",
         form=form,
         difficulty=on_scale(6 - abs(a - b) / 2),
+        named_problem=name_problem("comparison", a, word, b),
     )
 
 

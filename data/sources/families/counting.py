@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.families.words import COUNTED_WORDS, LISTED_WORDS
 from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid, shuffled_range
 
@@ -50,12 +50,12 @@ def _letters(seed: int) -> Iterator[Prompt]:
         letter = rng.choice("aeioust") if turn == 0 else rng.choice(word)
         count = word.count(letter)
         text = template.format(letter=letter, word=word)
-        yield _prompt("LetterCount", text, count, on_scale(1 + len(word) / 4 + 2 * count))
+        yield _prompt("LetterCount", text, count, on_scale(1 + len(word) / 4 + 2 * count), f"{letter} {word}")
 
 
 def _lengths(seed: int) -> Iterator[Prompt]:
     for word, template in shuffled_grid(f"lengths:{seed}", COUNTED_WORDS, LENGTH_TEMPLATES):
-        yield _prompt("WordLength", template.format(word=word), len(word), on_scale(len(word) - 1))
+        yield _prompt("WordLength", template.format(word=word), len(word), on_scale(len(word) - 1), word)
 
 
 def _lists(form: str, seed: int, least: int, most: int) -> Iterator[Prompt]:
@@ -63,11 +63,12 @@ def _lists(form: str, seed: int, least: int, most: int) -> Iterator[Prompt]:
         rng = random.Random(index)
         words = [rng.choice(LISTED_WORDS) for _ in range(rng.randint(least, most))]
         text = rng.choice(LIST_TEMPLATES).format(words=" ".join(words))
-        yield _prompt(form, text, len(words), on_scale(len(words)))
+        yield _prompt(form, text, len(words), on_scale(len(words)), " ".join(words))
 
 
-def _prompt(form: str, text: str, answer: int, difficulty: float) -> Prompt:
-    return Prompt(text, "counting", {"answer": answer}, "counting", form, difficulty)
+def _prompt(form: str, text: str, answer: int, difficulty: float, counted: str) -> Prompt:
+    problem = name_problem("counting", form, counted)
+    return Prompt(text, "counting", {"answer": answer}, "counting", form, difficulty, named_problem=problem)
 
 
 COUNTING = Family(

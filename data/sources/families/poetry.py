@@ -10,7 +10,7 @@ from typing import Any
 from learnable.data.errors import LearnableError
 from learnable.data.forms import CORE, Form, constrain_form, poem_forms, requirement, span
 from learnable.data.forms.labels import say_scheme
-from learnable.data.records import Prompt, Spec
+from learnable.data.records import Prompt, Spec, name_problem
 from learnable.data.sources.families.words import QUOTES, SPELLED_WORDS, TOPICS
 from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
 
@@ -104,7 +104,9 @@ def make_prompt(form: Form, topic: str, template: str, pins: Spec) -> Prompt:
         requirement=requirement(pinned),
         rhyming=f", rhyming {pins['schemes'][0]}" if "schemes" in pins else "",
     )
-    return Prompt(text, "poetry", {"form": form.name, "topic": topic, **pins}, "poetry", form.name, rate(pinned))
+    spec = {"form": form.name, "topic": topic, **pins}
+    problem = name_problem("poetry", spec)
+    return Prompt(text, "poetry", spec, "poetry", form.name, rate(pinned), named_problem=problem)
 
 
 def rate(form: Form) -> float:

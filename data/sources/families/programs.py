@@ -44,16 +44,15 @@ def generate(form: str, seed: int, knobs: ProgramKnobs) -> Iterator[Prompt]:
 
 
 def make_prompt(problem: Problem, name: str, parameters: Sequence[Any], template: str, knobs: ProgramKnobs) -> Prompt:
-    """Write one prompt; it shows one case at most, and the spec has all of them."""
-    cases = problem.cases(parameters)
-    arguments, expected = cases[len(cases) // 2]
+    """Write one prompt; the example that it may show is none of the cases in its spec."""
+    arguments, expected = problem.example(parameters)
     text = template.format(
         name=name,
         signature=problem.signature,
         statement=problem.describe(parameters),
         example=f"{name}({', '.join(map(repr, arguments))}) == {expected!r}",
     )
-    spec = {"entry": name, "cases": cases, "equality": "plain", "cpu_seconds": knobs.cpu_seconds}
+    spec = {"entry": name, "cases": problem.cases(parameters), "equality": "plain", "cpu_seconds": knobs.cpu_seconds}
     return Prompt(text, "programs", spec, "programs", problem.form, problem.level)
 
 

@@ -24,12 +24,13 @@ class Columns:
     """Which columns to read. `verifier` judges rows that name none; `answer` fills the spec of rows without one.
 
     A dot reaches into an object, or into its JSON: `reward_model.ground_truth`. A column that has the dot in its own
-    name comes first.
+    name comes first. `problem` says which rows are one problem, None for what their cases or questions say.
     """
 
     prompt: str = "prompt"
     answer: str | None = None
     verifier: str | None = None
+    problem: str | None = None
 
 
 class NoColumnError(LearnableError):

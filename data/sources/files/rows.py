@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from learnable.data.records import Message, Prompt, PromptText, Row, Spec, is_own_verifier
+from learnable.data.records import Message, Prompt, PromptText, Row, Spec, is_own_verifier, name_problem
 from learnable.data.sources.files.answers import CHOICE, NUMERIC, ChoiceSpecs, fit_number
 from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.columns import (
@@ -77,6 +77,7 @@ def _read_row(given: Row, columns: Columns, place: str, source: str, choices: Ch
             difficulty=_difficulty(row, place),
             source=place,
             columns=carried(given, read),
+            named_problem=_problem(reached, columns, place),
         )
     except UnicodeEncodeError as error:  # JSON can say "\\ud83d", half of a sign
         half = error.object[error.start : error.end]
@@ -85,7 +86,7 @@ def _read_row(given: Row, columns: Columns, place: str, source: str, choices: Ch
 
 def _reach(row: Row, columns: Columns) -> Row:
     """Return the row with what a dotted name reaches under that name."""
-    for name in (columns.prompt, columns.answer or ""):
+    for name in (columns.prompt, columns.answer or "", columns.problem or ""):
         if "." in name and name not in row:
             with suppress(NoColumnError):  # whoever needs it says so
                 row = {**row, name: column_value(row, name)}
@@ -171,6 +172,14 @@ def _verifier(row: Row, columns: Columns, place: str) -> str:
     if not verifier:
         raise BadRowError(f"{place}: no verifier: add a 'verifier' column, or name one for all rows with --verifier")
     return str(verifier)
+
+
+def _problem(row: Row, columns: Columns, place: str) -> str:
+    """Return the id of the problem that a row says it is of, "" where it says nothing."""
+    if columns.problem is None:
+        return ""
+    value = json_ready(read_column(row, columns.problem, place, "--split-by"))
+    return "" if value in (None, "") else name_problem("split-by", value)
 
 
 def _difficulty(row: Row, place: str) -> float | None:

@@ -87,7 +87,9 @@ def test_only_prompts_with_variance_are_kept(
     curated = open_curated(report.curated)
     kept = pl.concat([pl.DataFrame(curated.read("train")), pl.DataFrame(curated.read("test"))])
     assert set(kept["prompt"]) == {text for text in SCRIPT if text.startswith("sometimes")}
-    assert curated.manifest.parts["train"].rows == curated.manifest.parts["control"].rows == 6
+    rows = {name: part.rows for name, part in curated.manifest.parts.items()}
+    assert rows["train"] == rows["control"] == 8 - rows["test"]
+    assert 0 < rows["test"] < 8
     assert {row["prompt"]: row["decision"] for row in curated.read("rejects").to_pylist()} == {
         "always": "too_easy",
         "never": "too_hard",

@@ -58,6 +58,13 @@ class PromptArguments:
     dataset_split: Annotated[
         str, prompt_option(help="Split to read of a data set, or list to read of a .json file with several.")
     ] = DEFAULTS.prompts.dataset_split
+    split_by: Annotated[
+        str | None,
+        prompt_option(
+            help="Column of --prompts that says which rows are one problem, held out or trained on together. "
+            "(default: rows with the same cases, or the same question)"
+        ),
+    ] = DEFAULTS.prompts.split_by
     skip_bad_rows: Annotated[
         bool, prompt_option("--skip-bad-rows", help="Leave out rows that are no prompt, and count them.")
     ] = DEFAULTS.prompts.skip_bad_rows
@@ -68,7 +75,8 @@ class PromptArguments:
         list[str] | None, prompt_option(help="A generator's knob, such as arithmetic.largest=50; repeatable.")
     ] = None
     limit: Annotated[
-        int | None, prompt_option(help="Most prompts to look at. (default: 512 built-in, all of --prompts)")
+        int | None,
+        prompt_option(help="Most prompts to look at, drawn by --seed. (default: 512 built-in, all of --prompts)"),
     ] = DEFAULTS.prompts.limit
     decontaminate: Annotated[
         list[str] | None,
@@ -94,6 +102,7 @@ class PromptArguments:
             answer_column=self.answer_column,
             verifier=self.verifier,
             dataset_split=self.dataset_split,
+            split_by=self.split_by,
             skip_bad_rows=self.skip_bad_rows,
             limit=self.limit,
             decontaminate=tuple(self.decontaminate or ()),
@@ -206,7 +215,7 @@ class DecisionArguments:
     truncated: Annotated[str, decision_option(help="Completions that ran out of tokens: count, or exclude.")] = (
         DEFAULTS.truncated
     )
-    test_share: Annotated[float, decision_option(help="Share of each form held out from training.")] = (
+    test_share: Annotated[float, decision_option(help="Share of problems held out from training.")] = (
         DEFAULTS.test_share
     )
     seed: Annotated[int, decision_option(help="Seed of prompts, rollouts and splits.")] = DEFAULTS.seed

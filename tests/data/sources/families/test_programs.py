@@ -13,7 +13,7 @@ from learnable.verifiers.registry import find_verifier
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=lambda problem: problem.form)
 def test_every_reference_solution_passes_every_case(problem):
     for parameters in problem.parameters:
-        cases = problem.cases(parameters)
+        cases = [*problem.cases(parameters), problem.example(parameters)]
         assert json.loads(json.dumps(cases)) == cases
         for index in range(len(problem.solutions)):
             for name in problem.names:
@@ -47,3 +47,14 @@ def test_a_prompt_shows_one_case_at_most():
         for prompt in family.generate(form, 0, family.knobs()):
             assert prompt.text.count(f"{prompt.spec['entry']}(") <= 2
             assert len(prompt.spec["cases"]) >= 5
+
+
+def test_no_judged_case_is_in_the_prompt():
+    family = FAMILIES["programs"]
+    shown = 0
+    for form in family.forms:
+        for prompt in family.generate(form, 0, family.knobs()):
+            shown += "For example" in prompt.text
+            for arguments, _ in prompt.spec["cases"]:
+                assert f"{prompt.spec['entry']}({', '.join(map(repr, arguments))})" not in prompt.text
+    assert shown == 206
