@@ -84,6 +84,10 @@ class VLLMEngine:
                 for output in self._step():
                     if output.finished:
                         yield self._answer(in_flight.pop(output.request_id), output, sampling)
+        except Exception as error:
+            if _hides_interrupt(error):
+                raise KeyboardInterrupt from error
+            raise
         finally:
             if in_flight:
                 with suppress(Exception):  # a dead engine cannot do it
@@ -137,6 +141,15 @@ class VLLMEngine:
             )
             for child in children
         ]
+
+
+def _hides_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C came first: vLLM's own clean-up, cut short by it, may fail in another way."""
+    while not isinstance(error, KeyboardInterrupt):
+        if error.__context__ is None:
+            return False
+        error = error.__context__
+    return True
 
 
 def make_sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
