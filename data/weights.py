@@ -148,15 +148,15 @@ def _choose_blocks(file: BinaryIO, path: Path) -> Iterator[tuple[int, int]]:
     size = path.stat().st_size
     header = _read_header(file, size) if path.suffix == ".safetensors" else None
     if header is None:
-        yield from _spread(0, size)
+        yield from _place_evenly(0, size)
         return
     start, tensors = header
     yield 0, start
     for begin, end in tensors:
-        yield from _spread(start + begin, start + end)
+        yield from _place_evenly(start + begin, start + end)
 
 
-def _spread(begin: int, end: int) -> Iterator[tuple[int, int]]:
+def _place_evenly(begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield blocks spread evenly from `begin` up to `end`, the first and the last bytes among them."""
     count = max(MIN_BLOCKS, -(-(end - begin) // SAMPLED_EVERY) + 1)
     if end - begin <= count * BLOCK_BYTES:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -35,6 +36,7 @@ SLOW = [
         "verifiers/programs/sandbox",
     )
 ]
+LONGEST = [ROOT / "tests" / place for place in ("rollouts/ray", "project", "flows/scheduling", "flows/curation")]
 MAX_WORKERS = 12
 
 
@@ -57,9 +59,13 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow; begin with what takes long, so that workers end together."""
     for item in items:
-        if any(place in (item.path, *item.path.parents) for place in SLOW):
+        if _is_in(item, SLOW):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: item.get_closest_marker("e2e") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, not _is_in(item, LONGEST)))
+
+
+def _is_in(item: pytest.Item, places: Sequence[Path]) -> bool:
+    return any(place in (item.path, *item.path.parents) for place in places)
 
 
 @pytest.fixture(scope="session")

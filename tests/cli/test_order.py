@@ -68,7 +68,7 @@ def test_a_plan_does_not_hang_on_the_order_of_the_file(run: Run) -> None:
     assert plans[0] == plans[1] == plans[2]
 
 
-def test_a_limit_draws_from_the_whole_file_in_any_order(find: Find) -> None:
+def test_a_limit_takes_from_the_whole_file_in_any_order(find: Find) -> None:
     drawn = []
     for step in (1, -1):
         rows = [{"prompt": f"{n:03}", "answer": n, "verifier": "arithmetic"} for n in range(200)][::step]

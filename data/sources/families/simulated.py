@@ -89,7 +89,7 @@ def find_fault(spec: Spec) -> tuple[str, str] | None:
         return "rate", "give the chance of a pass, a number from 0 to 1"
     if "cases" in spec or "partial_credit" in spec:
         return _find_fault_of_cases(spec)
-    return _find_fault_of_spread(spec, rate) if "spread" in spec else None
+    return _find_fault_of_std(spec, rate) if "spread" in spec else None
 
 
 def judge_cases(passed: int, cases: int, partial_credit: float) -> float:
@@ -112,7 +112,7 @@ def _find_fault_of_cases(spec: Spec) -> tuple[str, str] | None:
     return None
 
 
-def _find_fault_of_spread(spec: Spec, rate: float) -> tuple[str, str] | None:
+def _find_fault_of_std(spec: Spec, rate: float) -> tuple[str, str] | None:
     std = spec["spread"]
     if not _is_number(std) or not 0 < std < math.inf:
         return "spread", "give a standard deviation over 0, or leave it out for rewards of 0 and 1"

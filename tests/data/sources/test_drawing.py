@@ -74,7 +74,7 @@ def test_every_prompt_is_as_likely_to_be_drawn() -> None:
     assert max(abs(counts[f"{number}"] - expected) for number in range(40)) < 5 * deviation
 
 
-def test_the_seed_draws() -> None:
+def test_the_seed_decides() -> None:
     rows = [prompt(number) for number in range(100)]
     first, again, other = (draw_prompts(rows, 10, seed).prompts for seed in (1, 1, 2))
     assert first == again
@@ -97,7 +97,7 @@ def test_repeats_are_counted_of_drawn_prompts_alone() -> None:
 
 
 @pytest.mark.parametrize("limit", [3, None])
-def test_a_source_that_draws_itself_is_taken_in_its_order(limit: int | None) -> None:
+def test_a_source_with_an_order_of_its_own_keeps_it(limit: int | None) -> None:
     drawn = take_prompts(map(prompt, (1, 1, 2, 3, 4)), limit)
     assert [p.prompt for p in drawn.prompts] == ["1", "2", "3", "4"][:limit]
     assert drawn.duplicates == 1

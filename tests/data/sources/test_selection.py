@@ -58,7 +58,7 @@ def test_most_of_the_pool_is_never_held_out() -> None:
         assert sides(["large"] * 9 + ["a", "b"], 0.5, seed)["large"] == {"train"}
 
 
-def test_the_limit_counts_distinct_prompts_of_a_source_that_draws() -> None:
+def test_the_limit_counts_distinct_prompts_of_a_random_source() -> None:
     chosen = select_prompts(prompts([1, 1, 2, 3, 4]), 3, seed=0, in_order=True)
     assert [p.prompt for p in chosen.prompts] == ["1", "2", "3"]
     assert chosen.duplicates == 1

@@ -1,4 +1,4 @@
-"""Values and how often they come: against coins in closed form, planted families, and groups that are drawn."""
+"""Values and how often they come: against pass and fail in closed form, planted families, and groups that are drawn."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fitted(rewards: Values) -> ValueModel:
     return model
 
 
-def coins(prior: Prior) -> ValueModel:
+def binary(prior: Prior) -> ValueModel:
     """The model of rewards of 0 and 1 whose path has the prior's own weights: t is the log-odds of a pass."""
     below = np.array([float(Posterior.update(prior, 0, 0).in_band(Band(0, p))) for p in 1 / (1 + np.exp(-EDGES))])
     weights = np.concatenate([np.diff(below), [prior.zero, prior.one], np.zeros(APART)])
@@ -46,9 +46,9 @@ def coins(prior: Prior) -> ValueModel:
 
 
 @pytest.mark.parametrize("prior", [Prior(1, 1), Prior(2, 3, 0.2, 0.1)], ids=str)
-def test_coins_are_a_special_case(prior: Prior) -> None:
+def test_pass_and_fail_are_a_special_case(prior: Prior) -> None:
     rewards = (np.arange(8)[None, :] < np.arange(9)[:, None]).astype(np.float64)
-    found, alone = ValuePosterior.of(coins(prior), listed(rewards), 9), Posterior.update(prior, 8.0, np.arange(9.0))
+    found, alone = ValuePosterior.of(binary(prior), listed(rewards), 9), Posterior.update(prior, 8.0, np.arange(9.0))
     for size in (2, *SIZES, 64):
         assert found.zero_std_share(size) == pytest.approx(zero_std_share(alone, size), abs=0.002)
     assert found.in_band(Band()) == pytest.approx(alone.in_band(Band()), abs=0.002)

@@ -20,6 +20,7 @@ OBJECT_STORE = 100 << 20  # bytes a node; Ray takes no less than 75 MiB
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",  # by default a cluster asks for the token in ~/.ray, if there is one
+    "RAY_worker_niceness": "0",  # 15 by default: beside another worker's engine it would wait for ever
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # or Ray replaces 127.0.0.1 by this machine's address elsewhere
 }
 
