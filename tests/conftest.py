@@ -36,7 +36,10 @@ SLOW = [
         "verifiers/programs/sandbox",
     )
 ]
-LONGEST = [ROOT / "tests" / place for place in ("rollouts/ray", "project", "flows/scheduling", "flows/curation")]
+LONGEST = [
+    ROOT / "tests" / place
+    for place in ("rollouts/ray", "project", "flows/scheduling", "faults/test_kill.py", "flows/curation")
+]
 MAX_WORKERS = 12
 
 
