@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from learnable.data.errors import LearnableError
+from learnable.data.storage import cache_folder
 
 WHOLE_BYTES = 4 << 30  # of all weights together, that are read whole: about 5 s at the .9 GB/s of one busy core
 SAMPLED_EVERY = 1 << 20  # bytes of a tensor, for each of which one block is read
@@ -125,8 +126,7 @@ def _cache_entry(path: Path, sampled: bool) -> Path:
     found = path.stat()
     how = f"{SAMPLED_EVERY}:{BLOCK_BYTES}:{MIN_BLOCKS}" if sampled else "whole"
     key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, how)
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "learnable" / "weights" / hashlib.sha256(repr(key).encode()).hexdigest()[:32]
+    return cache_folder() / "weights" / hashlib.sha256(repr(key).encode()).hexdigest()[:32]
 
 
 def _hash_whole(path: Path) -> str:
