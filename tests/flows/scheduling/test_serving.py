@@ -91,7 +91,8 @@ def test_a_run_under_way_stops_with_its_schedule(start: Start, number: signal.Si
     check_stops(served, number, status=None if number == signal.SIGKILL else 0)
 
 
-def test_the_script_of_the_readme_runs_beside_a_server(start: Start, prefect_url: str, tmp_path: Path) -> None:
+def test_the_schedules_of_the_readme_run_again_and_again(start: Start, prefect_url: str, tmp_path: Path) -> None:
+    """The script beside a server, then the command alone: both curate into one store, so the engine starts once."""
     typed = README["python"].replace(f'cron="{CRON}"', "interval=3")
     assert "interval" in typed
     (tmp_path / "nightly.py").write_text(typed)
@@ -99,8 +100,6 @@ def test_the_script_of_the_readme_runs_beside_a_server(start: Start, prefect_url
     check_runs(served, tmp_path / "nightly-store")
     check_stops(served, signal.SIGINT)
 
-
-def test_the_command_of_the_readme_runs_again_and_again(start: Start, tmp_path: Path) -> None:
     program, *words = shlex.split(README["sh"].replace(f'--cron "{CRON}"', "--every 3"), comments=True)
     assert program == "find-learnable"
     assert "--every" in words
