@@ -28,6 +28,9 @@ def find(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for name in ("huggingface_hub.constants", "datasets.config"):
+        if name in sys.modules:  # it read the variable when an earlier test imported it
+            monkeypatch.setattr(sys.modules[name], "HF_HUB_OFFLINE", True)
     policy = tmp_path / "home" / "policy"
     policy.mkdir(parents=True)
     (policy / "config.json").write_text("{}")
