@@ -269,7 +269,9 @@ def test_a_file_of_bad_rows_alone_is_an_error_all_the_same(find: Find) -> None:
 def test_reading_ends_where_all_of_very_many_rows_are_bad(find: Find) -> None:
     found = find(write("q.jsonl", sums(3000)), "--verifier", "arithmetic", "--prompt-column", "text")
     assert found.status == 2
-    assert "1,000 of 1,000 rows are bad: no row is a prompt" in found.err
+    assert "q.jsonl, line 1: no column 'text' (there are: " in found.err
+    assert "the same is wrong with all 1,000 rows that were read" in found.err
+    assert found.err.count("q.jsonl, line ") == 1
 
 
 def test_bad_rows_before_a_limit_count(find: Find) -> None:

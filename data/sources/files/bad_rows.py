@@ -33,6 +33,7 @@ class BadRows:
         self.good = 0
         self.count = 0
         self.first: list[str] = []
+        self._alike = True  # whether all bad rows have one reason
 
     def add(self, error: LearnableError) -> None:
         """Remember a bad row.
@@ -40,6 +41,7 @@ class BadRows:
         Raises `BadRowError` as `check` does where all of very many rows were bad, unless they are to be skipped.
         """
         self.count += 1
+        self._alike = self._alike and _reason(str(error)) == _reason((self.first or [str(error)])[0])
         if len(self.first) < MAX_LISTED:
             self.first.append(str(error))
         if self.count >= MAX_IN_VAIN and not (self.good or self.skip):
@@ -77,10 +79,17 @@ class BadRows:
             return f"{self.first[0]}\n(or leave this row out with --skip-bad-rows)"
         if self.count == 1:
             return self.first[0]
+        if self._alike and not self.good:
+            return f"{self.first[0]}\n(the same is wrong with all {self.count:,} rows that were read)"
         fix = "correct them, or leave them out with --skip-bad-rows" if self.good else "no row is a prompt"
         more = [f"... and {self.count - len(self.first):,} more"] if self.count > len(self.first) else []
         opening = f"{self.count:,} of {self.count + self.good:,} rows are bad: {fix}"
         return "\n  ".join([opening, *self.first, *more])
+
+
+def _reason(told: str) -> str:
+    """Return what is wrong, without the place."""
+    return told.partition(": ")[2]
 
 
 def _rows(count: int) -> str:
