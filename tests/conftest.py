@@ -61,10 +61,12 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow; begin with what takes long, so that workers end together."""
+    files = {item.path: item for item in items}  # thousands of tests, and walking up a path is not cheap
+    slow, longest = ({path for path, item in files.items() if _is_in(item, places)} for places in (SLOW, LONGEST))
     for item in items:
-        if _is_in(item, SLOW):
+        if item.path in slow:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, not _is_in(item, LONGEST)))
+    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, item.path not in longest))
 
 
 def _is_in(item: pytest.Item, places: Sequence[Path]) -> bool:
