@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -34,6 +35,11 @@ def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make_tensors() -> Tensors:
+    return {name: values.copy() for name, values in draw_tensors().items()}
+
+
+@functools.cache
+def draw_tensors() -> Tensors:
     rng = np.random.default_rng(1)
     shapes = {"embed": (4096, 512), "norm": (64,), "head": (512, 512)}
     shapes |= {f"layers.{layer}.{name}": (512, 256) for layer in range(LAYERS) for name in ("q", "v", "up")}

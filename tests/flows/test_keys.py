@@ -73,6 +73,7 @@ def test_prompts_with_one_question_pay_for_it_once(shell: ScriptedShell) -> None
     assert shell.find(*SUMS).paid == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [8, 7])
 @pytest.mark.parametrize("merged", [False, True])
 def test_the_store_of_an_earlier_version_is_taken_up(shell: ScriptedShell, label: int, merged: bool) -> None:
