@@ -16,6 +16,9 @@ STAMP := $(VENV)/.synced
 # As many workers as tests/conftest.py says. The tests of a file share a worker, and what takes long begins first.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
+# Each of the tests' many processes would compile all of learnable, and each worker rewrite the asserts of all tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 

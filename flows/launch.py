@@ -37,7 +37,7 @@ def run_curation(
     Bad input raises `LearnableError` before anything heavy starts.
     """
     with locked_store(settings) as store:
-        missing = _is_engine_needed(settings, store)
+        missing = use_prefect and _is_engine_needed(settings, store)
         if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
             return _curate_plainly(settings, train)
         progress().stage("Starting the Prefect server and the engine" if missing else "Starting the Prefect server")

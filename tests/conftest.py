@@ -25,13 +25,17 @@ SLOW = [
     ROOT / "tests" / place
     for place in (
         "attacks",
+        "data/storage/test_lock.py",
         "faults",
         "filters/posterior/test_certificate.py",
         "filters/stopping/test_plan.py",
         "flows/refreshing",
+        "flows/sampling/test_engines_agree.py",
         "flows/sampling/test_sampler.py",
         "flows/scheduling",
         "flows/test_remote_store.py",
+        "verifiers/poetry/sound/test_public_sound.py",
+        "verifiers/poetry/test_public_verse.py",
         "verifiers/pool",
         "verifiers/programs/sandbox",
     )
@@ -39,6 +43,10 @@ SLOW = [
 LONGEST = [
     ROOT / "tests" / place
     for place in ("rollouts/ray", "project", "flows/scheduling", "faults/test_kill.py", "flows/curation")
+]
+# No doctest is in these, and Prefect takes more than a second to import.
+WITH_PREFECT = [
+    ROOT / "src" / "learnable" / "flows" / place for place in ("curate.py", "finetune.py", "refresh.py", "scheduling")
 ]
 MAX_WORKERS = 12
 
@@ -59,12 +67,20 @@ def pytest_configure() -> None:
         os.environ["OMP_NUM_THREADS"] = str(len(own))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only fast tests were asked for, do not import the slow ones, nor doctests' modules that import Prefect."""
+    wanted = config.getoption("markexpr")
+    return True if "not slow" in wanted and collection_path in (*SLOW, *WITH_PREFECT) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow; begin with what takes long, so that workers end together."""
+    files = {item.path: item for item in items}  # thousands of tests, and walking up a path is not cheap
+    slow, longest = ({path for path, item in files.items() if _is_in(item, places)} for places in (SLOW, LONGEST))
     for item in items:
-        if _is_in(item, SLOW):
+        if item.path in slow:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, not _is_in(item, LONGEST)))
+    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, item.path not in longest))
 
 
 def _is_in(item: pytest.Item, places: Sequence[Path]) -> bool:

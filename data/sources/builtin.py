@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -134,14 +135,24 @@ def _generate(family: str, form: str, seed: int, knobs: Any, own: Mapping[str, F
 
 
 def _form_names(own: Mapping[str, Form]) -> dict[str, tuple[str, str]]:
+    return dict(_our_names()) | _poem_names(own)
+
+
+@cache
+def _our_names() -> dict[str, tuple[str, str]]:
     known = {}
     for family in _KNOWN.values():
         for alias, form in (*family.aliases.items(), *((form, form) for form in family.forms)):
             known[fold_name(alias)] = (family.name, form)
-    for poem in (*poem_forms().values(), *own.values()):
-        for alias in (*poem.aliases, poem.title, poem.name):
-            known[fold_name(alias)] = ("poetry", poem.name)
-    return known
+    return known | _poem_names(poem_forms())
+
+
+def _poem_names(poems: Mapping[str, Form]) -> dict[str, tuple[str, str]]:
+    return {
+        fold_name(alias): ("poetry", poem.name)
+        for poem in poems.values()
+        for alias in (*poem.aliases, poem.title, poem.name)
+    }
 
 
 def _form_names_of(own: Mapping[str, Form]) -> set[str]:

@@ -47,8 +47,10 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
     `overlap` (share of the prompt's runs of `SHORT_RUN` words, templates aside, that the item holds; 1 where equal),
     and `ngram` (the first words they share, `LONG_RUN` at most).
     """
-    pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
     items = [f"{one.name}:{item_id}" for one in sets for item_id in one.item_ids]
+    if not items:
+        return pl.DataFrame(schema=SCHEMA)  # the templates of the prompts would be looked for in vain
+    pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
     texts = read_texts([*map(join_turns, pool), *(text for one in sets for text in one.texts)])
     groups = _groups(pool, sets)
     hits = pl.concat([_equal_texts(pool, texts), _shared_runs(texts, groups, len(pool))])

@@ -128,6 +128,7 @@ def test_what_names_no_problem_is_an_error(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @confined
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public data is not here")
 def test_the_public_reference_solutions_pass(verify: Verify) -> None:

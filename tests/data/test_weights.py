@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from learnable.data.weights import hash_as_earlier, hash_folder, is_sampled, las
 
 Tensors = dict[str, NDArray[np.float32]]
 LAYERS = 6
+FEW: Tensors = {"norm": np.ones(64, np.float32)}
 MIB = 1 << 20
 
 
@@ -34,6 +36,11 @@ def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make_tensors() -> Tensors:
+    return {name: values.copy() for name, values in draw_tensors().items()}
+
+
+@functools.cache
+def draw_tensors() -> Tensors:
     rng = np.random.default_rng(1)
     shapes = {"embed": (4096, 512), "norm": (64,), "head": (512, 512)}
     shapes |= {f"layers.{layer}.{name}": (512, 256) for layer in range(LAYERS) for name in ("q", "v", "up")}
@@ -153,7 +160,7 @@ def test_of_large_weights_the_header_is_read_and_every_byte_where_that_is_wanted
     ["adapter_model.safetensors", "adapter_model.bin", "adapter_config.json", "generation_config.json", "merges.txt"],
 )
 def test_what_is_loaded_beside_the_weights_changes_the_id(tmp_path: Path, name: str) -> None:
-    folder = write_model(tmp_path / "model", make_tensors())
+    folder = write_model(tmp_path / "model", FEW)
     bare = hash_folder(folder)
     (folder / name).write_bytes(b"one")
     first = hash_folder(folder)
@@ -163,7 +170,7 @@ def test_what_is_loaded_beside_the_weights_changes_the_id(tmp_path: Path, name: 
 
 @pytest.mark.parametrize("name", ["training_args.bin", "optimizer.pt", "scheduler.pt", "rng_state_0.pth", "README.md"])
 def test_what_a_trainer_leaves_does_not(tmp_path: Path, name: str) -> None:
-    folder = write_model(tmp_path / "model", make_tensors())
+    folder = write_model(tmp_path / "model", FEW)
     bare = hash_folder(folder)
     (folder / name).write_bytes(b"state")
     assert hash_folder(folder) == bare

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import open_curated
+from learnable.flows import launch
+from learnable.flows.curation import pipeline
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 from tests.rows_for_tests import check_same_rows
 
@@ -73,6 +75,7 @@ def test_prompts_with_one_question_pay_for_it_once(shell: ScriptedShell) -> None
     assert shell.find(*SUMS).paid == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [8, 7])
 @pytest.mark.parametrize("merged", [False, True])
 def test_the_store_of_an_earlier_version_is_taken_up(shell: ScriptedShell, label: int, merged: bool) -> None:
@@ -107,3 +110,17 @@ def test_what_to_type_next_can_be_typed_as_it_stands(shell: ScriptedShell) -> No
     )
     [command] = [line for line in typed.out.splitlines() if line.startswith("next")]
     assert Path(shlex.split(command)[-1]).is_dir()
+
+
+def test_without_prefect_the_pool_is_read_once(shell: ScriptedShell, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, count = pipeline.read_prompts, 0
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        return read(*arguments)
+
+    for module in (launch, pipeline):
+        monkeypatch.setattr(module, "read_prompts", counted)
+    assert shell.find(*SUMS).paid == 64
+    assert count == 1

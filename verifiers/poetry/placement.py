@@ -7,9 +7,10 @@ Where the poem has as many lines as the form, they go in order. Otherwise they a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate, pairwise
 
-from learnable.data.forms import span
+from learnable.data.forms import Count, span
 from learnable.data.forms.plan import NO_RHYME, Plan
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
@@ -36,14 +37,23 @@ def _gains(poem: Poem, plan: Plan, width: int) -> list[list[float]]:
     links, groups = _links(plan.classes), _group_links(plan)
     starts = set(accumulate(plan.stanzas, initial=0))
     tops = set(accumulate(poem.blocks, initial=0)) if len(poem.blocks) > 1 else set()
+    lines = poem.lines[:width]
+
+    @cache  # many lines of a plan want the same length, and rhyme as far away
+    def lengths(syllables: Count | None, words: Count | None) -> list[float]:
+        return [_length_gain(line, syllables, words) for line in lines]
+
+    @cache
+    def rhymes(links: tuple[int, ...]) -> list[float]:
+        return [_rhyme_gain(poem.lines, index, links) for index in range(len(lines))]
+
     rows = []
     for slot in range(plan.size):
-        row = []
-        for index, line in enumerate(poem.lines[:width]):
-            gain = 0.2 + _length_gain(line, plan, slot) + 0.3 * (slot in starts and index in tops)
-            gain += _rhyme_gain(poem.lines, index, links[slot])
-            gain += sum(_same(poem.lines, index, index + by) for by in groups.get(slot, ()))
-            row.append(gain)
+        opens, equals, row = slot in starts, groups.get(slot, ()), []
+        wanted = (counts[slot] if counts else None for counts in (plan.syllables, plan.words))
+        for index, (length, rhyme) in enumerate(zip(lengths(*wanted), rhymes(links[slot]), strict=True)):
+            gain = 0.2 + length + 0.3 * (opens and index in tops) + rhyme
+            row.append(gain + sum(_same(poem.lines, index, index + by) for by in equals))
         rows.append(row)
     return rows
 
@@ -55,8 +65,12 @@ def _table(gains: list[list[float]]) -> list[list[tuple[float, int]]]:
     for row in gains:
         above, here = table[-1], [(0.0, 1)]
         for index, gain in enumerate(row):
-            options = ((above[index][0] + gain, 0), (above[index + 1][0], 1), (here[index][0], 2))
-            here.append(max(options, key=lambda option: option[0]))
+            best, step = above[index][0] + gain, 0
+            if above[index + 1][0] > best:
+                best, step = above[index + 1][0], 1
+            if here[index][0] > best:
+                best, step = here[index][0], 2
+            here.append((best, step))
         table.append(here)
     return table
 
@@ -72,13 +86,13 @@ def _trace(table: list[list[tuple[float, int]]], expected: int, width: int) -> S
     return tuple(slots)
 
 
-def _length_gain(line: PoemLine, plan: Plan, slot: int) -> float:
+def _length_gain(line: PoemLine, syllables: Count | None, words: Count | None) -> float:
     gain = 0.0
-    if plan.syllables and (wanted := plan.syllables[slot]) is not None:
-        low, high = span(wanted)
+    if syllables is not None:
+        low, high = span(syllables)
         gain += max(0.0, 1 - min(max(low - count, count - high, 0) for count in line.counts) / max(1, low / 2))
-    if plan.words and (wanted := plan.words[slot]) is not None:
-        low, high = span(wanted)
+    if words is not None:
+        low, high = span(words)
         count = len(line.words)
         gain += max(0.0, 1 - max(low - count, count - high, 0) / max(1, low / 2))
     return gain

@@ -43,6 +43,7 @@ def most(chance: float, tries: int) -> float:
     return tries * chance + 3 * (tries * chance * (1 - chance)) ** 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(8, 16), (64, 2), (64, 4), (64, 16), (256, 16)])
 @pytest.mark.parametrize("draw", [graded_rewards, passes_or_fails])
 def test_prompts_that_differ_are_hardly_ever_alike(draw: Draw, shape: tuple[int, int]) -> None:
@@ -52,6 +53,7 @@ def test_prompts_that_differ_are_hardly_ever_alike(draw: Draw, shape: tuple[int,
     assert found <= most(DOUBT, tries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(8, 16), (64, 4), (256, 16)])
 @pytest.mark.parametrize("draw", [graded_rewards, passes_or_fails])
 def test_equal_prompts_are_hardly_ever_different(draw: Draw, shape: tuple[int, int]) -> None:

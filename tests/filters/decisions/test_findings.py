@@ -121,10 +121,21 @@ def test_a_healthy_pool_gets_no_warning(seed: int) -> None:
 
 
 @pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found(fault: str) -> None:
+    assert count_misses(fault, SEEDS[:3]) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found_on_every_seed(fault: str) -> None:
+    assert count_misses(fault, SEEDS) <= 1
+
+
+def count_misses(fault: str, seeds: range) -> int:
+    """Plant the fault once a seed; what is found must name it, and only equal prompts may be missed."""
     plant, subject, says = PLANTED[fault]
     code, missed = "constant_component" if fault in ("never fires", "always full") else fault, 0
-    for seed in SEEDS:
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         found = warnings_of(healthy(rng) | plant(rng)) if "spread_between" not in fault else warnings_of(plant(rng))
         if fault == "alike_prompts" and not found:
@@ -134,7 +145,7 @@ def test_a_planted_fault_is_found_on_every_seed(fault: str) -> None:
         assert finding.subject == subject
         assert says in finding.text
         assert {other.code for other in found} - {"undecided_prompts"} == {code}
-    assert missed <= 1
+    return missed
 
 
 @pytest.mark.parametrize("fault", PLANTED)

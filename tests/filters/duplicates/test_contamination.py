@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from learnable.data.records import Message, Prompt
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts
 from learnable.data.sources.files.evaluation_sets import EvaluationSet, read_evaluation_set
+from learnable.filters.duplicates import contamination
 from learnable.filters.duplicates.contamination import (
     LONG_RUN,
     SHORT_RUN,
@@ -256,3 +257,12 @@ def test_nothing_found_has_its_columns_too() -> None:
     found = find_contaminated([ask(ITEM)], [])
     assert found.is_empty()
     assert found.schema == find_contaminated([ask(ITEM)], [items(ITEM)]).schema
+
+
+def test_where_there_is_no_evaluation_set_no_template_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the texts were read")
+
+    monkeypatch.setattr(contamination, "read_texts", refuse)
+    found = find_contaminated([ask("one two three")], [])
+    assert (found.schema, found.height) == (contamination.SCHEMA, 0)

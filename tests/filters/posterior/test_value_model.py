@@ -64,6 +64,7 @@ def share_of_zero_std(groups: Values) -> float:
     return float((groups.min(axis=1) == groups.max(axis=1)).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", [3, 5])
 def test_the_forecast_of_partial_credit_is_true(cases: int) -> None:
     """Rewards of .5 k / n repeat all the time, though they are seldom 0 or 1."""

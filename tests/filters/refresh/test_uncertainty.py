@@ -29,6 +29,7 @@ def estimate(moved: Moved, anchors: int, members: pl.DataFrame | None = None) ->
     return found, float(truth["truth"].mean())  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "noise", "anchors"), [(0.0, 0.0, 40), (0.8, 0.4, 30)])
 def test_the_interval_covers_the_truth_as_often_as_it_says(shift: float, noise: float, anchors: int) -> None:
     """At least 16 in 20 at 90 %, where prompts taken for independent come to about 12; and no wider than it must be."""
@@ -82,6 +83,7 @@ def test_of_no_prompts_and_of_unknown_ones_there_is_none() -> None:
         assert estimate_share_still_in_band(moved.before, moved.after, drifts, members, BAND) is None
 
 
+@pytest.mark.slow
 def test_information_is_the_curvature_of_the_likelihood_on_average() -> None:
     """Of the shift: the variance of its fit over many refreshes is about one over the information."""
     from learnable.filters.refresh.drift import fit_drift

@@ -160,6 +160,7 @@ def in_chunks(groups: pl.DataFrame, chunks: int) -> pl.DataFrame:
     return pl.concat([groups[a:b] for a, b in pairwise(edges)], rechunk=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [("family", "form"), ("family",)])
 def test_equal_rows_give_equal_bits(by: tuple[str, ...]) -> None:
     groups = random_groups(600)

@@ -193,6 +193,7 @@ def test_nested_split_recovers_known_shares() -> None:
     assert got.within == pytest.approx(0.04 / 0.09, abs=0.02)
 
 
+@pytest.mark.slow
 def test_nested_estimates_are_unbiased_over_small_pools() -> None:
     rng = np.random.default_rng(12)
     drawn = [nested_variances(simulated_forms(rng, 6, (0.3, 0.2, 0.1))) for _ in range(400)]

@@ -63,6 +63,7 @@ def test_targets_are_met_wherever_they_can_be(prior: Prior) -> None:
     assert rule.compute_outcome().recall >= fixed.recall + RECALL_MARGIN - EXACT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [Prior(1, 1, 0, 0.7), Prior(0.5, 1, 0.5)], ids=str)
 def test_a_fitted_prior_costs_neither_precision_nor_recall(prior: Prior) -> None:
     """What rules for priors that are fitted to 1,000 groups of 8 lead to under the true one, exactly.

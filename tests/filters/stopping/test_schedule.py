@@ -108,6 +108,7 @@ def test_a_goal_ends_the_search_and_costs_what_it_needs() -> None:
     assert schedule.requested.sum() < Pool(beta_rates(2000)).run().requested.sum() / 4
 
 
+@pytest.mark.slow
 def test_a_precision_is_kept_on_average() -> None:
     budget = SamplingBudget(max_group=24, precision=0.95, want=60)
     schedule = Pool(beta_rates(4000), budget).run()

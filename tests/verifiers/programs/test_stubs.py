@@ -178,6 +178,7 @@ def lone_function(row: dict[str, Any]) -> str:
     return source[list(re.finditer(rf"^def {row['entry_point']}\b", source, re.MULTILINE))[-1].start() :]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public data is not here")
 def test_the_reference_solutions_of_humaneval_pass_in_every_shape() -> None:
     failed = []

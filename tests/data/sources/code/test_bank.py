@@ -17,14 +17,14 @@ from learnable.data.forms import fold_name
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_forms
 from learnable.data.sources.code.bank import BANK, CODE, TOPICS, CodeKnobs, generate
-from learnable.data.sources.code.problem import CodeProblem, compiled
+from learnable.data.sources.code.problem import compiled
 from learnable.verifiers.registry import find_verifier
 from tests.paths_for_tests import GOLDEN, ROOT
 
 EXAMPLES = GOLDEN / "code.jsonl"
 ANSWERS = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
 DRAWN = 20
-every_problem = pytest.mark.parametrize("problem", BANK.values(), ids=lambda problem: problem.form)
+every_topic = pytest.mark.parametrize("topic", TOPICS)
 
 
 def call(source: str, arguments: Any) -> Any:
@@ -39,51 +39,56 @@ def passes(source: str, cases: list[list[Any]]) -> bool:
         return False
 
 
-@every_problem
-def test_every_solution_passes_every_case_and_the_example(problem: CodeProblem) -> None:
-    assert len(problem.solutions) >= 2
-    for parameters in problem.parameters:
-        shown = [[list(problem.example), problem.answer(problem.example, parameters)]]
-        for body in problem.solutions:
-            source = problem.write(body, "f", parameters)
-            for arguments, expected in problem.cases(parameters, DRAWN) + shown:
-                assert call(source, arguments) == json.dumps(expected), arguments
+@every_topic
+def test_every_solution_passes_every_case_and_the_example(topic: str) -> None:
+    for problem in TOPICS[topic]:
+        assert len(problem.solutions) >= 2, problem.form
+        for parameters in problem.parameters:
+            shown = [[list(problem.example), problem.answer(problem.example, parameters)]]
+            for body in problem.solutions:
+                source = problem.write(body, "f", parameters)
+                for arguments, expected in problem.cases(parameters, DRAWN) + shown:
+                    assert call(source, arguments) == json.dumps(expected), (problem.form, arguments)
 
 
-@every_problem
-def test_every_mistake_fails_the_edge_cases(problem: CodeProblem) -> None:
-    assert len(problem.wrong) >= 2
-    for parameters in problem.parameters:
-        for body in problem.wrong:
-            source = problem.write(body, "f", parameters)
-            compile(source, "mistake", "exec")
-            assert not passes(source, problem.cases(parameters, 0)), source
+@every_topic
+def test_every_mistake_fails_the_edge_cases(topic: str) -> None:
+    for problem in TOPICS[topic]:
+        assert len(problem.wrong) >= 2, problem.form
+        for parameters in problem.parameters:
+            for body in problem.wrong:
+                source = problem.write(body, "f", parameters)
+                compile(source, "mistake", "exec")
+                assert not passes(source, problem.cases(parameters, 0)), (problem.form, source)
 
 
-@every_problem
-def test_a_mistake_is_right_somewhere(problem: CodeProblem) -> None:
+@every_topic
+def test_a_mistake_is_right_somewhere(topic: str) -> None:
     """Otherwise it would be no plausible one, and partial credit would have nothing to tell apart."""
-    parameters = problem.parameters[0]
-    cases = problem.cases(parameters, DRAWN)
-    sources = [problem.write(body, "f", parameters) for body in problem.wrong]
-    assert any(passes(source, [case]) for source in sources for case in cases)
-
-
-@every_problem
-def test_no_constant_passes(problem: CodeProblem) -> None:
-    for parameters in problem.parameters:
-        assert len({json.dumps(expected) for _, expected in problem.cases(parameters, 0)}) > 1
-
-
-@every_problem
-def test_cases_survive_json_and_are_distinct_and_hidden(problem: CodeProblem) -> None:
-    for parameters in problem.parameters:
+    for problem in TOPICS[topic]:
+        parameters = problem.parameters[0]
         cases = problem.cases(parameters, DRAWN)
-        assert repr(json.loads(json.dumps(cases))) == repr(cases)
-        calls = [json.dumps(arguments) for arguments, _ in cases]
-        assert len(set(calls)) == len(calls) >= 5
-        assert json.dumps(problem.example) not in calls
-        assert problem.cases(parameters, DRAWN) == cases
+        sources = [problem.write(body, "f", parameters) for body in problem.wrong]
+        assert any(passes(source, [case]) for source in sources for case in cases), problem.form
+
+
+@every_topic
+def test_no_constant_passes(topic: str) -> None:
+    for problem in TOPICS[topic]:
+        for parameters in problem.parameters:
+            assert len({json.dumps(expected) for _, expected in problem.cases(parameters, 0)}) > 1, problem.form
+
+
+@every_topic
+def test_cases_survive_json_and_are_distinct_and_hidden(topic: str) -> None:
+    for problem in TOPICS[topic]:
+        for parameters in problem.parameters:
+            cases = problem.cases(parameters, DRAWN)
+            assert repr(json.loads(json.dumps(cases))) == repr(cases), problem.form
+            calls = [json.dumps(arguments) for arguments, _ in cases]
+            assert len(set(calls)) == len(calls) >= 5, problem.form
+            assert json.dumps(problem.example) not in calls, problem.form
+            assert problem.cases(parameters, DRAWN) == cases, problem.form
 
 
 @pytest.mark.parametrize(("form", "parameters", "arguments", "expected"), ANSWERS, ids=[line[0] for line in ANSWERS])
@@ -106,16 +111,17 @@ def test_the_bank_is_large_and_spans_the_scale() -> None:
     assert not {*map(fold_name, BANK)} & {fold_name(form) for family in FAMILIES.values() for form in family.forms}
 
 
-@every_problem
-def test_prompts_are_distinct_whole_and_show_one_call_at_most(problem: CodeProblem) -> None:
-    prompts = list(generate(problem.form, 0, CodeKnobs()))
-    assert len({prompt.text for prompt in prompts}) == len({prompt.prompt_id for prompt in prompts}) == len(prompts)
-    assert len(prompts) == 4 * len(problem.names) * len(problem.parameters)
-    for prompt in prompts:
-        find_verifier(prompt.verifier).check_spec(prompt.spec)
-        assert (prompt.verifier, prompt.family, prompt.form) == ("programs", "code", problem.form)
-        assert not re.search(r"\{\d\}|NAME", prompt.text)
-        assert prompt.text.count(f"{prompt.spec['entry']}(") <= 2
+@every_topic
+def test_prompts_are_distinct_whole_and_show_one_call_at_most(topic: str) -> None:
+    for problem in TOPICS[topic]:
+        prompts = list(generate(problem.form, 0, CodeKnobs()))
+        assert len({prompt.text for prompt in prompts}) == len({prompt.prompt_id for prompt in prompts}) == len(prompts)
+        assert len(prompts) == 4 * len(problem.names) * len(problem.parameters), problem.form
+        for prompt in prompts:
+            find_verifier(prompt.verifier).check_spec(prompt.spec)
+            assert (prompt.verifier, prompt.family, prompt.form) == ("programs", "code", problem.form)
+            assert not re.search(r"\{\d\}|NAME", prompt.text)
+            assert prompt.text.count(f"{prompt.spec['entry']}(") <= 2
 
 
 def test_no_hidden_case_is_in_the_prompt() -> None:

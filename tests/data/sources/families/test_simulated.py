@@ -35,6 +35,7 @@ def population(limit: int, seed: int = 0, **knobs: Any) -> list[Prompt]:
     return list(builtin_prompts(families=["simulated"], limit=limit, seed=seed, knobs=named))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "beta"), [(0.3, 0.3), (0.2, 1.0), (2.0, 5.0)])
 def test_rates_come_from_the_requested_beta_distribution(alpha: float, beta: float) -> None:
     rates = [prompt.spec["rate"] for prompt in population(20_000, alpha=alpha, beta=beta)]

@@ -168,6 +168,7 @@ def run_references(sources: list[str], prompts: list[Prompt]) -> list[Any]:
     return failed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public data is not here")
 def test_the_reference_solutions_of_humaneval_pass() -> None:
     place = PUBLIC / "HumanEval.jsonl.gz"
@@ -178,6 +179,7 @@ def test_the_reference_solutions_of_humaneval_pass() -> None:
     assert run_references([row["prompt"] + row["canonical_solution"] for row in rows], prompts) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public data is not here")
 def test_the_reference_solutions_of_mbpp_pass() -> None:
     place = PUBLIC / "mbpp.jsonl"

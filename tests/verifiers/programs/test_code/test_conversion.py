@@ -142,6 +142,7 @@ def public_problems() -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield f"mbpp/{row['task_id']}", row["code"], {"entry": entry, "test_code": tests}
 
 
+@pytest.mark.slow
 @confined
 @pytest.mark.skipif(not PUBLIC.exists(), reason="the public problems are not here")
 def test_public_reference_solutions_pass() -> None:
