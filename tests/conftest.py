@@ -17,6 +17,12 @@ settings.register_profile("learnable", deadline=None, max_examples=25, print_blo
 settings.register_profile("thorough", settings.get_profile("learnable"), max_examples=1000)
 settings.load_profile("learnable")
 
+# vLLM looks once at the class of a model, in a process of its own that imports vLLM anew, and remembers what it saw:
+# homes that tests make are told too.
+os.environ.setdefault(
+    "VLLM_CACHE_ROOT", str(Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")).expanduser() / "vllm")
+)
+
 # A shell starts background jobs with Ctrl-C ignored, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -6,12 +6,10 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +28,7 @@ SIMULATED = (
 class Run:
     """A command under way. Its output goes to files, so nobody need read it for it to go on."""
 
-    def __init__(self, process: WarmProcess | subprocess.Popen[bytes], out: Path, err: Path) -> None:
+    def __init__(self, process: WarmProcess, out: Path, err: Path) -> None:
         self.process = process
         self._out, self._err = out, err
 
@@ -112,17 +110,13 @@ class Shell:
     def store(self) -> Path:
         return self.folder / "store"
 
-    def start(self, *arguments: str, program: Sequence[str] = LEARNABLE, cold: bool = False, **environment: str) -> Run:
-        """Start a command of `learnable`, or of another program that takes the same arguments.
-
-        A `cold` one imports everything itself.
-        """
+    def start(self, *arguments: str, program: Sequence[str] = LEARNABLE, **environment: str) -> Run:
+        """Start a command of `learnable`, or of another program that takes the same arguments."""
         output = self.folder / f"run-{len(self.runs)}"
         out, err = output.with_suffix(".out"), output.with_suffix(".err")
         home = {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache"), "DO_NOT_TRACK": "1"}
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            start = partial(subprocess.Popen, stdin=subprocess.DEVNULL) if cold else self.starter.start
-            process = start(
+            process = self.starter.start(
                 [sys.executable, *program, *arguments],
                 cwd=self.folder,
                 env={**os.environ, **home, **environment},

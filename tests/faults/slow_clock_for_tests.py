@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import importlib
 import os
-import pkgutil
 import sys
 import time
 from pathlib import Path
@@ -31,10 +30,11 @@ def slow_down() -> None:
     """Replace the clock in the standard library, `datetime` in our modules: extension modules insist on their own."""
     time.time = lambda: now() - lag()
     time.time_ns = lambda: now_ns() - lag() * 10**9
-    for package in ("data", "flows"):
-        folder = str(Path(learnable.__file__).parent / package)
-        for module in pkgutil.walk_packages([folder], f"learnable.{package}."):
-            importlib.import_module(module.name)
+    root = Path(learnable.__file__).parent
+    for path in (path for package in ("data", "flows") for path in (root / package).rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "datetime" in source and "import prefect" not in source and "from prefect" not in source:
+            importlib.import_module(".".join(("learnable", *path.relative_to(root).with_suffix("").parts)))
     for name, loaded in list(sys.modules.items()):
         if name.startswith("learnable.") and getattr(loaded, "datetime", None) is datetime.datetime:
             loaded.datetime = SlowDatetime  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ def chunk_numbers(store: Path) -> list[int]:
 
 def test_a_run_a_year_earlier_reuses_everything(shell: Shell) -> None:
     first = shell.run(*FIND).report
-    again = shell.run(*FIND, program=SLOW, cold=True, SLOW_FROM="/")
+    again = shell.run(*FIND, program=SLOW, SLOW_FROM="/")
     assert (again.reused, again.started_an_engine) == (ROLLOUTS, False)
     assert again.report["curated"] == first["curated"]
     assert again.report["run_id"] < first["run_id"]
@@ -37,7 +37,7 @@ def test_versions_and_chunks_count_up_all_the_same(shell: Shell) -> None:
     first = shell.run(*FIND).report
     before, numbers = files(shell.store / "rollouts"), chunk_numbers(shell.store)
     grown = (*FIND[:-1], "16")
-    second = shell.run(*grown, program=SLOW, cold=True, SLOW_FROM="/")
+    second = shell.run(*grown, program=SLOW, SLOW_FROM="/")
     assert (second.reused, second.generated) == (ROLLOUTS, ROLLOUTS)
     curated = [shell.folder / report["curated"] for report in (first, second.report)]
     assert [path.name for path in curated] == ["v0001", "v0002"]
@@ -52,7 +52,7 @@ def test_versions_and_chunks_count_up_all_the_same(shell: Shell) -> None:
 
 def test_a_jump_in_mid_run_changes_nothing(shell: Shell) -> None:
     undisturbed = shell.run(*FIND, "--store", "calm").report
-    run = shell.run(*FIND, program=SLOW, cold=True, SLOW_FROM=str(shell.store / "rollouts"))
+    run = shell.run(*FIND, program=SLOW, SLOW_FROM=str(shell.store / "rollouts"))
     assert (run.reused, run.generated) == (0, ROLLOUTS)
     curated = shell.folder / run.report["curated"]
     assert year_of(curated) == int(run.report["run_id"][:4]) - 1  # it did jump
@@ -66,11 +66,11 @@ def test_who_holds_a_store_is_said_sensibly(shell: Shell) -> None:
     first = shell.start(*FIND, "--engine-arg", "group_seconds=0.01")
     first.wait_for("8/1,600 rollouts")
     first.send(signal.SIGSTOP)
-    refused = shell.run(*FIND, "--no-wait", status=2, program=SLOW, cold=True, SLOW_FROM="/")
+    refused = shell.run(*FIND, "--no-wait", status=2, program=SLOW, SLOW_FROM="/")
     this_year = datetime.now(UTC).year
     assert f"in use by process {first.pid} on " in refused.err
     assert f" since {this_year}-" in refused.err  # of no age, for it begins in the future
-    waiting = shell.start(*FIND, program=SLOW, cold=True, SLOW_FROM="/")
+    waiting = shell.start(*FIND, program=SLOW, SLOW_FROM="/")
     waiting.wait_for("waiting for it")
     first.send(signal.SIGCONT)
     first.end()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 
 from tests.faults.runs_for_tests import SIMULATED, Run, Shell
 from tests.faults.stores_for_tests import check_rollouts, check_scores, files, group_files, leftovers, rollouts, scores
+from tests.warm_starts_for_tests import Starter
 
 FIND = (*SIMULATED, "--limit", "300", "--group-size", "8")
 ROLLOUTS = 2400
@@ -38,6 +40,23 @@ HARMS: dict[str, Harm] = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, pipeline_starter: Starter) -> Iterator[tuple[Run, Path]]:
+    """A run of `FIND`, and its store."""
+    shell = Shell(tmp_path_factory.mktemp("whole"), pipeline_starter)
+    try:
+        yield shell.run(*FIND), shell.store
+    finally:
+        shell.kill_all()
+
+
+@pytest.fixture
+def first(shell: Shell, whole: tuple[Run, Path]) -> Run:
+    """A run of `FIND`, whose store this test has a copy of."""
+    shutil.copytree(whole[1], shell.store)
+    return whole[0]
+
+
 def chunk(shell: Shell, table: str = "rollouts") -> Path:
     """The second file of a table, or its only one."""
     return sorted((shell.store / table).rglob("*.parquet"))[:2][-1]
@@ -51,9 +70,9 @@ def check_made_again(shell: Shell, run: Run, missing: set[str], before: dict[str
     assert leftovers(shell.store) == []
 
 
+@pytest.mark.usefixtures("first")
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
 def test_a_run_makes_again_what_was_in_a_damaged_file(shell: Shell, harm: Harm) -> None:
-    shell.run(*FIND)
     victim, before = chunk(shell), files(shell.store / "rollouts")
     missing = set(pl.read_parquet(victim)["rollout_id"])
     del before[str(victim.relative_to(shell.store / "rollouts"))]
@@ -67,8 +86,8 @@ def test_a_run_makes_again_what_was_in_a_damaged_file(shell: Shell, harm: Harm) 
     assert f"set aside as quarantine/{aside.name}, its rows count as missing" in run.err
 
 
+@pytest.mark.usefixtures("first")
 def test_a_file_that_vanished_is_made_again(shell: Shell) -> None:
-    shell.run(*FIND)
     victim = chunk(shell)
     missing = set(pl.read_parquet(victim)["rollout_id"])
     victim.unlink()
@@ -76,14 +95,13 @@ def test_a_file_that_vanished_is_made_again(shell: Shell) -> None:
     assert not (shell.store / "quarantine").exists()
 
 
-def test_damaged_scores_cost_no_rollout(shell: Shell) -> None:
-    first = shell.run(*FIND).report
+def test_damaged_scores_cost_no_rollout(shell: Shell, first: Run) -> None:
     victim = chunk(shell, "scores")
     HARMS["middle byte"](victim)
     run = shell.run(*FIND)
     assert not run.started_an_engine
     assert f"warning: {victim.relative_to(shell.folder)} is damaged" in run.err
-    assert run.report["curated"] == first["curated"]
+    assert run.report["curated"] == first.report["curated"]
     assert len(group_files(shell.store)) == 1  # decided alike
     check_scores(shell.store, ROLLOUTS)
 
@@ -122,8 +140,8 @@ def test_scores_belong_to_the_completions_that_are_there(shell: Shell) -> None:
     assert again.report["curated"] == made.report["curated"]
 
 
+@pytest.mark.usefixtures("first")
 def test_the_check_finds_damage_and_moves_it(shell: Shell) -> None:
-    shell.run(*FIND)
     check = ("ledger", "check", "--store", "store")
     sound = shell.run(*check)
     assert (sound.out, sound.err) == ("every file is as it was written\n", "")

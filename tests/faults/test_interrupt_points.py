@@ -17,8 +17,13 @@ import pytest
 
 from learnable.data.errors import InterruptedRunError
 from learnable.data.ledger.ledger import Ledger
+from learnable.data.sources.selection import PromptSet
+from learnable.flows.curation.steps import read_prompts, roll_out_and_score
+from learnable.flows.engines import policy_for, use_engine
+from learnable.flows.run import locked_store, start_run
 from learnable.flows.sampling import chunk_writer as chunks
-from tests.faults.scripted_for_tests import GROUP_SIZE, ROLLOUTS, engine_of, run_small, small_settings
+from learnable.flows.settings import CurateSettings
+from tests.faults.scripted_for_tests import GROUP_SIZE, ROLLOUTS, PaidEngine, engine_of, run_small, small_settings
 from tests.faults.stores_for_tests import check_rollouts, leftovers, rollouts
 
 CHUNK = 12  # rollouts: three groups
@@ -73,7 +78,13 @@ class CtrlC:
         return self.left <= 0
 
 
-def interrupt(folder: Path, line: int, *, first_after: int | None) -> bool:
+def roll_out(settings: CurateSettings, prompts: PromptSet, engine: PaidEngine) -> None:
+    """Run up to the point from where on nothing is asked of the engine, and nothing is written to the ledger."""
+    with use_engine(engine, settings), locked_store(settings) as store:
+        roll_out_and_score(start_run(settings, policy_for(settings), store), prompts)
+
+
+def interrupt(folder: Path, prompts: PromptSet, line: int, *, first_after: int | None) -> bool:
     """Run, press Ctrl-C at that line (of the clean-up, where a first one comes `first_after` groups), go on, check."""
     settings = small_settings(folder)
     engine, ctrl_c = engine_of(settings, first_after), CtrlC(line)
@@ -91,13 +102,13 @@ def interrupt(folder: Path, line: int, *, first_after: int | None) -> bool:
     sys.settrace(ctrl_c.trace)
     try:
         with suppress(KeyboardInterrupt, InterruptedRunError):
-            run_small(settings, engine)
+            roll_out(settings, prompts, engine)
     finally:
         sys.settrace(None)
     stored = rollouts(folder / "store")
     assert set(engine.paid) <= set(stored["rollout_id"] if stored.height else [])
     last = engine_of(settings)
-    run_small(settings, last)
+    roll_out(settings, prompts, last)
     check_rollouts(folder / "store", ROLLOUTS)
     assert len(last.paid) == ROLLOUTS - stored.height
     assert leftovers(folder / "store") == []
@@ -108,10 +119,14 @@ def interrupt(folder: Path, line: int, *, first_after: int | None) -> bool:
 def test_at_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_after: int | None, step: int) -> None:
     monkeypatch.setattr(chunks, "CHUNK_ROLLOUTS", CHUNK)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    line = 1
-    while interrupt(tmp_path / f"{line:04d}", line, first_after=first_after):
+    prompts, line = read_prompts(small_settings(tmp_path / "0001")), 1
+    while interrupt(tmp_path / f"{line:04d}", prompts, line, first_after=first_after):
         line += step
     assert line > 50
+    stored = rollouts(tmp_path / "0001" / "store")
+    report = run_small(settings := small_settings(tmp_path / "0001"), rest := engine_of(settings))
+    assert (rest.paid, report.totals.rollouts) == ([], ROLLOUTS)
+    assert rollouts(tmp_path / "0001" / "store").equals(stored)
 
 
 def test_while_the_writing_thread_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
