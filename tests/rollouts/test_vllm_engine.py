@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.paths_for_tests import ROOT
+from tests.warm_starts_for_tests import Starter
 
 pytestmark = pytest.mark.e2e
 
@@ -54,10 +54,10 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def said(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> dict[str, Any]:
     script = tmp_path_factory.mktemp("engine") / "script.py"
     script.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    done = starter.run([sys.executable, str(script)])
     assert done.returncode == 0, done.stderr[-3000:]
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
@@ -128,10 +128,10 @@ MESSAGES = {
 }
 
 
-def test_an_option_that_vllm_does_not_take_is_one_message(tmp_path: Path) -> None:
+def test_an_option_that_vllm_does_not_take_is_one_message(tmp_path: Path, starter: Starter) -> None:
     script = tmp_path / "find.py"
     script.write_text(OPTIONS_SCRIPT)
-    done = subprocess.run([sys.executable, str(script), *MESSAGES], cwd=tmp_path, capture_output=True, text=True)
+    done = starter.run([sys.executable, str(script), *MESSAGES], cwd=tmp_path)
     told = [line for line in done.stderr.splitlines() if line.startswith(("error: ", "status "))]
     assert told[1::2] == ["status 2"] * len(MESSAGES), done.stderr
     for line, message in zip(told[::2], MESSAGES.values(), strict=True):
