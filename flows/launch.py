@@ -12,7 +12,7 @@ from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
-from learnable.flows.engines import engine_for, policy_for, stop_engines
+from learnable.flows.engines import check_engine, engine_for, policy_for, stop_engines
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
 from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
@@ -36,6 +36,7 @@ def run_curation(
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
+    check_engine(settings)
     with locked_store(settings) as store:
         missing = _is_engine_needed(settings, store)
         if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
@@ -64,6 +65,7 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Train
 def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> RefreshReport:
     """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
     pool = open_pool(settings)
+    check_engine(pool.settings)
     with locked_store(pool.settings):
         with watched_by(Silence()):  # the run itself will say it
             needed = is_engine_needed(settings)
@@ -79,6 +81,7 @@ def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> R
 
 def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
     """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
+    check_engine(settings)
     with watched_by(Silence()):  # each run will say it
         read_prompts(settings)
     policy_for(settings)
@@ -91,6 +94,7 @@ def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: 
 def serve_refresh(settings: RefreshSettings, when: Timetable) -> None:
     """Refresh on a schedule, as `serve_curation` curates."""
     pool = open_pool(settings)
+    check_engine(pool.settings)
     from learnable.flows.refresh import refresh
     from learnable.flows.scheduling.serving import serve_flow
 
