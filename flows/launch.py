@@ -41,10 +41,7 @@ def run_curation(
         missing = _is_engine_needed(settings, store)
         if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
             return _curate_plainly(settings, train)
-        progress().stage("Starting the Prefect server and the engine" if missing else "Starting the Prefect server")
-        with prefect_server():  # another process: its start and the engine's go side by side
-            if missing:
-                engine_for(settings)
+        _start_server(settings, engine=missing)
         from learnable.flows.curate import curate
 
         return curate(settings, train)
@@ -71,9 +68,7 @@ def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> R
             needed = is_engine_needed(settings)
         if not (use_prefect and needed):  # a server would take longer to start than this run
             return run_refresh(settings)
-        progress().stage("Starting the Prefect server and the engine")
-        with prefect_server():
-            engine_for(pool.settings)
+        _start_server(pool.settings, engine=True)
         from learnable.flows.refresh import refresh
 
         return refresh(settings)
@@ -114,6 +109,18 @@ def serve_training(settings: TrainSettings, when: Timetable) -> None:
     from learnable.flows.scheduling.serving import serve_flow
 
     serve_flow(finetune, curated.path.parent.name, {"settings": settings}, when)
+
+
+def _start_server(settings: CurateSettings, *, engine: bool) -> None:
+    """Start Prefect's server, another process, and the `engine` beside it, or first where its options may be wrong."""
+    if engine and getattr(settings.engine, "options", None):
+        progress().stage("Starting the engine")
+        engine_for(settings)
+        engine = False
+    progress().stage("Starting the Prefect server and the engine" if engine else "Starting the Prefect server")
+    with prefect_server():
+        if engine:
+            engine_for(settings)
 
 
 def _is_engine_needed(settings: CurateSettings, store: Store) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from learnable.data.errors import LearnableError
 from tests.cli.files_for_tests import Run
 
 
@@ -74,6 +75,19 @@ def test_an_option_of_the_simulated_engine_too(run: Run, how: list[str]) -> None
     status, _, err = run(*words)
     assert status == 2
     assert err.startswith("error: simulated engine option tokens=0: ")
+
+
+def test_an_option_that_only_vllm_can_refuse_is_refused_before_a_server_starts(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise LearnableError("--engine-arg max_num_seqs=0: Input should be greater than or equal to 1")
+
+    monkeypatch.setattr("learnable.flows.launch.engine_for", refuse)
+    status, _, err = run("find", "--family", "arithmetic", "--limit", 2, "--engine-arg", "max_num_seqs=0", "--prefect")
+    assert status == 2
+    assert "Prefect" not in err
+    assert err.endswith("error: --engine-arg max_num_seqs=0: Input should be greater than or equal to 1")
 
 
 def test_a_name_among_hundreds_is_answered_by_where_they_are_listed(run: Run) -> None:
