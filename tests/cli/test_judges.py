@@ -313,7 +313,7 @@ def test_a_long_reason_ends_with_a_whole_word(run: Run, engine: CountingEngine, 
         status, _, err = ended
         assert status
         assert "x TypeError: the judge returned 'yes' (str): return a number from 0 to 1, True or False, a" in err
-        assert "or None where..." in err
+        assert "or None where nothing..." in err
 
 
 def test_verify_reads_gzip(run: Run, folder: Path) -> None:
