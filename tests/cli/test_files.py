@@ -257,7 +257,7 @@ class Hub:
     [(404, "the hub has no such data set"), (500, "the hub cannot be asked (Server error"), (None, "cannot be asked")],
 )
 @pytest.mark.parametrize("name", ["bareword", "org/name"])
-def test_the_hub_is_asked_once(
+def test_the_hub_gets_one_question(
     find: Find, monkeypatch: pytest.MonkeyPatch, name: str, status: int | None, says: str
 ) -> None:
     write("barewords.jsonl", sums(3))
