@@ -17,11 +17,25 @@ class InterruptedRunError(LearnableError):
 class UnknownNameError(LearnableError):
     """A name that is not in a closed set; the message offers the nearest ones."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], listed_by: str = "") -> None:
+        """Offer the names that look most like `name`, or say which there are: all, or what lists them (`listed_by`)."""
         known = sorted(set(known))
         near = nearest_names(name, known)
-        offer = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else f"known: {', '.join(known)}"
+        every = f"`{listed_by}` lists all {len(known)}" if listed_by else f"known: {', '.join(known)}"
+        offer = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else every
         super().__init__(f"unknown {kind} {name!r}: {offer}")
+
+
+def shorten_reason(reason: str, length: int = 120) -> str:
+    """Return a reason of at most `length` characters, cut after a word where it is longer.
+
+    >>> shorten_reason("no reward: return a number", 20), shorten_reason("x" * 9, 6)
+    ('no reward: return...', 'xxx...')
+    """
+    if len(reason) <= length:
+        return reason
+    cut = reason[: length - 2].rpartition(" ")[0] or reason
+    return f"{cut[: length - 3]}..."
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:

@@ -37,6 +37,25 @@ def policy_for(settings: CurateSettings) -> Policy:
             return find_policy(settings.policy, verify=settings.verify_policy)
 
 
+def check_engine(settings: CurateSettings) -> None:
+    """Raise `LearnableError` for options that the engine cannot take. Nothing is started, and vLLM is not imported."""
+    match settings.engine:
+        case VLLMSettings() as vllm if vllm.options:
+            from learnable.rollouts.vllm_engine import check_options
+
+            check_options(vllm.options)
+        case RaySettings() as ray if ray.options:
+            from learnable.rollouts.vllm_engine import check_options
+
+            check_options(ray.options, ("EngineArgs", "AsyncEngineArgs"))
+        case SimulatedSettings() as simulated:
+            from learnable.rollouts.simulated import SimulatedEngine
+
+            SimulatedEngine(**simulated.options)
+        case _:
+            pass
+
+
 def engine_for(settings: CurateSettings) -> Engine:
     """Return the engine that `settings` ask for, started at the first call and then shared.
 

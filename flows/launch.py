@@ -12,7 +12,7 @@ from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
-from learnable.flows.engines import engine_for, policy_for, stop_engines
+from learnable.flows.engines import check_engine, engine_for, policy_for, stop_engines
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
 from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
@@ -36,14 +36,12 @@ def run_curation(
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
+    check_engine(settings)
     with locked_store(settings) as store:
         missing = use_prefect and _is_engine_needed(settings, store)
         if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
             return _curate_plainly(settings, train)
-        progress().stage("Starting the Prefect server and the engine" if missing else "Starting the Prefect server")
-        with prefect_server():  # another process: its start and the engine's go side by side
-            if missing:
-                engine_for(settings)
+        _start_server(settings, engine=missing)
         from learnable.flows.curate import curate
 
         return curate(settings, train)
@@ -64,14 +62,13 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Train
 def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> RefreshReport:
     """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
     pool = open_pool(settings)
+    check_engine(pool.settings)
     with locked_store(pool.settings):
         with watched_by(Silence()):  # the run itself will say it
             needed = is_engine_needed(settings)
         if not (use_prefect and needed):  # a server would take longer to start than this run
             return run_refresh(settings)
-        progress().stage("Starting the Prefect server and the engine")
-        with prefect_server():
-            engine_for(pool.settings)
+        _start_server(pool.settings, engine=True)
         from learnable.flows.refresh import refresh
 
         return refresh(settings)
@@ -79,6 +76,7 @@ def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> R
 
 def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
     """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
+    check_engine(settings)
     with watched_by(Silence()):  # each run will say it
         read_prompts(settings)
     policy_for(settings)
@@ -91,6 +89,7 @@ def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: 
 def serve_refresh(settings: RefreshSettings, when: Timetable) -> None:
     """Refresh on a schedule, as `serve_curation` curates."""
     pool = open_pool(settings)
+    check_engine(pool.settings)
     from learnable.flows.refresh import refresh
     from learnable.flows.scheduling.serving import serve_flow
 
@@ -110,6 +109,18 @@ def serve_training(settings: TrainSettings, when: Timetable) -> None:
     from learnable.flows.scheduling.serving import serve_flow
 
     serve_flow(finetune, curated.path.parent.name, {"settings": settings}, when)
+
+
+def _start_server(settings: CurateSettings, *, engine: bool) -> None:
+    """Start Prefect's server, another process, and the `engine` beside it, or first where its options may be wrong."""
+    if engine and getattr(settings.engine, "options", None):
+        progress().stage("Starting the engine")
+        engine_for(settings)
+        engine = False
+    progress().stage("Starting the Prefect server and the engine" if engine else "Starting the Prefect server")
+    with prefect_server():
+        if engine:
+            engine_for(settings)
 
 
 def _is_engine_needed(settings: CurateSettings, store: Store) -> bool:

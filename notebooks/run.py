@@ -20,6 +20,8 @@ def main(notebook: str, output: str) -> None:
         if cell.cell_type == "code":
             cell.outputs = [shown for shown in cell.outputs if shown.get("name") != "stderr"]
     nbformat.write(cells, output)
+    count = sum(cell.cell_type == "code" for cell in cells.cells)
+    print(f"{output}: {count} cells were run, with what they show")
 
 
 if __name__ == "__main__":

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from functools import cache
+from importlib.util import find_spec
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
@@ -168,16 +171,37 @@ def make_sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
     )
 
 
-def check_options(options: Mapping[str, object]) -> None:
-    """Raise `LearnableError` for a name that `vllm.EngineArgs` does not have, before a model is loaded."""
-    from vllm import EngineArgs
+def check_options(options: Mapping[str, object], classes: Sequence[str] = ("EngineArgs",)) -> None:
+    """Raise `LearnableError` for a name that these classes of vLLM's do not have, and for text where one is a number.
 
-    known = {field.name for field in fields(EngineArgs)} - set(OPTIONS_ELSEWHERE)
-    for name in options:
+    vLLM is read and not imported: that takes as long as all else that has to start before a run.
+    """
+    types = {name: kind for place in classes for name, kind in _read_options(place).items()}
+    known = types.keys() - set(OPTIONS_ELSEWHERE)
+    for name, value in options.items():
         if name in OPTIONS_ELSEWHERE:
             raise LearnableError(f"--engine-arg {name} has no use here: {OPTIONS_ELSEWHERE[name]}")
-        if name not in known:
+        if types and name not in known:
             raise UnknownNameError("--engine-arg", name, known)
+        kinds = set(types.get(name, "str").split(" | ")) - {"None"}
+        if isinstance(value, str) and kinds <= {"int", "float"}:
+            wanted = "a whole number" if kinds == {"int"} else "a number"
+            raise LearnableError(f"--engine-arg {name}={value}: it takes {wanted}")
+
+
+@cache
+def _read_options(place: str) -> Mapping[str, str]:
+    """Return the options of one of vLLM's classes with their types as they are written; none where vLLM is not here."""
+    found = find_spec("vllm")
+    folders = found.submodule_search_locations if found else None
+    source = Path(folders[0], "engine", "arg_utils.py") if folders else None
+    parts = ast.parse(source.read_text(encoding="utf-8")).body if source and source.is_file() else []
+    lines = [line for part in parts if isinstance(part, ast.ClassDef) and part.name == place for line in part.body]
+    return {
+        line.target.id: ast.unparse(line.annotation)
+        for line in lines
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+    }
 
 
 def explain_load_error(error: Exception, options: Mapping[str, object]) -> str:

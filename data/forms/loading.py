@@ -16,6 +16,7 @@ from learnable.data.forms.reading import FormKeyError, constrain_form, read_form
 from learnable.data.records import Spec
 
 CORE = "core"  # the forms that the bundled policy knows, and that are drawn where no form is named
+FORMS_LISTED_BY = "learnable forms"  # there are hundreds
 
 
 def fold_name(name: str) -> str:
@@ -45,7 +46,7 @@ def find_form(name: str) -> Form:
     Raises `UnknownNameError` with the nearest names.
     """
     if (form := _by_fold().get(fold_name(name))) is None:
-        raise UnknownNameError("poem form", name, poem_forms())
+        raise UnknownNameError("poem form", name, poem_forms(), FORMS_LISTED_BY)
     return form
 
 

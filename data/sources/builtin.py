@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.data.forms import Form, fold_name, poem_forms
+from learnable.data.forms import FORMS_LISTED_BY, Form, fold_name, poem_forms
 from learnable.data.records import Prompt
 from learnable.data.sources.code.bank import CODE
 from learnable.data.sources.drawing import hash_to_uniform
@@ -46,7 +46,7 @@ def find_forms(names: Sequence[str], own: Mapping[str, Form] | None = None) -> l
             found |= {("poetry", form.name): None for form in poem_forms().values() if form.is_reward}
             continue
         if fold_name(name) not in known:
-            raise UnknownNameError("form", name, (form for _, form in known.values()))
+            raise UnknownNameError("form", name, (form for _, form in known.values()), FORMS_LISTED_BY)
         found[known[fold_name(name)]] = None
     _refuse_themes([form for family, form in found if family == "poetry"], own or {})
     return list(found)
@@ -65,7 +65,8 @@ def find_family_or_form(name: str, own: Mapping[str, Form] | None = None) -> tup
     if folded in families and folded not in _form_names_of(own or {}):
         return families[folded], None
     if folded not in forms:
-        raise UnknownNameError("form or family", name, [*(form for _, form in forms.values()), *_KNOWN])
+        known = [*(form for _, form in forms.values()), *_KNOWN]
+        raise UnknownNameError("form or family", name, known, FORMS_LISTED_BY)
     family, form = forms[folded]
     return _KNOWN[family], form
 

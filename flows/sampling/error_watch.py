@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, shorten_reason
 from learnable.data.records import Score
 from learnable.verifiers.pool.jobs import TimeOutWarning, is_time_out
 from learnable.verifiers.pool.scoring import ScoreJob
@@ -23,7 +23,6 @@ TIME_OUTS_IN_A_ROW = 5  # without a score in between
 CHUNK_SCORES = 200
 MAX_ERRORS = 0.02
 REASONS_SHOWN = 3
-REASON_LENGTH = 120
 GO_ON = "what was drawn is in the store and is not drawn again: the same command goes on from there"
 
 
@@ -64,7 +63,7 @@ class ErrorWatch:
         for score in scores:
             self._scores += 1
             if score.reward is None:
-                self._reasons[f"{score.verdict}: {score.reason}"[:REASON_LENGTH]] += 1
+                self._reasons[shorten_reason(f"{score.verdict}: {score.reason}")] += 1
         if self._scores >= CHUNK_SCORES:
             self._judge()
             self._scores = 0
@@ -101,7 +100,7 @@ class _Trial:
             self.reasons.clear()
             return
         self.time_outs += is_time_out(score)
-        self.reasons[score.reason[:REASON_LENGTH]] += 1
+        self.reasons[shorten_reason(score.reason)] += 1
         errors = self.reasons.total()
         if self.time_outs >= (TIME_OUTS_IN_A_ROW if self.has_scored else FIRST_TIME_OUTS):
             raise FailingVerifierError(

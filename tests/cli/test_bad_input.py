@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from learnable.data.errors import LearnableError
 from tests.cli.files_for_tests import Run
 
 
@@ -46,6 +47,57 @@ def test_bad_input_is_one_message_and_status_2(run: Run, tmp_path: Path, argumen
     assert message in err
     assert "Traceback" not in err
     assert not list(tmp_path.rglob("curated/*"))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("chat_template=/x", "--engine-arg chat_template has no use here: prompts are written with the template of"),
+        ("model=other", "--engine-arg model has no use here: name the policy with --policy"),
+        ("max_num_seq=4", "unknown --engine-arg 'max_num_seq': did you mean 'max_num_seqs'"),
+        ("max_num_seqs=lots", "--engine-arg max_num_seqs=lots: it takes a whole number"),
+        ("gpu_memory_utilization=most", "--engine-arg gpu_memory_utilization=most: it takes a number"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["vllm", "ray"])
+def test_an_option_of_the_engine_is_refused_before_anything_starts(
+    run: Run, option: str, message: str, engine: str
+) -> None:
+    words = ["find", "--family", "arithmetic", "--limit", "2", "--engine", engine, "--engine-arg", option]
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {message}")  # and no word of a server or an engine that starts
+
+
+@pytest.mark.parametrize("how", [["--no-prefect"], ["--every", "60"]])
+def test_an_option_of_the_simulated_engine_too(run: Run, how: list[str]) -> None:
+    words = ["find", "--engine", "simulated", "--family", "simulated", "--engine-arg", "tokens=0", *how]
+    status, _, err = run(*words)
+    assert status == 2
+    assert err.startswith("error: simulated engine option tokens=0: ")
+
+
+def test_an_option_that_only_vllm_can_refuse_is_refused_before_a_server_starts(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise LearnableError("--engine-arg max_num_seqs=0: Input should be greater than or equal to 1")
+
+    monkeypatch.setattr("learnable.flows.launch.engine_for", refuse)
+    status, _, err = run("find", "--family", "arithmetic", "--limit", 2, "--engine-arg", "max_num_seqs=0", "--prefect")
+    assert status == 2
+    assert "Prefect" not in err
+    assert err.endswith("error: --engine-arg max_num_seqs=0: Input should be greater than or equal to 1")
+
+
+def test_a_name_among_hundreds_is_answered_by_where_they_are_listed(run: Run) -> None:
+    for words in (["find", "--form", "qqq"], ["forms", "qqq"], ["explain", "--form", "qqq", "poem.txt"]):
+        Path("poem.txt").write_text("x")
+        status, _, err = run(*words)
+        assert status == 2
+        assert err.startswith("error: unknown ")
+        assert "'qqq': `learnable forms` lists all " in err
+        assert len(err) < 100
 
 
 def test_a_wrong_flag_names_the_right_one(run: Run) -> None:

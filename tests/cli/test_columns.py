@@ -96,6 +96,15 @@ def test_the_other_columns_go_along(find: Find) -> None:
     }
 
 
+def test_the_other_columns_are_in_the_shards(find: Find) -> None:
+    found = find(write("q.jsonl", sums(8, id="a-1", level=3, mean="a user's own")), "--verifier", "arithmetic")
+    assert found.status == 0, found.err
+    shards = [pq.read_table(path).to_pylist() for path in Path(found.report["curated"]).glob("*-00000-of-*.parquet")]
+    rows = [row for rows in shards for row in rows if "decision" in row]  # demonstrations have prompt and completion
+    assert len(rows) >= 8
+    assert {(row["id"], row["level"], row["source_mean"]) for row in rows} == {("a-1", 3, "a user's own")}
+
+
 def test_a_judge_of_ones_own_sees_the_row(find: Find) -> None:
     rows = [
         {"prompt": "a", "level": 3, "day": "2024-02-29"},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,7 @@ def test_json_files_hold_a_list_of_rows(find: Find, document: Any, name: str) ->
     found = find(name, "--verifier", "arithmetic")
     assert found.status == 0, found.err
     assert found.specs == [{"answer": 1}, {"answer": 2}, {"answer": 3}]
-    assert found.prompts[1].source == "q.json, row 2"
+    assert found.prompts[1].source == f"{name}, row 2"
 
 
 def test_json_files_with_lines_and_with_several_lists(find: Find) -> None:
@@ -218,6 +220,57 @@ def test_what_is_no_id_is_not_looked_for_on_the_hub(find: Find, location: str, s
     assert says in found.err
 
 
+class Hub:
+    """A hub on this machine that has nothing, or none at all: what it is asked for, and how often."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, status: int | None) -> None:
+        from huggingface_hub import constants
+
+        self.requests: list[str] = []
+        hub = self
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                hub.requests.append(self.path)
+                self.send_response(status or 0)
+                self.send_header("X-Error-Code", "RepoNotFound" if status == 404 else "")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            do_HEAD = do_GET
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Answer)
+        address = f"http://127.0.0.1:{self.server.server_port}"
+        if status is None:
+            self.server.server_close()
+        else:
+            threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [(404, "the hub has no such data set"), (500, "the hub cannot be asked (Server error"), (None, "cannot be asked")],
+)
+@pytest.mark.parametrize("name", ["bareword", "org/name"])
+def test_the_hub_gets_one_question(
+    find: Find, monkeypatch: pytest.MonkeyPatch, name: str, status: int | None, says: str
+) -> None:
+    write("barewords.jsonl", sums(3))
+    hub = Hub(monkeypatch, status)
+    found = find(name)
+    assert found.status == 2
+    assert found.err.startswith(f"error: prompts {name!r} is no file or folder here, and ")
+    assert says in found.err
+    assert ("did you mean 'barewords.jsonl'" in found.err) == (name == "bareword")
+    of_data_sets = [path for path in hub.requests if "/datasets/" in path]  # once a process it asks for other things
+    assert of_data_sets == [f"/api/datasets/{name}"] * (status is not None)
+
+
 def test_the_home_folder_may_be_a_tilde(find: Find) -> None:
     write("home/sub/q.jsonl", sums(3))
     assert len(find("~/sub/q.jsonl", "--verifier", "arithmetic").prompts) == 3
@@ -250,6 +303,16 @@ def test_all_bad_rows_are_listed_at_once(find: Find) -> None:
     ):
         assert reason in found.err
     assert not list(Path().glob("store-*/curated"))
+
+
+@pytest.mark.parametrize(("name", "place"), [("q.jsonl.gz", "line 2"), ("q.json.gz", "row 2")])
+def test_a_bad_row_of_a_packed_file_is_named_by_the_file_that_there_is(find: Find, name: str, place: str) -> None:
+    rows = [*sums(1), {"prompt": "x", "answer": "seven"}]
+    text = json.dumps(rows) if "json." in name else "".join(json.dumps(row) + "\n" for row in rows)
+    Path(name).write_bytes(gzip.compress(text.encode()))
+    assert f"{name}, {place}: spec key 'answer' is 'seven'" in find(name, "--verifier", "arithmetic").err
+    Path("bad.json.gz").write_bytes(gzip.compress(b"[{"))
+    assert "file 'bad.json.gz' is not valid JSON" in find("bad.json.gz").err
 
 
 def test_bad_rows_may_be_skipped(find: Find) -> None:

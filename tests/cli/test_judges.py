@@ -307,6 +307,15 @@ def test_a_file_without_one_honest_score_ends_with_status_1(run: Run, folder: Pa
     assert [row["verdict"] for row in read_rows(folder / "out.jsonl")] == ["verifier_error"] * 2
 
 
+def test_a_long_reason_ends_with_a_whole_word(run: Run, engine: CountingEngine, folder: Path) -> None:
+    (folder / "my_judge.py").write_text("def judge(completion):\n    return 'yes'\n")
+    for ended in (verify(run, "my_judge.py:judge", "--workers", 0), find(run, "--verifier", "my_judge.py:judge")):
+        status, _, err = ended
+        assert status
+        assert "x TypeError: the judge returned 'yes' (str): return a number from 0 to 1, True or False, a" in err
+        assert "or None where nothing..." in err
+
+
 def test_verify_reads_gzip(run: Run, folder: Path) -> None:
     (folder / "in.jsonl.gz").write_bytes(gzip.compress((folder / "in.jsonl").read_bytes()))
     (folder / "my_judge.py").write_text(EXAMPLE)

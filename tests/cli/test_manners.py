@@ -113,6 +113,8 @@ def test_every_family_is_shown_with_its_knobs(run: Run, name: str) -> None:
     account = json.loads(run("forms", name, "--json")[1])
     assert account["family"] == name
     assert account["knobs"].keys() == {**FAMILIES, **ON_REQUEST}[name].knob_defaults().keys()
+    assert [knob for knob in account["knobs"] if f" {knob}" not in f" {account['knobs_mean']}"] == []
+    assert "Error" not in account["knobs_mean"]
 
 
 def test_ones_own_forms_are_shown_and_explained(run: Run, tmp_path: Path) -> None:
@@ -161,6 +163,20 @@ def test_a_list_of_forms_in_a_pipe_has_no_boxes_and_a_line_a_family(run: Run) ->
     [poetry] = [line for line in out.splitlines() if line.startswith("poetry")]
     assert "ShakespeareanSonnet" in poetry
     assert "Villanelle" in poetry
+
+
+@pytest.mark.parametrize("words", [["forms"], ["forms", "ShakespeareanSonnet"], ["forms", "code"]])
+def test_columns_sets_the_width_of_a_pipe(run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = run(*words)[1]
+    assert max(map(len, narrow.splitlines())) <= 60
+    for width in ("", "wide", "0"):  # no widths: lines are as long as what they say
+        monkeypatch.setenv("COLUMNS", width)
+        whole = run(*words)[1]
+        assert max(map(len, whole.splitlines())) > 100
+        assert whole.split() == narrow.split()
+    if len(words) > 1:
+        assert " a form of poetry" in whole or words[1] == "code"
 
 
 @pytest.mark.parametrize("words", [["forms"], ["forms", "--json"], ["forms", "sonnet"]])

@@ -9,14 +9,17 @@ from math import nan
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from rich.console import Console
 
 from learnable.cli.commands.refresh import tabulate_changes
+from learnable.cli.commands.show import tabulate_prompts
 from learnable.cli.display.fitted_table import FittedTable
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_held_out, tabulate_ledger, tabulate_plan
 from learnable.data.curated.manifest import RefreshRecord, SummaryRow
 from learnable.data.ledger.upkeep import PartSummary
+from learnable.filters.decisions.triage import TRIAGES
 from learnable.filters.stopping.plan import Estimate
 from learnable.train.results.comparison import Comparison, HeldOut
 from learnable.train.results.statistics import Interval
@@ -129,6 +132,15 @@ def test_what_is_left_out_is_named() -> None:
 def test_names_fold_rather_than_being_cut() -> None:
     whole = "".join(line[:22].strip() for line in render(tabulate_forms(CURATION), 60).splitlines())
     assert all(name in whole for name in LONG_FORMS)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_decisions_and_triages_are_whole_words(width: int) -> None:
+    common = {"prompt_id": "0" * 20, "form": "Sonnet", "prompt": "Write a sonnet. " * 9, "n": 16, "mean": 0, "std": 0}
+    for decision, triages in (("too_hard", TRIAGES), ("contaminated", [None])):
+        rows = pl.DataFrame([{**common, "decision": decision, "triage": triage} for triage in triages])
+        words = render(tabulate_prompts(rows, 8), width).split()
+        assert {decision, *filter(None, triages)} <= set(words)
 
 
 def test_a_figure_without_a_value_is_a_dash() -> None:

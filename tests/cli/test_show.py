@@ -90,6 +90,10 @@ def test_a_list_says_how_many_more_there_are(shell: ScriptedShell) -> None:
     assert "there are    1 too_easy, 1 too_hard" in shell.type("show", SET, "--reason", "contaminated").out
 
 
+def test_one_prompt_is_one(shell: ScriptedShell) -> None:
+    assert shell.type("show", SET, "--reason", "too_hard").out.startswith("1 prompt of q v0001")
+
+
 def test_a_set_is_found_by_its_name_and_its_version(shell: ScriptedShell) -> None:
     for named in ("q", "q/v0001", SET, f"{SET}/v0001"):
         assert listed(shell, named, "--store", "store")["curated"].endswith("q/v0001")

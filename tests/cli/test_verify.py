@@ -76,6 +76,18 @@ def test_rows_of_humaneval_and_mbpp_with_completions(verify: Verify) -> None:
 
 
 @confined
+def test_tests_that_make_objects_of_the_programs_own_classes_are_no_zero(verify: Verify) -> None:
+    code = "class Pair:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n\n"
+    code += "def first(pairs):\n    return pairs[0].a\n"
+    row = {**TWICE, "code": code, "test_list": ["assert first([Pair(5, 24), Pair(15, 25)]) == 5"]}
+    tree = {**row, "test_setup_code": "root = Pair(1, 2)\nroot.a = Pair(3, 4)", "test_list": ["assert first([root])"]}
+    status, _, scores = verify("programs", [{**one, "completion": code} for one in (row, tree, TWICE)])
+    assert [(one["reward"], one["verdict"]) for one in scores[:2]] == [(None, "verifier_error")] * 2
+    assert "the tests make objects of the program's own class Pair" in scores[0]["reason"]
+    assert (status, scores[2]["reward"]) == (0, 0.0)
+
+
+@confined
 def test_samples_name_their_problem(verify: Verify) -> None:
     samples = [
         {"task_id": "Own/0", "completion": "    return 3\n"},
@@ -139,8 +151,8 @@ def test_the_public_reference_solutions_pass(verify: Verify) -> None:
     assert [row["task_id"] for row in scores if not row["passed"]] == []
     rows = [json.loads(line) for line in (PUBLIC / "mbpp.jsonl").read_text(encoding="utf-8").splitlines()]
     _, _, scores = verify("programs", [{**row, "completion": row["code"]} for row in rows])
-    # Three solutions define the classes that their tests use, and one needs all of its two seconds.
-    assert {row["task_id"] for row in scores if not row["passed"]} <= {123, 367, 601, 927}
+    assert {row["task_id"] for row in scores if row["reward"] is None} == {367, 601, 927}  # they have their own classes
+    assert {row["task_id"] for row in scores if row["passed"] is False} <= {123}  # which needs all of its two seconds
 
 
 @pytest.mark.parametrize(

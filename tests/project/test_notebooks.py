@@ -34,6 +34,7 @@ def test_notebook_runs(notebook: Path, tmp_path: Path, starter: Starter) -> None
     command = [sys.executable, str(FOLDER / "run.py"), str(notebook), str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.startswith(f"{out}: ")
     assert "held-out reward" in out.read_text(encoding="utf-8")
 
 

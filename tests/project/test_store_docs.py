@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from learnable.cli.app import app
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.ledger.ledger import Draw
 from learnable.data.records import Rollout, Score
@@ -108,6 +110,14 @@ def test_the_manifests_keys_are_named(store: Store) -> None:
     named = set(re.findall(r"`([a-z_]+)`", PAGE))
     unexplained = {"engine", "test_share", "conditions"}
     assert set(open_curated(VERSION).manifest.to_json()) - unexplained <= named
+
+
+def test_the_keys_that_show_prints_are_named(capfd: pytest.CaptureFixture[str], store: Store) -> None:
+    prompt_id = open_curated(VERSION).read("train")["prompt_id"][0].as_py()
+    with pytest.raises(SystemExit):
+        app(["show", VERSION, prompt_id, "--json"])
+    row = json.loads(capfd.readouterr().out)["row"]
+    assert row.keys() - {"part", "answer"} <= set(re.findall(r"`([a-z_0-9]+)`", PAGE))
 
 
 def test_every_folder_of_a_store_is_named(store: Store) -> None:

@@ -122,7 +122,7 @@ MESSAGES = {
     "max_model_le=64": "unknown --engine-arg 'max_model_le': did you mean 'max_model_len'",
     "chat_template=/nowhere": "--engine-arg chat_template has no use here",
     "model=other": "--engine-arg model has no use here: name the policy with --policy",
-    "max_model_len=abc": "--engine-arg max_model_len=abc: Input should be a valid integer",
+    "max_model_len=abc": "--engine-arg max_model_len=abc: it takes a whole number",
     "max_model_len=100000": "--engine-arg max_model_len=100000: User-specified max_model_len",
     "max_num_seqs=0": "--engine-arg max_num_seqs=0: Input should be greater than or equal to 1",
 }

@@ -65,7 +65,8 @@ def test_a_shard_that_was_exchanged_is_named(
     other = "test" if part == "train" else "train"
     shutil.copy(curated / f"{other}-00000-of-00001.parquet", curated / f"{part}-00000-of-00001.parquet")
 
-    status, _, err = run("--curated", curated, "--part", "train" if part == "test" else part)
+    named = ["--part", "control"] if part == "control" else []
+    status, _, err = run("--curated", curated, "--batch-size", "32", *named)
 
     assert status == 2
     assert f"{part}-00000-of-00001.parquet' is not as its manifest says (its SHA-256 differs): restore it" in err
@@ -78,7 +79,7 @@ def test_a_shard_that_is_gone_is_named(
     with_digests(curated)
     (curated / "train-00001-of-00002.parquet").unlink()
 
-    status, _, err = run("--curated", curated)
+    status, _, err = run("--curated", curated, "--batch-size", "32")
 
     assert status == 2
     assert "train-00001-of-00002.parquet' is gone: restore it" in err

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, shorten_reason
 from learnable.data.records import JsonObject, Score
 from learnable.data.sources.files.problems import row_ids
 from learnable.verifiers.files.rows import RowReader, check_rows, read_rows
@@ -30,7 +30,6 @@ from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 STANDARD = Path("-")
 REASONS_SHOWN, MAX_REASONS = 3, 1000
-REASON_LENGTH = 120
 CHUNK_ROWS = 512
 CHUNKS_IN_FLIGHT = 4
 
@@ -169,7 +168,7 @@ class _Tally:
                 self._rewards += score.reward
                 self._passed += bool(score.passed)
             else:
-                self._count(score.reason[:REASON_LENGTH])
+                self._count(shorten_reason(score.reason))
 
     def summary(self) -> VerifySummary:
         """Return the counts and means so far."""

@@ -22,12 +22,12 @@ MAX_CASES = 1000
 
 @dataclass(frozen=True, slots=True)
 class SimulatedKnobs:
-    """`alpha` and `beta`: pass rates are drawn from this Beta distribution. `std`: 0 for rewards of 0 and 1.
+    """`alpha` and `beta`: pass rates are drawn from this Beta distribution. `spread`: 0 for rewards of 0 and 1.
 
-    A `std` over 0 is for graded rewards: it is the standard deviation inside the group of a prompt whose rate is 0.5.
-    Others get `2 * std * sqrt(rate * (1 - rate))`, so that every rate can have its own. Users and specs call it
-    `spread`. `cases` over 1 is for partial credit: so many cases pass independently, each with the prompt's rate, and
-    the reward is 1 if all do, else `partial_credit` times the share that does.
+    A `spread` over 0 is for graded rewards: it is the standard deviation inside the group of a prompt whose rate is
+    0.5. Others get `2 * spread * sqrt(rate * (1 - rate))`, so that every rate can have its own. `cases` over 1 is for
+    partial credit: so many cases pass independently, each with the prompt's rate, and the reward is 1 if all do, else
+    `partial_credit` times the share that does.
     Raises `LearnableError` for a value out of range, and for both ways of grading at once.
     """
 

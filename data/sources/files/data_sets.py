@@ -11,6 +11,8 @@ from learnable.data.sources.files.bad_rows import OnBad, refuse
 from learnable.data.sources.files.locations import READ, SUFFIXES, file_suffix, nearest_paths
 from learnable.data.sources.files.readers import Rows, file_rows
 
+HUB_SECONDS = 20.0  # for one answer
+
 
 def data_set_rows(
     location: str,
@@ -29,6 +31,7 @@ def data_set_rows(
     Raises `LearnableError` naming the place and the fix.
     """
     if folder is None:
+        _look_on_hub(location, what)
         return _streamed_rows(location, location, split, columns, what)
     if is_saved(folder):
         return _number_rows(location, _open_saved(location, folder, split, what), columns)
@@ -43,6 +46,8 @@ def split_names(location: str, folder: Path | None, what: str = "prompts") -> li
     if folder is not None and is_saved(folder):
         saved = _load_saved(location, folder, what)
         return list(saved) if isinstance(saved, dict) else ["train"]
+    if folder is None:
+        _look_on_hub(location, what)
     from datasets import get_dataset_split_names
 
     try:
@@ -120,13 +125,36 @@ def _number_rows(location: str, dataset: Any, columns: Collection[str] | None) -
         yield f"{location}, row {number}", row
 
 
+def _look_on_hub(location: str, what: str) -> None:
+    """Raise `LearnableError` where the hub has no such data set, or cannot be reached.
+
+    It is asked once. `datasets` asks six times, which takes half a minute, and says so in lines of its own.
+    """
+    from huggingface_hub import HfApi, constants
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    if constants.HF_HUB_OFFLINE:  # there may be a copy in the cache, and nothing is waited for
+        return
+    try:
+        HfApi().dataset_info(location, timeout=HUB_SECONDS)
+    except RepositoryNotFoundError as error:
+        why = "the hub has no such data set, or none that you may read"
+        raise LearnableError(f"{what} {location!r} is no file or folder here, and {why}{_offer(location)}") from error
+    except Exception as error:  # the hub's other kinds, and those of the transport that its client happens to use
+        why = f"the hub cannot be asked ({_reason(error)})"
+        raise LearnableError(f"{what} {location!r} is no file or folder here, and {why}{_offer(location)}") from error
+
+
 def _cannot_open(location: str, what: str, error: Exception, how: str = "") -> LearnableError:
-    near = [] if Path(location).exists() else nearest_paths(Path(location))
-    offer = f"; did you mean {near[0]!r}?" if near else ""
     return LearnableError(
         f"{what} {location!r}: neither a file that is read ({READ}) nor a data set that datasets.load_dataset opens"
-        f"{how}: {_reason(error)}{offer}"
+        f"{how}: {_reason(error)}{_offer(location)}"
     )
+
+
+def _offer(location: str) -> str:
+    near = [] if Path(location).exists() else nearest_paths(Path(location))
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _reason(error: Exception) -> str:

@@ -38,9 +38,9 @@ def file_rows(
     try:
         if path.name.lower().endswith(".gz"):
             with tempfile.TemporaryDirectory() as folder:
-                yield from _plain_rows(_unzip(path, Path(folder)), on_bad, columns, split)
+                yield from _plain_rows(_unzip(path, Path(folder)), path, on_bad, columns, split)
         else:
-            yield from _plain_rows(path, on_bad, columns, split)
+            yield from _plain_rows(path, path, on_bad, columns, split)
     except OSError as error:
         raise LearnableError(f"file {str(path)!r} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -48,7 +48,7 @@ def file_rows(
 
 
 def _unzip(path: Path, folder: Path) -> Path:
-    plain = folder / path.name[: -len(".gz")]  # messages show its name
+    plain = folder / path.name[: -len(".gz")]
     try:
         with gzip.open(path) as packed, plain.open("wb") as file:
             shutil.copyfileobj(packed, file)
@@ -57,25 +57,26 @@ def _unzip(path: Path, folder: Path) -> Path:
     return plain
 
 
-def _plain_rows(path: Path, on_bad: OnBad, columns: Collection[str] | None, split: str | None) -> Rows:
+def _plain_rows(path: Path, own: Path, on_bad: OnBad, columns: Collection[str] | None, split: str | None) -> Rows:
+    """Yield the rows of a file that is not packed; `own` is the user's, which messages name."""
     match file_suffix(path):
         case ".csv":
-            return _read_csv(path, on_bad, ",")
+            return _read_csv(path, own, on_bad, ",")
         case ".tsv":
-            return _read_csv(path, on_bad, "\t")
+            return _read_csv(path, own, on_bad, "\t")
         case ".parquet":
-            return _read_parquet(path, columns)
+            return _read_parquet(path, own, columns)
         case ".json":
-            return _read_json(path, on_bad, split)
-    return _read_jsonl(path, on_bad)
+            return _read_json(path, own, on_bad, split)
+    return _read_jsonl(path, own, on_bad)
 
 
-def _read_jsonl(path: Path, on_bad: OnBad) -> Rows:
+def _read_jsonl(path: Path, own: Path, on_bad: OnBad) -> Rows:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            place = f"{path.name}, line {number}"
+            place = f"{own.name}, line {number}"
             try:
                 yield place, _parse_line(line)
             except BadRowError as error:
@@ -94,17 +95,17 @@ def _parse_line(line: bytes) -> Row:
     return row
 
 
-def _read_json(path: Path, on_bad: OnBad, split: str | None) -> Rows:
+def _read_json(path: Path, own: Path, on_bad: OnBad, split: str | None) -> Rows:
     text = path.read_bytes().decode("utf-8-sig")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         if not _is_json_lines(text):
-            raise LearnableError(f"file {str(path)!r} is not valid JSON ({error}): correct it") from error
-        yield from _read_jsonl(path, on_bad)
+            raise LearnableError(f"file {str(own)!r} is not valid JSON ({error}): correct it") from error
+        yield from _read_jsonl(path, own, on_bad)
         return
-    for number, row in enumerate(_find_list(document, path, split), start=1):
-        place = f"{path.name}, row {number}"
+    for number, row in enumerate(_find_list(document, own, split), start=1):
+        place = f"{own.name}, row {number}"
         if isinstance(row, dict):
             yield place, row
         else:
@@ -151,7 +152,7 @@ def _is_table(value: Any) -> bool:
     )
 
 
-def _read_csv(path: Path, on_bad: OnBad, delimiter: str) -> Rows:
+def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> Rows:
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, strict=True, delimiter=delimiter)
         while True:
@@ -160,24 +161,23 @@ def _read_csv(path: Path, on_bad: OnBad, delimiter: str) -> Rows:
             except StopIteration:
                 return
             except csv.Error as error:
-                on_bad(
-                    BadRowError(f"{path.name}, line {reader.line_num}: not valid {path.suffix[1:].upper()} ({error})")
-                )
+                kind = file_suffix(path)[1:].upper()
+                on_bad(BadRowError(f"{own.name}, line {reader.line_num}: not valid {kind} ({error})"))
                 continue
-            place = f"{path.name}, line {reader.line_num}"
+            place = f"{own.name}, line {reader.line_num}"
             if None in row or None in row.values():
                 on_bad(BadRowError(f"{place}: the row has more or fewer cells than the header"))
             else:
                 yield place, row
 
 
-def _read_parquet(path: Path, columns: Collection[str] | None) -> Rows:
+def _read_parquet(path: Path, own: Path, columns: Collection[str] | None) -> Rows:
     try:
         file = pq.ParquetFile(path)
         known = file.schema_arrow.names
         batches = file.iter_batches(columns=None if columns is None else [name for name in known if name in columns])
         rows = (row for batch in batches for row in batch.to_pylist())
         for number, row in enumerate(rows, start=1):
-            yield f"{path.name}, row {number}", row
+            yield f"{own.name}, row {number}", row
     except (ArrowInvalid, OSError) as error:
-        raise LearnableError(f"prompt file {str(path)!r} is not readable Parquet: {error}") from error
+        raise LearnableError(f"prompt file {str(own)!r} is not readable Parquet: {error}") from error

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from learnable.cli.display.progress_bar import ConsoleProgress
+from learnable.cli.display.terminal_text import has_width, read_columns
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
 
@@ -50,8 +51,8 @@ class Shell:
         return rows
 
     def line(self, text: str, *, whole: bool = False) -> None:
-        """Print a line without markup. On a terminal it wraps at words, unless it is to be copied as a `whole`."""
-        soft_wrap = whole or not self.out.is_terminal
+        """Print a line without markup. Where there is a width it wraps at words, unless it is copied as a `whole`."""
+        soft_wrap = whole or not has_width(self.out)
         self.out.print(text, highlight=False, soft_wrap=soft_wrap, markup=False)
 
     def dump(self, value: object) -> None:
@@ -75,7 +76,7 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
         shell = Shell(
             as_json=as_json,
             quiet=quiet,
-            out=ResultConsole(file=stdout, width=None if stdout.isatty() else _file_width()),
+            out=ResultConsole(file=stdout, width=None if stdout.isatty() else read_columns() or FILE_WIDTH),
             err=Console(stderr=True),
         )
         try:
@@ -99,11 +100,6 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
             shell.progress.close()
             _flush(stdout)
             os.dup2(stdout.fileno(), 1)
-
-
-def _file_width() -> int:
-    wanted = os.environ.get("COLUMNS", "")
-    return int(wanted) if wanted.isdecimal() and int(wanted) else FILE_WIDTH
 
 
 def _flush(stdout: IO[str]) -> None:

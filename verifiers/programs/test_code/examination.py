@@ -21,15 +21,20 @@ from learnable.verifiers.programs.sandbox.server import Limits
 
 
 class BrokenTestsError(SandboxError):
-    """The test code fails before it has called the candidate at all."""
+    """The test code fails before it has called the candidate at all, or cannot be run against any."""
 
 
 def examine(sandbox: Sandbox, source: str, entry: str, test_code: str, cpu_seconds: float) -> Outcome:
     """Run test code against a program. An answer is whether one of its tests passed.
 
     The tests are the calls of `check`, where it is defined, or else its asserts at the top level. Raises
-    `SandboxError`, and `SyntaxError` for test code that is no Python.
+    `SandboxError`, for test code too that makes objects of the program's own classes, which cannot pass between two
+    processes; and `SyntaxError` for test code that is no Python.
     """
+    if own := _find_own_class(test_code, entry):
+        raise BrokenTestsError(
+            f"the tests make objects of the program's own class {own}, and only plain values can pass"
+        )
     if refused := sandbox.refuse(source):
         return refused
     prelude, units, remote = _take_apart(test_code, entry)
@@ -131,6 +136,18 @@ def _take_apart(test_code: str, entry: str) -> tuple[str, tuple[str, ...], tuple
         texts.append("check(candidate)")
     known = {entry} | (_loaded_names(body) - _bound_names(body) - set(vars(builtins)) - {"candidate"})
     return "\n".join(map(ast.unparse, prelude)), tuple(texts), tuple(sorted(known))
+
+
+@lru_cache(maxsize=512)
+def _find_own_class(test_code: str, entry: str) -> str | None:
+    """Return a class that only the candidate can define and of which the tests make objects, if there is one.
+
+    By its name alone, which begins with a capital letter: what a program makes of it must not decide this.
+    """
+    tree = ast.parse(test_code)
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    own = called - _bound_names(tree.body) - set(vars(builtins)) - {entry}
+    return min((name for name in own if name[0].isupper()), default=None)
 
 
 def _calls_check(statement: ast.stmt) -> bool:

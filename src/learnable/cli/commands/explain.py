@@ -126,7 +126,7 @@ def add_own_form(spec: JsonObject, forms_file: str | None) -> JsonObject:
     if forms_file is None:
         return spec
     from learnable.data.errors import UnknownNameError
-    from learnable.data.forms import find_form, load_forms, poem_forms
+    from learnable.data.forms import FORMS_LISTED_BY, find_form, load_forms, poem_forms
     from learnable.verifiers.files.rows import add_declaration
 
     own = load_forms(forms_file)
@@ -135,7 +135,7 @@ def add_own_form(spec: JsonObject, forms_file: str | None) -> JsonObject:
         try:
             find_form(str(whole["form"]))
         except UnknownNameError as error:
-            raise UnknownNameError("poem form", str(whole["form"]), [*own, *poem_forms()]) from error
+            raise UnknownNameError("poem form", str(whole["form"]), [*own, *poem_forms()], FORMS_LISTED_BY) from error
     return whole
 
 

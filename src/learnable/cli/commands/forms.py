@@ -197,4 +197,5 @@ def _toml(value: Any) -> str:
 
 
 def _knobs_mean(family: Family) -> str:
-    return " ".join(inspect.cleandoc(family.knobs.__doc__ or "").replace("`", "").split())
+    text = " ".join(inspect.cleandoc(family.knobs.__doc__ or "").replace("`", "").split())
+    return text.partition(" Raises ")[0]  # what follows is for programmers

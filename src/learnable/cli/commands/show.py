@@ -126,7 +126,8 @@ def show_list(shell: Shell, curated: CuratedSet, rows: pl.DataFrame, limit: int,
         shell.dump({"curated": str(curated.path), "prompts": prompts, "total": rows.height})
         return
     digits = id_digits(rows["prompt_id"])
-    shell.line(f"{rows.height:,} prompts of {set_name(curated)}, policy {curated.manifest.policy.policy_id}\n")
+    count = f"{rows.height:,} prompt{'s' * (rows.height != 1)}"
+    shell.line(f"{count} of {set_name(curated)}, policy {curated.manifest.policy.policy_id}\n")
     shell.out.print(tabulate_prompts(listed, digits))
     if rows.height > listed.height:
         shell.line(f"\n{rows.height - listed.height:,} more: --limit 0 lists all {rows.height:,}")
@@ -155,9 +156,9 @@ def tabulate_prompts(rows: pl.DataFrame, digits: int) -> FittedTable:
         Column("n", need=2),
         Column("mean"),
         Column("std", need=1),
-        Column("decision", text=9),
+        Column("decision", text=12),
     ]
-    table = FittedTable([*columns, Column("triage", text=10)] if triaged else columns)
+    table = FittedTable([*columns, Column("triage", text=17)] if triaged else columns)
     for row in rows.iter_rows(named=True):
         cells = (row["prompt_id"][:digits], row["form"], shorten_prompt(row["prompt"]), figure(row["n"], 0))
         judged = (figure(row["mean"]), figure(row["std"]), row["decision"] or "-")

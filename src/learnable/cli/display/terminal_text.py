@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from rich.console import Console
@@ -34,11 +35,22 @@ def shorten(text: str) -> str:
     )
 
 
+def read_columns() -> int | None:
+    """Return the width that COLUMNS asks for, None where it says nothing."""
+    wanted = os.environ.get("COLUMNS", "")
+    return int(wanted) if wanted.isdecimal() and int(wanted) else None
+
+
+def has_width(out: Console) -> bool:
+    """Whether lines are to end somewhere: on a terminal, and in a file or a pipe where COLUMNS says so."""
+    return out.is_terminal or read_columns() is not None
+
+
 def print_text(out: Console, text: str, label: str = "", style: str = "") -> None:
-    """Print text behind a label, or indented: wrapped at the terminal's width, as it is where there is no terminal."""
-    start = f"{label:<{LABEL}}" if label else " " * INDENT
+    """Print text behind a label, or indented; wrapped at words where the output has a width (see `has_width`)."""
+    start = f"{label:<{LABEL - 1}} " if label else " " * INDENT
     lines: list[Text] = list(Text(escape_controls(text).expandtabs()).split("\n", allow_blank=True))
-    if out.is_terminal:
+    if has_width(out):
         room = max(out.width - len(start), 8)
         lines = [part for line in lines for part in line.wrap(out, room, overflow="fold")]
     for number, line in enumerate(lines):

@@ -106,7 +106,7 @@ def test_bad_sets_name_place_and_fix(tmp_path: Path, name: str, content: str, co
 def test_a_cut_gzip_file_and_bad_rows_in_a_whole_one(tmp_path: Path) -> None:
     whole = gzip.compress(b'{"prompt": ')
     (tmp_path / "bad.jsonl.gz").write_bytes(whole)
-    with pytest.raises(LearnableError, match=r"bad\.jsonl, line 1: not valid JSON"):
+    with pytest.raises(LearnableError, match=r"bad\.jsonl\.gz, line 1: not valid JSON"):
         read_evaluation_set(str(tmp_path / "bad.jsonl.gz"))
     (tmp_path / "cut.jsonl.gz").write_bytes(whole[:-4])
     with pytest.raises(LearnableError, match=r"cut\.jsonl\.gz' is not a whole gzip file"):
