@@ -32,6 +32,7 @@ SLOW = [
         "flows/sampling/test_sampler.py",
         "flows/scheduling",
         "flows/test_remote_store.py",
+        "project/test_warm_starts.py",
         "verifiers/pool",
         "verifiers/programs/sandbox",
     )

@@ -103,7 +103,10 @@ def _start_through(connection: socket.socket) -> None:
     original, lock = _posixsubprocess.fork_exec, threading.Lock()
 
     def fork_exec(arguments: Sequence[str], *others: Any) -> int:
-        if not _is_warm(typed := [os.fsdecode(word) for word in arguments]):
+        typed = [os.fsdecode(word) for word in arguments]
+        while typed[1:2] == ["-B"]:  # `multiprocessing` says it, and the environment too
+            del typed[1]
+        if not _is_warm(typed):
             return original(arguments, *others)
         with lock:
             _prctl(_SET_CHILD_SUBREAPER, 1)
