@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import logging
+import multiprocessing.process
 import os
 import runpy
 import select
@@ -324,6 +325,7 @@ def become(request: Mapping[str, Any], files: Sequence[int]) -> list[str]:
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
+    multiprocessing.process.ORIGINAL_DIR = request["cwd"]  # it looks there for the script of its processes
     sys.path[1:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     if os.environ.get("PYTHONUNBUFFERED"):
