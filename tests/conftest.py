@@ -40,6 +40,7 @@ SLOW = [
         "flows/sampling/test_sampler.py",
         "flows/scheduling",
         "flows/test_remote_store.py",
+        "project/test_warm_starts.py",
         "verifiers/poetry/sound/test_public_sound.py",
         "verifiers/poetry/test_public_verse.py",
         "verifiers/pool",
@@ -94,14 +95,21 @@ def _is_in(item: pytest.Item, places: Sequence[Path]) -> bool:
 
 
 @pytest.fixture(scope="session")
-def pipeline_starter() -> Iterator[Starter]:
+def prefect_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all workers find the database of a new Prefect server, once one of them has made it."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "prefect.db"
+
+
+@pytest.fixture(scope="session")
+def pipeline_starter(prefect_database: Path) -> Iterator[Starter]:
     """Starts commands that need no engine."""
-    with starting(PIPELINE) as starter:
+    with starting(PIPELINE, prefect_database) as starter:
         yield starter
 
 
 @pytest.fixture(scope="session")
-def starter() -> Iterator[Starter]:
-    """Starts commands that run vLLM or a trainer."""
-    with starting(ENGINES) as starter:
+def starter(prefect_database: Path) -> Iterator[Starter]:
+    """Starts commands that run vLLM, a trainer or Prefect."""
+    with starting(ENGINES, prefect_database) as starter:
         yield starter

@@ -1,18 +1,21 @@
 """Commands that start warm: forked from a process that has imported what takes long, vLLM above all.
 
 A command is a process of its own, with its own session, folder, environment and files; only its imports are done. That
-saves two thirds of a command's time. The stages of a training, which a command starts as processes of their own, are
-forked from the same process. What a cold start alone can show (what a command imports, its first words) is tested by
-starting it cold.
+saves two thirds of a command's time. What a command starts in its turn (a Prefect server, the runs of a schedule, the
+stages of a training) is warm too: see `tests.warm_twins_for_tests`. What a cold start alone can show (what a command
+imports, its first words) is tested by starting it cold.
 
     python -m tests.warm_starts_for_tests ADDRESS MODULE ...
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import json
 import logging
+import multiprocessing.process
 import os
 import runpy
 import select
@@ -21,17 +24,20 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import ModuleType, SimpleNamespace
-from typing import IO, Any
+from types import ModuleType
+from typing import IO, Any, NoReturn
 
 from learnable.rollouts.vllm_engine import QUIET
+from tests.warm_prefect_for_tests import DATABASE, start_anew
+from tests.warm_twins_for_tests import MESSAGE_BYTES, place_files, set_twin_aside
 
 PIPELINE = (
     "polars",
@@ -41,9 +47,23 @@ PIPELINE = (
     "learnable.flows.curation.pipeline",
     "learnable.cli.app",
 )
-ENGINES = (*PIPELINE, "transformers", "vllm.entrypoints.llm", "trl.trainer.grpo_trainer", "trl.trainer.sft_trainer")
-ADDRESS = "LEARNABLE_TEST_STARTER"  # in the environment of commands: where their starter listens
-MESSAGE_BYTES = 1 << 20
+FLOWS = (
+    "learnable.flows.curate",
+    "learnable.flows.finetune",
+    "learnable.flows.refresh",
+    "prefect.runner",
+    "prefect.server.api.server",
+    "prefect.server.database",
+    "uvicorn",
+)
+ENGINES = (
+    *PIPELINE,
+    *FLOWS,
+    "transformers",
+    "vllm.entrypoints.llm",
+    "trl.trainer.grpo_trainer",
+    "trl.trainer.sft_trainer",
+)
 POLL_SECONDS = 0.005
 
 
@@ -89,6 +109,10 @@ class WarmProcess:
         assert self.returncode is not None
         return self.returncode
 
+    def kill(self) -> None:
+        """End it at once, if it still runs."""
+        self.send_signal(signal.SIGKILL)
+
     def send_signal(self, number: int) -> None:
         """Signal it, if it still runs."""
         if self.poll() is None:
@@ -100,7 +124,6 @@ class Starter:
     """A connection to the process that commands are forked from."""
 
     def __init__(self, address: str) -> None:
-        self.address = address
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.connect(address)
         self._statuses: dict[int, int] = {}
@@ -121,8 +144,13 @@ class Starter:
         """Start what `subprocess.Popen` would start; the command is `[sys.executable, ...]`, its session its own."""
         assert command[0] == sys.executable
         assert start_new_session
-        environment = {**(env or os.environ), ADDRESS: self.address}
-        request = {"arguments": list(command[1:]), "cwd": str(cwd or Path.cwd()), "env": environment}
+        request = {
+            "arguments": list(command[1:]),
+            "cwd": str(cwd or Path.cwd()),
+            "env": dict(env or os.environ),
+            "session": True,
+            "numbers": [0, 1, 2],
+        }
         with ExitStack() as theirs:
             read, our_stdin = _piped("w", text, theirs) if stdin == subprocess.PIPE else (_null(theirs), None)
             written, our_stdout = _piped("r", text, theirs) if stdout == subprocess.PIPE else (stdout, None)
@@ -168,8 +196,11 @@ class Starter:
 
 
 @contextmanager
-def starting(modules: Sequence[str]) -> Iterator[Starter]:
-    """Start a process that imports `modules`, and connect to it; it ends with the block, commands under way go on."""
+def starting(modules: Sequence[str], database: Path) -> Iterator[Starter]:
+    """Start a process that imports `modules`, and connect to it; it ends with the block, commands under way go on.
+
+    The first Prefect server that one of its commands starts leaves its database, as it is before use, at `database`.
+    """
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(address := str(Path(folder) / "starter"))
         listening.listen()
@@ -178,6 +209,7 @@ def starting(modules: Sequence[str]) -> Iterator[Starter]:
             pass_fds=[listening.fileno()],
             stdin=subprocess.PIPE,
             start_new_session=True,
+            env={**os.environ, "PREFECT_HOME": folder, "DO_NOT_TRACK": "1", DATABASE: str(database)},
         ):
             starter = Starter(address)
             yield starter
@@ -275,34 +307,34 @@ def import_ahead(modules: Sequence[str]) -> None:
         warnings.simplefilter("ignore")
         for module in modules:
             importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # a look at these objects copies their pages, in every command
 
 
 def become(request: Mapping[str, Any], files: Sequence[int]) -> list[str]:
     """Turn this process into the one that was asked for; return its arguments."""
-    os.setsid()
-    for number, file in enumerate(files):
-        os.dup2(file, number)
-        os.close(file)
+    while True:
+        if request["session"]:
+            os.setsid()
+        born = set_twin_aside(files)
+        if born is None:
+            break
+        request, files = born
+    place_files(files, request["numbers"])
+    database = os.environ.get(DATABASE)
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
+    multiprocessing.process.ORIGINAL_DIR = request["cwd"]  # it looks there for the script of its processes
     sys.path[1:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    if os.environ.get("PYTHONUNBUFFERED"):
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True, write_through=True)  # type: ignore[union-attr]
     tempfile.tempdir = None
-    start_stages_warm(start_by_request)
+    if "prefect" in sys.modules:
+        start_anew(request["arguments"], database)
     return list(request["arguments"])
-
-
-def start_stages_warm(start: Callable[..., WarmProcess]) -> None:
-    """Let the stages of a training that this process runs be started by `start`."""
-    from learnable.train import child
-
-    child.subprocess = SimpleNamespace(Popen=start, PIPE=subprocess.PIPE)  # type: ignore[assignment]
-
-
-def start_by_request(*arguments: Any, **options: Any) -> WarmProcess:
-    """Start a process as the starter of this one would: `Starter.start`, by a connection of its own."""
-    return Starter(os.environ[ADDRESS]).start(*arguments, **options)
 
 
 def run(arguments: list[str]) -> None:
@@ -322,8 +354,40 @@ def run(arguments: list[str]) -> None:
         runpy.run_path(arguments[0], run_name="__main__")
 
 
+def end(arguments: list[str]) -> NoReturn:
+    """Run what `run` runs and end as Python does, but for taking every module down, which takes seconds."""
+    status: int = 0
+    try:
+        run(arguments)
+    except SystemExit as request:
+        status = _status_of(request)
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if not stream.closed:
+                stream.flush()
+        except OSError:
+            status = 120
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status & 0xFF)
+
+
+def _status_of(end: SystemExit) -> int:
+    if end.code is None or isinstance(end.code, int):
+        return end.code or 0
+    print(end.code, file=sys.stderr)
+    return 1
+
+
 if __name__ == "__main__":
     import_ahead(sys.argv[2:])
     typed = Forks(socket.socket(fileno=int(sys.argv[1]))).serve()
     if typed is not None:
-        run(typed)
+        end(typed)
+    os._exit(0)

@@ -3,7 +3,7 @@
     python -m tests.project.documents_for_tests DOCUMENT
 
 Shell lines that begin with our commands run in this process, so that they share one engine; the other ones run in bash.
-Python blocks run in a process each, which the starter of this one forks. `<!-- not run: REASON -->` before a block says
+Python blocks run in a process each, warm where this one is. `<!-- not run: REASON -->` before a block says
 why it cannot be run here; a block of the language `text` is output, not input.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.paths_for_tests import ROOT
-from tests.warm_starts_for_tests import start_by_request
+from tests.warm_twins_for_tests import all_warm
 
 COMMANDS = ("find-learnable", "learnable")
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
@@ -81,7 +81,9 @@ def split_commands(text: str) -> Iterator[str]:
 def run_block(block: Block) -> None:
     """Run a block in the working directory. Raises `SystemExit` where a command fails."""
     if block.language == "python":
-        if status := start_by_request([sys.executable, "-c", block.text], stdout=1, stderr=2).wait():
+        with all_warm():
+            process = subprocess.Popen([sys.executable, "-c", block.text])
+        if status := process.wait():
             raise SystemExit(f"{block.place} ended with status {status}")
         return
     for command in split_commands(block.text):

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.flows.scheduling.prefect_processes_for_tests import Command
+from tests.warm_starts_for_tests import Starter
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Command]]:
+def start(tmp_path: Path, starter: Starter) -> Iterator[Callable[..., Command]]:
     """Start commands; whatever still runs at the end is killed."""
     started: list[Command] = []
 
-    def run(*arguments: str, **environment: str) -> Command:
-        started.append(Command(tmp_path, *arguments, **environment))
+    def run(*arguments: str, cold: bool = False, **environment: str) -> Command:
+        started.append(Command(None if cold else starter, tmp_path, *arguments, **environment))
         return started[-1]
 
     yield run

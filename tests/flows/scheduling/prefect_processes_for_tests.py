@@ -1,4 +1,7 @@
-"""Commands that start a Prefect server, their descendants, and pipes that somebody may keep open."""
+"""Commands that start a Prefect server, their descendants, and pipes that somebody may keep open.
+
+They and their descendants start warm or cold: in both ways it is the same processes, related in the same way.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
+
+from tests.warm_starts_for_tests import Starter
+from tests.warm_twins_for_tests import NAME as TWIN
 
 PATIENCE = 240.0  # seconds, for what only a fault makes wait as long
 
@@ -26,18 +33,18 @@ def home_of(folder: Path) -> dict[str, str]:
 class Command:
     """A command of `learnable` under way, and what it said: all on one pipe, as a shell's `2>&1 |` has it."""
 
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
-        self.process = subprocess.Popen(
+    def __init__(self, starter: Starter | None, folder: Path, *arguments: str, **environment: str) -> None:
+        start = partial(subprocess.Popen, stdin=subprocess.DEVNULL) if starter is None else starter.start
+        self.pipe, writing = os.pipe()
+        self.process = start(
             [sys.executable, *arguments],
             cwd=folder,
             env={**home_of(folder), "PYTHONUNBUFFERED": "1", **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=writing,
+            stderr=writing,
             start_new_session=True,
         )
-        assert self.process.stdout is not None
-        self.pipe = self.process.stdout
+        os.close(writing)
         self.said = ""
         self.seen: list[psutil.Process] = []
         self._reader = threading.Thread(target=self._read, daemon=True)  # always: a full pipe would stop the command
@@ -61,13 +68,13 @@ class Command:
         assert self.listen(lambda: self.said.count(text) >= times), f"ended without {text!r}:\n{self.said}"
 
     def family(self) -> list[psutil.Process]:
-        """Return it and all its descendants, as they are now."""
+        """Return it and all its descendants, as they are now, but for those that only start others warm."""
         own = psutil.Process(self.process.pid)
         self.seen = [own, *own.children(recursive=True)]
-        return self.seen
+        return [process for process in self.seen if not is_twin(process)]
 
     def _read(self) -> None:
-        while data := os.read(self.pipe.fileno(), 65536):
+        while data := os.read(self.pipe, 65536):
             self.said += data.decode(errors="replace")
 
     def close(self) -> None:
@@ -79,7 +86,13 @@ class Command:
                 process.kill()
         self.process.wait()
         self._reader.join(PATIENCE)
-        self.pipe.close()
+        os.close(self.pipe)
+
+
+def is_twin(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.name() == TWIN
+    return False
 
 
 def still_alive(processes: list[psutil.Process]) -> list[psutil.Process]:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.flows.scheduling.prefect_processes_for_tests import Command, still_alive
 from tests.project.documents_for_tests import ROOT, read_blocks
+from tests.warm_starts_for_tests import Starter
 
 pytestmark = pytest.mark.e2e
 
@@ -26,11 +27,12 @@ README = {block.language: block.text for block in read_blocks(ROOT / "README.md"
 
 
 @pytest.fixture(scope="module")
-def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def prefect_url(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> Iterator[str]:
     """The address of a Prefect server as `prefect server start` starts it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    server = Command(tmp_path_factory.mktemp("server"), "-m", "prefect", "server", "start", "--no-ui", "--port", port)
+    typed = ("-m", "prefect", "server", "start", "--no-ui", "--port", port)
+    server = Command(starter, tmp_path_factory.mktemp("server"), *typed)
     url = f"http://127.0.0.1:{port}/api"
     assert server.listen(lambda: answers(url)), server.said
     yield url
@@ -69,7 +71,7 @@ def check_stops(served: Command, number: signal.Signals, status: int | None = 0)
 
 
 def test_a_command_with_a_period_runs_again_and_again(start: Start, tmp_path: Path) -> None:
-    served = start(*FIND)
+    served = start(*FIND, cold=True)  # and all that it starts, as a user's
     check_runs(served, tmp_path / "store")
     check_stops(served, signal.SIGTERM)
 
