@@ -47,6 +47,8 @@ def find_contaminated(prompts: Sequence[Prompt], sets: Sequence[EvaluationSet]) 
     `overlap` (share of the prompt's runs of `SHORT_RUN` words, templates aside, that the item holds; 1 where equal),
     and `ngram` (the first words they share, `LONG_RUN` at most).
     """
+    if not sets:
+        return pl.DataFrame(schema=SCHEMA)
     pool = list({prompt.prompt_id: prompt for prompt in prompts}.values())
     items = [f"{one.name}:{item_id}" for one in sets for item_id in one.item_ids]
     texts = read_texts([*map(join_turns, pool), *(text for one in sets for text in one.texts)])
