@@ -1,4 +1,4 @@
-"""What a prompt costs, in CPU time and in memory, as a pool grows: whole runs of the command line, from file to Parquet.
+"""What a prompt costs, in CPU time and in memory, as a pool grows: whole runs of the command line, file to Parquet.
 
     python -m benchmarks.decisions.scale --prompts 10000 100000 1000000 --json scale.json
 

@@ -122,13 +122,13 @@ class Ledger:
         and no file is read that is known to have others alone. Raises `DamagedFileError`.
         """
         wanted = set(stored["rollout_id"])
-        ids = {"rollout_id": pa.array(sorted(wanted), pa.string())}
+        ids = {"rollout_id": frozenset(wanted)}
         folders = [f"rollouts/{folder}" for folder in self._folders(draw)] if wanted else []
         tables = (
             self._partition(folder).select(
                 ids,
                 ("rollout_id", "completion"),
-                None if prompts is None else _as_arrays(self._keys_of(folder, prompts)),
+                None if prompts is None else self._keys_of(folder, prompts),
             )
             for folder in folders
         )
@@ -213,7 +213,7 @@ class Ledger:
 
     def _select(self, folder: str, wanted: Mapping[str, Collection[str]], columns: Sequence[str]) -> pa.Table:
         """Return the rows with a wanted value in one of the columns; nulls stand for columns that a file lacks."""
-        ids, partition = _as_arrays(wanted), self._partition(folder)
+        ids, partition = {name: frozenset(values) for name, values in wanted.items()}, self._partition(folder)
         empty = ALL_COLUMNS.empty_table().select(list(columns))
         return self._undamaged(
             lambda: pa.concat_tables([empty, *partition.select(ids, columns)], promote_options="default")
@@ -280,10 +280,6 @@ def _refuse_unlocked() -> None:
 
 def _scores_folder(folder: str, verifier: str, versions: Mapping[str, str]) -> str:
     return f"scores/{folder}/{quote(verifier, safe='')}@{quote(versions[verifier], safe='')}"
-
-
-def _as_arrays(wanted: Mapping[str, Collection[str]]) -> dict[str, pa.Array[Any]]:
-    return {name: pa.array(sorted(set(values)), pa.string()) for name, values in wanted.items()}
 
 
 def _by_verifier(scores: Iterable[ScoreRow]) -> dict[str, list[ScoreRow]]:

@@ -30,7 +30,7 @@ from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
-Wanted = Mapping[str, "pa.Array[Any]"]  # by column, the values that are looked for
+Wanted = Mapping[str, Collection[str]]  # by column, the values that are looked for; sets, for there may be many
 Hashes = NDArray[np.int64]
 
 READERS = 2
@@ -118,7 +118,7 @@ class Partition:
         if groups is None and set(wanted) <= set(GROUP_KEYS):
             groups = wanted
         if groups is not None:
-            hashes = np.sort(_hash_keys(groups.values()))
+            hashes = np.sort(_hash_keys(set().union(*groups.values())))
             chunks = [chunk for chunk in chunks if self._may_hold(chunk, hashes)]
         tables = read_in_order(chunks, lambda chunk: self._select(chunk, wanted, columns))
         yield from (table for table in tables if table.num_rows)
@@ -144,7 +144,9 @@ class Partition:
         names = file.schema_arrow.names
         keys = file.read(columns=[name for name in {*GROUP_KEYS, *wanted} if name in names])
         if chunk.path.name not in self._keys:
-            self._keys[chunk.path.name] = _hash_keys(keys[name] for name in GROUP_KEYS if name in names)
+            self._keys[chunk.path.name] = _hash_keys(
+                {value for name in GROUP_KEYS if name in names for value in pc.unique(keys[name]).to_pylist()}
+            )
         masks = [_mask(keys[name], wanted[name]) for name in keys.column_names if name in wanted]
         matching = reduce(pc.or_, masks) if masks else pa.chunked_array([], pa.bool_())
         if not pc.any(matching).as_py():
@@ -214,19 +216,24 @@ def _open(data: bytes) -> pq.ParquetFile:
     return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in GROUP_KEYS if name in names])
 
 
-def _hash_keys(columns: Iterable[Any]) -> Hashes:
-    """Return a hash of each distinct value of these columns. Equal hashes cost a read, and no wrong row."""
-    distinct = {value for column in columns for value in pc.unique(column).to_pylist()}
-    return np.fromiter((hash(value) for value in distinct), np.int64, len(distinct))
+def _hash_keys(distinct: Collection[str | None]) -> Hashes:
+    """Return a hash of each key. Equal hashes cost a read, and no wrong row."""
+    return np.fromiter(map(hash, distinct), np.int64, len(distinct))
 
 
-def _mask(key: Any, wanted: pa.Array[Any]) -> Any:  # chunked arrays, of which the stubs know little
-    """Look each distinct question or prompt up once: a group's rows share theirs."""
-    if not pa.types.is_dictionary(key.type):
-        return pc.is_in(key, value_set=wanted)
-    parts: list[Any] = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
-    found: Any = pa.chunked_array(parts, pa.bool_())
-    return pc.fill_null(found, False)  # a merged file may lack a key here and there
+def _mask(key: Any, wanted: Collection[str]) -> Any:  # chunked arrays, of which the stubs know little
+    """Look each distinct question or prompt up once: a group's rows share theirs.
+
+    In a set that is made once: Arrow's `is_in` would make one of everything that is wanted for every file.
+    """
+    return pa.chunked_array([_mask_part(part, wanted) for part in key.chunks], pa.bool_())
+
+
+def _mask_part(part: Any, wanted: Collection[str]) -> Any:
+    if not pa.types.is_dictionary(part.type):
+        return pa.array([value in wanted for value in part.to_pylist()], pa.bool_())
+    found: Any = pa.array([value in wanted for value in part.dictionary.to_pylist()], pa.bool_())
+    return pc.fill_null(found.take(part.indices), False)  # a merged file may lack a key here and there
 
 
 def _plain(table: pa.Table) -> pa.Table:
