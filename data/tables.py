@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ EARLIER_COLUMNS = {
     "learnability_expected": "expected_within_variance",
 }
 JSON_NAMES = {today: earlier for earlier, today in EARLIER_COLUMNS.items()}  # JSON keeps the first name of a column
+_PROMPT_FIELDS = ("prompt_id", "problem_id", "verifier", "family", "form", "difficulty", "source", "split")
 SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 
 
@@ -36,8 +36,10 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
             "text prompts and chat prompts cannot share one curated set, since a Parquet column has one type: "
             "curate them in two runs with two --name"
         )
-    rows = [_prompt_row(prompt) for prompt in prompts]
-    return pa.Table.from_pylist(rows, schema=prompts_schema(CHAT_PROMPT if any(chats) else TEXT_PROMPT))
+    columns = {name: [getattr(prompt, name) for prompt in prompts] for name in _PROMPT_FIELDS}
+    columns["prompt"] = [message_list(prompt.prompt) for prompt in prompts]
+    columns["spec"] = [prompt.spec_json for prompt in prompts]
+    return pa.table(columns, schema=prompts_schema(CHAT_PROMPT if any(chats) else TEXT_PROMPT))
 
 
 def carried_table(prompts: Sequence[Prompt]) -> pa.Table:
@@ -85,30 +87,24 @@ def prompt_from_row(row: Row, where: str) -> Prompt:
 
 def rollouts_table(rollouts: Iterable[Rollout]) -> pa.Table:
     """Return one row per rollout, with its key and that of its answer among the columns."""
-    rows = [asdict(r) | {"rollout_id": r.rollout_id, "completion_id": r.completion_id} for r in rollouts]
-    return pa.Table.from_pylist(rows, schema=ROLLOUTS)
+    rows = list(rollouts)
+    return pa.table({name: [getattr(row, name) for row in rows] for name in ROLLOUTS.names}, schema=ROLLOUTS)
 
 
 def scores_table(rows: Iterable[tuple[Rollout, Prompt, Score]], verifier: str, version: str) -> pa.Table:
     """Return one row per score by one verifier: of a rollout, as an answer to a prompt."""
-    return pa.Table.from_pylist(
-        [
-            {
-                "rollout_id": rollout.rollout_id,
-                "completion_id": rollout.completion_id,
-                "prompt_id": prompt.prompt_id,
-                "verifier": verifier,
-                "verifier_version": version,
-                "reward": score.reward,
-                "passed": score.passed,
-                "components": list(score.components.items()),
-                "verdict": score.verdict,
-                "reason": score.reason,
-            }
-            for rollout, prompt, score in rows
-        ],
-        schema=SCORES,
-    )
+    judged = list(rows)
+    scores = [score for _, _, score in judged]
+    columns = {name: [getattr(score, name) for score in scores] for name in ("reward", "passed", "verdict", "reason")}
+    columns |= {
+        "rollout_id": [rollout.rollout_id for rollout, _, _ in judged],
+        "completion_id": [rollout.completion_id for rollout, _, _ in judged],
+        "prompt_id": [prompt.prompt_id for _, prompt, _ in judged],
+        "verifier": [verifier] * len(judged),
+        "verifier_version": [version] * len(judged),
+        "components": [list(score.components.items()) for score in scores],
+    }
+    return pa.table(columns, schema=SCORES)
 
 
 def read_table(data: bytes, columns: Sequence[str] | None = None, families: Collection[str] = ()) -> pa.Table:
@@ -165,18 +161,3 @@ def _column(values: Sequence[Any]) -> pa.Array[Any]:
         return column
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return pa.array([None if value is None else canonical_json(value) for value in values], pa.string())
-
-
-def _prompt_row(prompt: Prompt) -> dict[str, object]:
-    return {
-        "prompt": message_list(prompt.prompt),
-        "prompt_id": prompt.prompt_id,
-        "problem_id": prompt.problem_id,
-        "verifier": prompt.verifier,
-        "spec": prompt.spec_json,
-        "family": prompt.family,
-        "form": prompt.form,
-        "difficulty": prompt.difficulty,
-        "source": prompt.source,
-        "split": prompt.split,
-    }

@@ -113,35 +113,50 @@ class Ledger:
         others = rows.filter(~valid).unique(key, keep="first", maintain_order=True)
         return stored, others.join(stored, on=key, how="anti", maintain_order="left")
 
-    def read_completions(self, draw: Draw, stored: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    def read_completions(
+        self, draw: Draw, stored: pl.DataFrame, prompts: Sequence[Prompt] | None = None
+    ) -> Iterator[pl.DataFrame]:
         """Yield the texts of the rollouts that `find_rollouts` found, a file at a time and each once.
 
-        Each frame has the columns `rollout_id` and `completion`. Raises `DamagedFileError`.
+        Each frame has the columns `rollout_id` and `completion`. Where `prompts` are given, the rollouts are theirs,
+        and no file is read that is known to have others alone. Raises `DamagedFileError`.
         """
-        wanted = stored.select("rollout_id").unique()
-        ids = {"rollout_id": pa.array(wanted["rollout_id"].to_list(), pa.string())}
-        folders = [self._partition(f"rollouts/{folder}") for folder in self._folders(draw)]
-        for table in chain.from_iterable(each.select(ids, ("rollout_id", "completion")) for each in folders):
+        wanted = set(stored["rollout_id"])
+        ids = {"rollout_id": frozenset(wanted)}
+        folders = [f"rollouts/{folder}" for folder in self._folders(draw)] if wanted else []
+        tables = (
+            self._partition(folder).select(
+                ids,
+                ("rollout_id", "completion"),
+                None if prompts is None else self._keys_of(folder, prompts),
+            )
+            for folder in folders
+        )
+        for table in chain.from_iterable(tables):
             rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
-            rows = rows.join(wanted, on="rollout_id", how="semi", maintain_order="left")
-            wanted = wanted.join(rows, on="rollout_id", how="anti")  # each once, the one written first
+            rows = rows.filter(pl.Series([name in wanted for name in rows["rollout_id"]], dtype=pl.Boolean))
+            wanted.difference_update(rows["rollout_id"])  # each once, the one written first
             yield rows
 
-    def find_scores(self, draw: Draw, stored: pl.DataFrame, versions: Mapping[str, str]) -> pl.DataFrame:
+    def find_scores(
+        self, draw: Draw, stored: pl.DataFrame, versions: Mapping[str, str], *, errors: bool = False
+    ) -> pl.DataFrame:
         """Return the scores of stored rollouts by these versions of the verifiers, one row per prompt and rollout.
 
-        Verifier errors are left out, since a completion on which the verifier failed is judged again. Raises
-        `LearnableError` where another process changes the ledger meanwhile.
+        Verifier errors are left out, since a completion on which the verifier failed is judged again. With `errors`
+        the last of them stands where there is nothing else. Raises `LearnableError` where another process changes the
+        ledger meanwhile.
         """
         ids = {"prompt_id": stored["prompt_id"].unique().to_list()}
         folders = [_scores_folder(of, verifier, versions) for of in self._folders(draw) for verifier in versions]
         found = [pl.DataFrame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
-        return (
-            pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
-            .filter(pl.col("verdict").is_in(REWARDED_VERDICTS))
-            .join(stored, on=["prompt_id", "rollout_id", "completion_id"], how="semi", maintain_order="left")
-            .unique(["prompt_id", "rollout_id"], keep="first", maintain_order=True)
+        rows = pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
+        rewarded, key = pl.col("verdict").is_in(REWARDED_VERDICTS), ["prompt_id", "rollout_id"]
+        rest = rows.filter(~rewarded).reverse() if errors else rows.clear()
+        of_these = pl.concat([rows.filter(rewarded), rest]).join(
+            stored, on=[*key, "completion_id"], how="semi", maintain_order="left"
         )
+        return of_these.unique(key, keep="first", maintain_order=True)
 
     def partitions(self, table: str) -> list[Partition]:
         """Return the parts of `rollouts` or `scores`."""
@@ -183,20 +198,22 @@ class Ledger:
         return [draw.folder_of(name) for name in (weights, *find_earlier_ids(self.root, weights))]
 
     def _rollouts_in(self, folder: str, prompts: Sequence[Prompt]) -> pl.DataFrame:
-        questions = {prompt.question_id for prompt in prompts}
+        keys = self._keys_of(folder, prompts)
+        rows = pl.DataFrame(self._select(folder, keys, (*STORED_COLUMNS, "prompt_id")))
+        question = pl.col("prompt_id").replace_strict(keys["prompt_id"], default=None, return_dtype=pl.String)
+        return rows.with_columns(question_id=pl.coalesce("question_id", question)).rename({"prompt_id": "written_as"})
+
+    def _keys_of(self, folder: str, prompts: Sequence[Prompt]) -> dict[str, dict[str, str]]:
+        """Return by column the keys of these prompts' groups, each with its question id."""
+        questions = {prompt.question_id: prompt.question_id for prompt in prompts}
         named = {prompt.prompt_id: prompt.question_id for prompt in prompts}
         if self._undamaged(lambda: self._partition(folder).has_column("prompt_id")):
             named = self._earlier.find(questions) | named
-        rows = pl.DataFrame(
-            self._select(folder, {"question_id": questions, "prompt_id": named}, (*STORED_COLUMNS, "prompt_id"))
-        )
-        question = pl.col("prompt_id").replace_strict(named, default=None, return_dtype=pl.String)
-        return rows.with_columns(question_id=pl.coalesce("question_id", question)).rename({"prompt_id": "written_as"})
+        return {"question_id": questions, "prompt_id": named}
 
     def _select(self, folder: str, wanted: Mapping[str, Collection[str]], columns: Sequence[str]) -> pa.Table:
         """Return the rows with a wanted value in one of the columns; nulls stand for columns that a file lacks."""
-        ids = {name: pa.array(sorted(set(values)), pa.string()) for name, values in wanted.items()}
-        partition = self._partition(folder)
+        ids, partition = {name: frozenset(values) for name, values in wanted.items()}, self._partition(folder)
         empty = ALL_COLUMNS.empty_table().select(list(columns))
         return self._undamaged(
             lambda: pa.concat_tables([empty, *partition.select(ids, columns)], promote_options="default")

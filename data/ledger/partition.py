@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from upath import UPath
 
 from learnable.data.errors import LearnableError
@@ -28,7 +30,8 @@ from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
-Wanted = Mapping[str, "pa.Array[Any]"]  # by column, the values that are looked for
+Wanted = Mapping[str, Collection[str]]  # by column, the values that are looked for; sets, for there may be many
+Hashes = NDArray[np.int64]
 
 READERS = 2
 GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
@@ -74,6 +77,7 @@ class Partition:
     def __init__(self, folder: UPath) -> None:
         self.folder = folder
         self._next: int | None = None  # so that an append costs the same however many files there are
+        self._keys: dict[str, Hashes] = {}  # by file, of the distinct group keys in it: 8 bytes each
 
     def chunks(self) -> list[Chunk]:
         """Return the files that count, oldest first."""
@@ -102,13 +106,21 @@ class Partition:
         name, data = encode(table, first, last)
         put(self.folder / name, data)
 
-    def select(self, wanted: Wanted, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def select(self, wanted: Wanted, columns: Sequence[str], groups: Wanted | None = None) -> Iterator[pa.Table]:
         """Yield, file by file and oldest first, the rows that have a wanted value in one of the columns of `wanted`.
 
-        A few files are in memory at a time. Columns that a file lacks, since it was written by an earlier version, are
-        absent from its table. Raises `DamagedFileError`.
+        A few files are in memory at a time. `groups` has by `GROUP_KEYS` whose rows those are, where `wanted` does not:
+        a file whose groups were seen before is not read for others, so that a pool can be looked up in many parts.
+        Columns that a file lacks, since it was written by an earlier version, are absent from its table. Raises
+        `DamagedFileError`.
         """
-        tables = read_in_order(self.chunks(), lambda chunk: _select(chunk, wanted, columns))
+        chunks = self.chunks()
+        if groups is None and set(wanted) <= set(GROUP_KEYS):
+            groups = wanted
+        if groups is not None:
+            hashes = np.sort(_hash_keys(set().union(*groups.values())))
+            chunks = [chunk for chunk in chunks if self._may_hold(chunk, hashes)]
+        tables = read_in_order(chunks, lambda chunk: self._select(chunk, wanted, columns))
         yield from (table for table in tables if table.num_rows)
 
     def has_column(self, name: str) -> bool:
@@ -118,6 +130,29 @@ class Partition:
         """
         chunks = self.chunks()
         return any(name in chunk.read().schema_arrow.names for chunk in {*chunks[:1], *chunks[-1:]})
+
+    def _may_hold(self, chunk: Chunk, hashes: Hashes) -> bool:
+        """Whether a file is unknown, or has one of these keys, which ascend."""
+        keys = self._keys.get(chunk.path.name)
+        if keys is None or not len(hashes):
+            return keys is None
+        return bool((hashes[np.minimum(np.searchsorted(hashes, keys), len(hashes) - 1)] == keys).any())
+
+    def _select(self, chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
+        pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
+        file = chunk.read()
+        names = file.schema_arrow.names
+        keys = file.read(columns=[name for name in {*GROUP_KEYS, *wanted} if name in names])
+        if chunk.path.name not in self._keys:
+            self._keys[chunk.path.name] = _hash_keys(
+                {value for name in GROUP_KEYS if name in names for value in pc.unique(keys[name]).to_pylist()}
+            )
+        masks = [_mask(keys[name], wanted[name]) for name in keys.column_names if name in wanted]
+        matching = reduce(pc.or_, masks) if masks else pa.chunked_array([], pa.bool_())
+        if not pc.any(matching).as_py():
+            return file.schema_arrow.empty_table()
+        present = [name for name in columns if name in names]
+        return _plain(file.read(columns=present).select(present).filter(matching))
 
     def _first_free(self, listed: Iterable[Chunk]) -> int:
         return max((chunk.last + 1 for chunk in listed), default=0)
@@ -181,26 +216,24 @@ def _open(data: bytes) -> pq.ParquetFile:
     return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in GROUP_KEYS if name in names])
 
 
-def _select(chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
-    pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
-    file = chunk.read()
-    names = file.schema_arrow.names
-    keys = file.read(columns=[name for name in wanted if name in names])
-    masks = [_mask(keys[name], wanted[name]) for name in keys.column_names]
-    matching = reduce(pc.or_, masks) if masks else pa.chunked_array([], pa.bool_())
-    if not pc.any(matching).as_py():
-        return file.schema_arrow.empty_table()
-    present = [name for name in columns if name in names]
-    return _plain(file.read(columns=present).select(present).filter(matching))
+def _hash_keys(distinct: Collection[str | None]) -> Hashes:
+    """Return a hash of each key. Equal hashes cost a read, and no wrong row."""
+    return np.fromiter(map(hash, distinct), np.int64, len(distinct))
 
 
-def _mask(key: Any, wanted: pa.Array[Any]) -> Any:  # chunked arrays, of which the stubs know little
-    """Look each distinct question or prompt up once: a group's rows share theirs."""
-    if not pa.types.is_dictionary(key.type):
-        return pc.is_in(key, value_set=wanted)
-    parts: list[Any] = [pc.is_in(part.dictionary, value_set=wanted).take(part.indices) for part in key.chunks]
-    found: Any = pa.chunked_array(parts, pa.bool_())
-    return pc.fill_null(found, False)  # a merged file may lack a key here and there
+def _mask(key: Any, wanted: Collection[str]) -> Any:  # chunked arrays, of which the stubs know little
+    """Look each distinct question or prompt up once: a group's rows share theirs.
+
+    In a set that is made once: Arrow's `is_in` would make one of everything that is wanted for every file.
+    """
+    return pa.chunked_array([_mask_part(part, wanted) for part in key.chunks], pa.bool_())
+
+
+def _mask_part(part: Any, wanted: Collection[str]) -> Any:
+    if not pa.types.is_dictionary(part.type):
+        return pa.array([value in wanted for value in part.to_pylist()], pa.bool_())
+    found: Any = pa.array([value in wanted for value in part.dictionary.to_pylist()], pa.bool_())
+    return pc.fill_null(found.take(part.indices), False)  # a merged file may lack a key here and there
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import polars as pl
 
 TRIAGES = ("verifier_error", "truncated", "extraction_failed", "bad_label", "near_miss", "plain_hard")
@@ -15,6 +18,7 @@ OTHERS = 20  # prompts of the family, without which nobody knows how often that 
 
 _UNREAD = "extraction_failed"  # how reasons of verifiers begin that can find nothing to judge
 _RATES = ("all_in_family", "all_in_form", "wrong_in_family", "wrong_in_form", "suspects")
+_ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
 _REFERENCES = {"prompt_id": pl.String, "reference": pl.String}
 
 
@@ -39,20 +43,60 @@ def triage(scores: pl.DataFrame, answers: pl.DataFrame, references: pl.DataFrame
         `prompt_id`, `triage` (one of `TRIAGES`) and `evidence` (a phrase with the numbers), in the order of ids, for
         each prompt with a reward and without a pass.
     """
+    return explain(count_attempts(scores, answers), references)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """What `triage` needs of rollouts, added up by prompt.
+
+    `unsolved` has a row for each prompt with a reward and without a pass; `read` one for each whose completions were
+    read for answers, with how many of them count and are wrong, and `given` likewise one for each of its answers.
+    """
+
+    unsolved: pl.DataFrame
+    read: pl.DataFrame
+    given: pl.DataFrame
+
+    @classmethod
+    def merge(cls, parts: Sequence[Attempts]) -> Attempts:
+        """Return the attempts of all these parts, no two of which have a prompt in common."""
+        frames = [(part.unsolved, part.read, part.given) for part in parts]
+        return cls(*(pl.concat(column) for column in zip(*frames, strict=True)))
+
+    def replaced_by(self, later: Attempts) -> Attempts:
+        """Return these attempts, but for the prompts of which the later ones know the answers too."""
+        others = self.unsolved.join(later.unsolved, on="prompt_id", how="anti")
+        return Attempts(pl.concat([others, later.unsolved]), later.read, later.given)
+
+
+def count_attempts(scores: pl.DataFrame, answers: pl.DataFrame | None = None) -> Attempts:
+    """Add up scored rollouts, all of each prompt, for `explain`. Both arguments are as for `triage`."""
+    known = answers if answers is not None else pl.DataFrame(schema=_ANSWERS)
     made = (
         scores.lazy()
         .filter(pl.col("verdict") != "engine_error")
         .join(
-            answers.lazy().with_columns(pl.lit(value=True).alias("readable")),
-            on=["prompt_id", "rollout_id"],
-            how="left",
+            known.lazy().with_columns(pl.lit(value=True).alias("readable")), on=["prompt_id", "rollout_id"], how="left"
         )
         .with_columns(pl.col("readable", "passed").fill_null(value=False), pl.col("reason").fill_null(""))
     )
+    read = made.filter(pl.col("readable") & pl.col("reward").is_not_null())
+    keys = ("prompt_id", "family", "form")
+    counts = pl.len().cast(pl.Int64).alias("all"), (~pl.col("passed")).sum().cast(pl.Int64).alias("wrong")
+    return Attempts(
+        _unsolved(made).collect(),
+        read.group_by(keys).agg(counts).collect(),
+        read.filter(pl.col("answer").is_not_null()).group_by(*keys, "answer").agg(counts).collect(),
+    )
+
+
+def explain(attempts: Attempts, references: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Say of each never-solved prompt of a whole pool what the evidence points to, as `triage` does."""
     known = references if references is not None else pl.DataFrame(schema=_REFERENCES)
     judged = (
-        _unsolved(made)
-        .join(_agreed_answers(made), on="prompt_id", how="left")
+        attempts.unsolved.lazy()
+        .join(_agreed_answers(attempts), on="prompt_id", how="left")
         .join(known.lazy(), on="prompt_id", how="left")
     )
     return _judge(judged).sort("prompt_id").collect()
@@ -82,7 +126,7 @@ def _unsolved(made: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _agreed_answers(made: pl.LazyFrame) -> pl.LazyFrame:
+def _agreed_answers(attempts: Attempts) -> pl.LazyFrame:
     """Return each prompt's most common answer: `agreed`, given by `agreeing` of `answered` completions.
 
     `base` is how often other prompts get that answer, the highest of five rates: among all completions and among the
@@ -90,15 +134,11 @@ def _agreed_answers(made: pl.LazyFrame) -> pl.LazyFrame:
     the policy shows in one of them, whether it has it for all prompts, for one kind or now and then, and whether it
     is often right by it. `others` counts the other prompts of the family.
     """
-    read = made.filter(pl.col("readable") & pl.col("reward").is_not_null())
-    keys = ("prompt_id", "family", "form")
-    counts = pl.len().cast(pl.Int64).alias("all"), (~pl.col("passed")).sum().cast(pl.Int64).alias("wrong")
-    prompts = read.group_by(keys).agg(counts)
-    prompts = prompts.with_columns(
+    prompts = attempts.read.lazy().with_columns(
         *_elsewhere(), (pl.len().over("family").cast(pl.Int64) - 1).alias("others"), pl.col("all").alias("answered")
     )
-    given = read.filter(pl.col("answer").is_not_null()).group_by(*keys, "answer").agg(counts)
-    given = given.with_columns(_elsewhere("answer")).sort("prompt_id", "all", "answer", descending=[False, True, False])
+    given = attempts.given.lazy().with_columns(_elsewhere("answer"))
+    given = given.sort("prompt_id", "all", "answer", descending=[False, True, False])
     top = given.unique("prompt_id", keep="first", maintain_order=True)
     suspect = ((pl.col("wrong") == pl.col("all")) & (pl.col("all") >= AGREED * pl.col("answered"))).cast(pl.Int64)
     found = top.join(prompts, on="prompt_id", suffix="_of").with_columns(

@@ -6,7 +6,7 @@ nine in ten such prompts are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,17 +65,21 @@ class FamilyPrior:
         return self.prior.to_json() | self.variance_model.to_json()
 
 
-def fit_family_prior(n: Values, mean: Values, variance: Values, rewards: Rewards | None = None) -> FamilyPrior:
+def fit_family_prior(
+    n: Values, mean: Values, variance: Values, rewards: Rewards | Callable[[], Rewards] | None = None
+) -> FamilyPrior:
     """Fit a family's prior to its groups: rollouts, mean reward and population variance of each, shape (groups,).
 
-    With the rewards themselves, where they are graded, also to the values that they take. Falls back to Beta(.5, .5)
+    With the rewards themselves, where they are graded, also to the values that they take; a function that lists them is
+    called only there. Falls back to Beta(.5, .5)
     where there are too few groups to fit (`prior.fitted_to` is 0 then).
     """
     variance_model = fit_variance_model(n, mean, variance)
     sizes = variance_model.effective(n, mean, variance)
     values = None
     if rewards is not None and variance_model.graded:
-        values = fit_value_model(rewards, len(n), variance_model.ess_per_rollout)
+        listed = rewards() if callable(rewards) else rewards
+        values = fit_value_model(listed, len(n), variance_model.ess_per_rollout)
     return FamilyPrior(fit_prior(sizes, sizes * mean), variance_model, values)
 
 

@@ -65,8 +65,12 @@ def component_stats(
         move together, so these shares may add up to more than 1. Null where the component or the reward never
         differs within a group.
     """
+    return summarise_components(prompt_components(scores, by, truncated=truncated), by)
+
+
+def summarise_components(prompts: pl.LazyFrame, by: Sequence[str] = ("family", "form")) -> pl.LazyFrame:
+    """Summarise the rows of `prompt_components`, those of a whole pool, as `component_stats` does."""
     keys = [*by, "component"]
-    prompts = _prompt_components(scores, by, truncated)
     sums = prompts.group_by(keys).agg(
         pl.len().cast(pl.Int64).alias("prompts"),
         pl.col("n").sum().alias("rollouts"),
@@ -81,8 +85,13 @@ def component_stats(
     return joined.drop("ss", "ss_reward", "products").sort(keys)
 
 
-def _prompt_components(scores: pl.LazyFrame, by: Sequence[str], truncated: Truncated) -> pl.LazyFrame:
-    """Return one row per prompt and component, with sums of squares and products around the prompt's means."""
+def prompt_components(
+    scores: pl.LazyFrame, by: Sequence[str] = ("family", "form"), *, truncated: Truncated = "count"
+) -> pl.LazyFrame:
+    """Return one row per prompt and component, with sums of squares and products around the prompt's means.
+
+    The arguments are those of `component_stats`. Every rollout of a prompt must be there.
+    """
     honest = REWARDED_VERDICTS if truncated == "count" else REWARDED_VERDICTS[:1]
     if "opening" not in scores.collect_schema().names():
         scores = scores.with_columns(opening=pl.lit(value=True))

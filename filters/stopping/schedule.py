@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +42,9 @@ class Schedule:
     """The way through a pool, a deterministic function of its prompts' order and of their rewards alone.
 
     So a run that finds its rollouts in the ledger takes the same way again. `rewards` holds one row a prompt and one
-    column a rollout index, NaN where there is no honest reward (yet); whoever runs the schedule fills it in.
+    column a rollout index, NaN where there is no honest reward (yet); whoever runs the schedule fills it in. It is the
+    one thing that grows with the rollouts a prompt may get, by four bytes each; what follows from it is computed for
+    `PROMPTS_AT_ONCE` at a time.
 
     `opening` counts the rollouts of each prompt's first request, before any of its rewards were known. How many it gets
     after them depends on their rewards; these do not, so they are a fair sample of what the prompt does.
@@ -56,7 +58,7 @@ class Schedule:
         self.family: Indices = family_of
         self.uniforms = uniforms
         size = len(uniforms)
-        self.rewards = np.full((size, budget.count_max_rollouts(group_size)), np.nan)
+        self.rewards = np.full((size, budget.count_max_rollouts(group_size)), np.nan, np.float32)
         self.requested: Indices = np.zeros(size, np.int64)
         self.opening: Indices = np.zeros(size, np.int64)
         self.stopped = np.zeros(size, bool)
@@ -81,7 +83,7 @@ class Schedule:
         if self.budget.sampling == "fixed":
             self.stopped[:] = True
             for name, mine in self._by_family(np.arange(len(self.uniforms))):
-                self.family_priors[name] = fit_family_prior(*self.measure(mine), self.list_rewards(mine))
+                self.family_priors[name] = self._fit(mine)
             return self._request(np.zeros(0, np.int64), np.zeros(0, np.int64))
         self._refit()
         self._judge()
@@ -99,19 +101,27 @@ class Schedule:
 
     def measure(self, prompts: Indices) -> tuple[Values, Values, Values]:
         """Return rollouts that count, mean reward and population variance of prompts, within what was requested."""
-        rows = self._find_rewards(prompts)
-        counted = ~np.isnan(rows)
-        n = counted.sum(axis=1).astype(np.float64)
-        sums = np.where(counted, rows, 0.0).sum(axis=1)
-        mean = np.divide(sums, n, out=np.zeros_like(sums), where=n > 0)
-        squares = np.where(counted, (rows - mean[:, None]) ** 2, 0.0).sum(axis=1)
-        return n, mean, np.divide(squares, n, out=np.zeros_like(sums), where=n > 0)
+        measured = np.zeros((3, len(prompts)))
+        for part in _slices(len(prompts)):
+            rows = self._find_rewards(prompts[part])
+            counted = ~np.isnan(rows)
+            n = counted.sum(axis=1).astype(np.float64)
+            sums = np.where(counted, rows, 0.0).sum(axis=1)
+            mean = np.divide(sums, n, out=np.zeros_like(sums), where=n > 0)
+            squares = np.where(counted, (rows - mean[:, None]) ** 2, 0.0).sum(axis=1)
+            measured[:, part] = n, mean, np.divide(squares, n, out=np.zeros_like(sums), where=n > 0)
+        n, mean, variance = measured
+        return n, mean, variance
 
     def list_rewards(self, prompts: Indices) -> Rewards:
         """Return the rewards that `measure` measures, one by one, and which of `prompts` each is of."""
-        rows = self._find_rewards(prompts)
-        counted = ~np.isnan(rows)
-        return np.nonzero(counted)[0], rows[counted]
+        found = [(np.zeros(0, np.int64), np.zeros(0))]
+        for part in _slices(len(prompts)):
+            rows = self._find_rewards(prompts[part])
+            counted = ~np.isnan(rows)
+            found.append((np.nonzero(counted)[0] + part.start, rows[counted]))
+        whose, rewards = zip(*found, strict=True)
+        return np.concatenate(whose), np.concatenate(rewards)
 
     def assess_chances(self, prompts: Indices) -> Values:
         """Return the chance that each prompt belongs in the set: in the band, with `min_std` or more."""
@@ -120,7 +130,8 @@ class Schedule:
             family_prior = self.family_priors.get(name, FamilyPrior())
             for part in np.array_split(mine, len(mine) // PROMPTS_AT_ONCE + 1):
                 rows = prompts[part]
-                found = assess(family_prior, self.band, *self.measure(rows), self.list_rewards(rows))
+                rewards = self.list_rewards(rows) if family_prior.value_model is not None else None
+                found = assess(family_prior, self.band, *self.measure(rows), rewards)
                 chance[part] = found.p_keep
         return chance
 
@@ -175,9 +186,12 @@ class Schedule:
 
     def _find_rewards(self, prompts: Indices) -> Values:
         """Return the rewards of prompts within what was requested, NaN elsewhere."""
-        rows = self.rewards[prompts]
+        rows: Values = self.rewards[prompts].astype(np.float64)
         rows[np.arange(rows.shape[1])[None, :] >= self.requested[prompts, None]] = np.nan
         return rows
+
+    def _fit(self, prompts: Indices) -> FamilyPrior:
+        return fit_family_prior(*self.measure(prompts), lambda: self.list_rewards(prompts))
 
     def _needed(self, going_on: Indices) -> int:
         """Return how many new prompts the goal needs still: all there are, without a goal."""
@@ -209,7 +223,7 @@ class Schedule:
         for name, mine in self._by_family(told):
             if len(mine) >= REFIT * self._fitted.get(name, 0):
                 self._fitted[name] = len(mine)
-                family_prior = fit_family_prior(*self.measure(told[mine]), self.list_rewards(told[mine]))
+                family_prior = self._fit(told[mine])
                 self.family_priors[name] = family_prior
                 self.rules[name] = match_fixed(
                     family_prior.prior,
@@ -242,13 +256,20 @@ class Schedule:
 
     def _find_unanimous(self, prompts: Indices) -> Flags:
         """Whether the rewards of each prompt are all equal; not of one without any."""
-        rows = self.rewards[prompts]
-        counted = ~np.isnan(rows) & (np.arange(rows.shape[1])[None, :] < self.requested[prompts, None])
-        lowest = np.where(counted, rows, np.inf).min(axis=1, initial=np.inf)
-        highest = np.where(counted, rows, -np.inf).max(axis=1, initial=-np.inf)
-        return np.asarray(lowest == highest)
+        unanimous = np.zeros(len(prompts), bool)
+        for part in _slices(len(prompts)):
+            rows = self._find_rewards(prompts[part])
+            lowest = np.where(np.isnan(rows), np.inf, rows).min(axis=1, initial=np.inf)
+            highest = np.where(np.isnan(rows), -np.inf, rows).max(axis=1, initial=-np.inf)
+            unanimous[part] = lowest == highest
+        return unanimous
 
     def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return each family's name and which of `prompts` are its own."""
         families = self.family[prompts]
         return [(str(self.names[number]), np.flatnonzero(families == number)) for number in np.unique(families)]
+
+
+def _slices(size: int) -> Iterator[slice]:
+    """Yield slices of `PROMPTS_AT_ONCE`: what is computed for them is row by row, and the same in any of them."""
+    return (slice(first, first + PROMPTS_AT_ONCE) for first in range(0, size, PROMPTS_AT_ONCE))

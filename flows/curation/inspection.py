@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -10,10 +10,10 @@ import polars as pl
 from learnable.data.curated.manifest import ComponentRow, FindingRow
 from learnable.data.records import Prompt
 from learnable.filters.decisions.findings import Finding, find_warnings
-from learnable.filters.decisions.triage import triage
-from learnable.filters.statistics.forms import component_stats
-from learnable.flows.run import Run
+from learnable.filters.decisions.triage import Attempts, count_attempts, explain
+from learnable.filters.statistics.forms import summarise_components
 from learnable.flows.sampling.sampler import Collected
+from learnable.flows.sampling.scan import RolloutScan
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 
@@ -45,43 +45,51 @@ class Inspection:
         return tuple(ComponentRow(**row) for row in self.components.to_dicts())
 
 
-def inspect_pool(run: Run, prompts: Sequence[Prompt], decided: pl.DataFrame, collected: Collected) -> Inspection:
+def inspect_pool(decided: pl.DataFrame, collected: Collected) -> Inspection:
     """Look at a decided pool. `decided` has a row a prompt, as `decide_groups` returns them."""
-    scores = collected.mark_openings().join(
-        decided.select("prompt_id", "family", "form"), on="prompt_id", maintain_order="left"
-    )
-    components = component_stats(scores.lazy(), truncated=run.settings.truncated).collect()
-    return Inspection(
-        components,
-        find_warnings(decided, components),
-        triage(scores, *_answers(run, {prompt.prompt_id: prompt for prompt in prompts}, scores, decided)),
-    )
+    components = summarise_components(collected.evidence.components.lazy()).collect()
+    return Inspection(components, find_warnings(decided, components), _triage(decided, collected))
 
 
-def _answers(
-    run: Run, prompts: Mapping[str, Prompt], scores: pl.DataFrame, decided: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read the answers out of completions whose verifiers can, and the right ones out of their specs."""
+def _triage(decided: pl.DataFrame, collected: Collected) -> pl.DataFrame:
+    """Say why prompts were never solved, with the answers in completions where verifiers can read them."""
     readers = {
         name: verifier for name in decided["verifier"].unique() if has_extractor(verifier := find_verifier(name))
     }
+    chosen = _choose_suspects(decided, readers)
+    attempts = collected.evidence.attempts
+    prompts = {prompt.prompt_id: prompt for prompt in collected.scan.prompts if prompt.prompt_id in chosen}
+    counted = [
+        count_attempts(part, _read_answers(readers, prompts, collected.scan, part))
+        for part in collected.scan.parts(chosen)
+    ]
+    if counted:
+        attempts = attempts.replaced_by(Attempts.merge(counted))
+    right = [(name, _reference(prompt)) for name, prompt in prompts.items() if "answer" in prompt.spec]
+    return explain(attempts, pl.DataFrame(right, REFERENCES, orient="row"))
+
+
+def _choose_suspects(decided: pl.DataFrame, readers: Collection[str]) -> set[str]:
+    """Return the prompts that were never solved and have answers that can be read, and some others to compare with."""
     unsolved = (pl.col("n") > 0) & (pl.col("passes") == 0)
     readable = decided.filter(pl.col("verifier").is_in(list(readers)) & (pl.col("n") > 0))
     families = readable.filter(unsolved)["family"].unique().to_list()
     suspects = readable.filter(pl.col("family").is_in(families))
-    chosen = pl.concat(
-        [suspects.filter(unsolved), suspects.filter(~unsolved).group_by("family").head(FAMILIAR_PROMPTS)],
-        how="diagonal",
-    )
-    rollouts = scores.join(chosen.select("prompt_id"), on="prompt_id", how="semi").filter(pl.col("rollout_id") != "")
-    keys = rollouts.select("prompt_id", "rollout_id")
+    familiar = suspects.filter(~unsolved).group_by("family").head(FAMILIAR_PROMPTS)
+    return {*suspects.filter(unsolved)["prompt_id"], *familiar["prompt_id"]}
+
+
+def _read_answers(
+    readers: Mapping[str, Verifier], prompts: Mapping[str, Prompt], scan: RolloutScan, scores: pl.DataFrame
+) -> pl.DataFrame:
+    """Read the answers out of completions: the texts of a file of the ledger at a time are in memory."""
+    rollouts = scores.filter(pl.col("rollout_id") != "")
     rows = [
         (prompt_id, rollout_id, _read(readers, prompts[prompt_id], completion))
-        for texts in run.store.ledger.read_completions(run.draw, rollouts)
-        for prompt_id, rollout_id, completion in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows()
+        for texts in scan.read_texts(rollouts)
+        for prompt_id, rollout_id, completion in texts.iter_rows()
     ]
-    right = [(name, _reference(prompts[name])) for name in chosen["prompt_id"] if "answer" in prompts[name].spec]
-    return pl.DataFrame(rows, ANSWERS, orient="row"), pl.DataFrame(right, REFERENCES, orient="row")
+    return pl.DataFrame(rows, ANSWERS, orient="row")
 
 
 def _read(readers: Mapping[str, Verifier], prompt: Prompt, completion: str) -> str | None:

@@ -44,7 +44,7 @@ def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport
             collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
         decided = step(decide_groups)(run, prompts, collected)
         store.write_groups(run.run_id, decided)
-        inspection = step(inspect_pool)(run, prompts.prompts, decided, collected)
+        inspection = step(inspect_pool)(decided, collected)
         curated = step(publish)(run, decided, collected, inspection)
     seconds = time.monotonic() - started
     report = build_report(run, prompts, decided, curated, collected, inspection, seconds=seconds)

@@ -18,12 +18,13 @@ from learnable.data.curated.manifest import (
     Manifest,
     SummaryRow,
 )
-from learnable.filters.decisions.choosing import is_in_reserve, pick_demonstrations
+from learnable.filters.decisions.choosing import is_in_reserve
 from learnable.filters.decisions.forecast import forecast
 from learnable.filters.statistics.forms import summarise
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
+from learnable.flows.sampling.scan import TEXTS
 from learnable.verifiers.protocol import verifier_conditions
 from learnable.verifiers.registry import find_verifier
 
@@ -38,7 +39,7 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
     Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
     """
     parts = split_parts(run, decided, inspection.triage)
-    texts = read_passed_completions(run, parts["train"], collected.scores)
+    texts = read_passed_completions(parts["train"], collected)
     parts["demonstrations"] = build_demonstrations(parts["train"], texts)
     return write_version(run, parts, _manifest(run, decided, collected, inspection))
 
@@ -59,13 +60,11 @@ def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[s
     return parts
 
 
-def read_passed_completions(run: Run, train: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+def read_passed_completions(train: pl.DataFrame, collected: Collected) -> pl.DataFrame:
     """Return the best passed completion of each kept prompt that has one: `prompt_id`, `completion`."""
-    chosen = scores.join(train.select("prompt_id"), on="prompt_id", how="semi")
-    best = pick_demonstrations(chosen.lazy()).collect()
-    texts = run.store.ledger.read_completions(run.draw, best)
-    whole = pl.concat([pl.DataFrame(schema={"rollout_id": pl.String, "completion": pl.String}), *texts])
-    found = best.select("prompt_id", "rollout_id").join(whole, on="rollout_id").drop("rollout_id")
+    best = collected.evidence.best.join(train.select("prompt_id"), on="prompt_id", how="semi")
+    found = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(best)]).drop("rollout_id")
+    found = found.sort("prompt_id")
     if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
         turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
         found = found.with_columns(pl.concat_list(turn).alias("completion"))

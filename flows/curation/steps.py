@@ -20,12 +20,10 @@ from learnable.data.sources.selection import PromptSet, assign_splits, select_pr
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.decisions.decide import REASONS, decide, decide_certified, trim_to_precision
+from learnable.filters.decisions.evidence import ORDER
 from learnable.filters.duplicates.clusters import cluster_problems
 from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
-from learnable.filters.posterior.certificate import certify
-from learnable.filters.statistics.groups import group_stats, list_rewards
-from learnable.filters.statistics.variance import opening_stats
 from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected, open_sampling
@@ -36,7 +34,6 @@ from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
 
 READ_AHEAD = 1_000_000  # rows of a data set on the hub that a limit draws from
-ORDER = ("family", "form", "prompt_id")
 SCHEDULED = ("requested", "opening", "stopped", "threshold")
 DROPPED = ("prompt_id", "decision", "collides_with", "overlap")
 
@@ -152,29 +149,24 @@ def roll_out_and_score(run: Run, prompts: PromptSet) -> Collected:
 
 
 def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.DataFrame:
-    """Reduce scores to groups, and certify and decide each.
+    """Decide each group by its certificate, and choose among them.
 
     Returns a row a prompt: its columns, its statistics, its certificate, its decision, and the users' own columns.
     Prompts that were not looked at, since the goal was reached before, are left out.
     """
     settings = run.settings
-    scores = collected.mark_openings().lazy()
-    stats = group_stats(scores, truncated=settings.truncated)
     # One table for all of them, so that a column of text or of chats has one type even where none was dropped.
     everybody = [*prompts.prompts, *prompts.dropped_prompts]
     everyone = pl.DataFrame(prompts_table(everybody))
     # A skipped prompt has no rollouts and stays in the table as not_scored.
-    groups = (
+    certified = (
         everyone.lazy()
         .join(collected.groups.lazy().filter(pl.col("requested") > 0), on="prompt_id")
-        .join(stats, on="prompt_id", how="left")
-        .join(opening_stats(scores, settings.truncated), on="prompt_id", how="left")
+        .join(collected.evidence.groups.lazy(), on="prompt_id", how="left")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))
         .sort(ORDER)
         .collect()
     )
-    rewards = list_rewards(collected.scores.lazy(), settings.truncated).collect()
-    certified = certify(groups, collected.family_priors, settings.band, settings.group_size, rewards)
     chosen = _choose(settings, certified)
     dropped = everyone.join(prompts.dropped, on="prompt_id")
     return (

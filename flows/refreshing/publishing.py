@@ -108,9 +108,9 @@ def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Ou
     Raises `LearnableError` where it cannot be written.
     """
     rolled = decided.filter(pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
-    inspection = inspect_pool(run, pool.find(outcome.prompt_ids), rolled, outcome.collected)
+    inspection = inspect_pool(rolled, outcome.collected)
     parts = split_parts(run, decided, _triage(pool, outcome, inspection))
-    parts["demonstrations"] = build_demonstrations(parts["train"], _completions(run, pool, parts["train"], outcome))
+    parts["demonstrations"] = build_demonstrations(parts["train"], _completions(pool, parts["train"], outcome))
     return write_version(run, parts, _manifest(run, pool, decided, outcome, inspection))
 
 
@@ -168,9 +168,9 @@ def _triage(pool: CuratedPool, outcome: Outcome, inspection: Inspection) -> pl.D
     return pl.concat([found, before.select(found.columns)], how="vertical_relaxed")
 
 
-def _completions(run: Run, pool: CuratedPool, train: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
+def _completions(pool: CuratedPool, train: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
     """Return a passed completion of each prompt that has one: the new policy's, or else the one there was."""
-    found = read_passed_completions(run, train, outcome.collected.scores)
+    found = read_passed_completions(train, outcome.collected)
     before = pl.DataFrame(pool.curated.read("demonstrations")).join(found, on="prompt_id", how="anti")
     return pl.concat([found, before.select("prompt_id", pl.col("completion").cast(found.schema["completion"]))])
 

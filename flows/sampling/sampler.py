@@ -14,6 +14,7 @@ from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.arrays import Indices
+from learnable.filters.decisions.evidence import Evidence, gather_evidence
 from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
@@ -23,33 +24,31 @@ from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.engine_loop import EngineLoop
 from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts, find_runs, redraw_seeds
+from learnable.flows.sampling.reward_table import RewardTable
+from learnable.flows.sampling.scan import RolloutScan
 from learnable.flows.settings import CurateSettings
 from learnable.verifiers.pool.scoring import ScoringPool
 
-REWARDED_VERDICTS = ("scored", "truncated")
+PROMPTS_AT_ONCE = 8192  # looked up in the ledger
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What sampling a pool brought: every rollout of a run with its score, one row each, and where each group stands.
+    """What sampling a pool brought, added up by prompt, and where each group stands.
 
     `groups` has a row a prompt: `requested` (rollouts), `opening` (how many of them came before anything was decided),
-    `stopped`, and the `threshold` of its decision. `certified` is how many prompts are kept, `gave_up` whether a goal
-    was given up for a poor yield, `generated` how many rollouts are new.
+    `stopped`, and the `threshold` of its decision. `evidence` is what the requested rollouts say of each prompt, and
+    `scan` reads them again. `certified` is how many prompts are kept, `gave_up` whether a goal was given up for a poor
+    yield, `generated` how many rollouts are new.
     """
 
-    scores: pl.DataFrame
     groups: pl.DataFrame
+    evidence: Evidence
+    scan: RolloutScan
     family_priors: Mapping[str, FamilyPrior]
     certified: int
     gave_up: bool
     generated: int
-
-    def mark_openings(self) -> pl.DataFrame:
-        """Return the scores with `opening`: whether the prompt got a rollout before any of its rewards were known."""
-        openings = self.groups.select("prompt_id", pl.col("opening").alias("_opening"))
-        joined = self.scores.join(openings, on="prompt_id", how="left", maintain_order="left")
-        return joined.with_columns(opening=pl.col("rollout_index") < pl.col("_opening")).drop("_opening")
 
     def followed_by(self, later: Collected) -> Collected:
         """Return what a later pass over more prompts collected, with what both of them generated."""
@@ -65,17 +64,18 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     settings, pool = run.settings, prompts.prompts
     families, uniforms = [prompt.family for prompt in pool], hash_to_uniforms([p.prompt_id for p in pool])
     schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size)
-    stored, redrawn = run.store.ledger.find_rollouts(run.draw, pool)
-    stored = stored.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
-    watch = ErrorWatch()
+    table, watch = RewardTable(schedule, pool, settings), ErrorWatch()
     with (
         ScoringPool(settings.workers, settings.verifier_timeout, watch.see) as pool_of_judges,
-        Collector(run.draw, pool, run.store, pool_of_judges, watch) as collector,
+        Collector(run.draw, table, run.store, pool_of_judges, watch) as collector,
     ):
         pool_of_judges.warm_up(prompts.verifiers)
-        collector.score_stored(stored)
-        sampling = AdaptiveSampling(schedule, pool, collector, settings, endless=endless)
-        sampling.reuse(stored, redrawn)
+        sampling = AdaptiveSampling(schedule, table, collector, settings, endless=endless)
+        for first in range(0, len(pool), PROMPTS_AT_ONCE):
+            stored, redrawn = run.store.ledger.find_rollouts(run.draw, pool[first : first + PROMPTS_AT_ONCE])
+            stored = stored.filter(pl.col("rollout_index") < schedule.rewards.shape[1])
+            collector.score_stored(stored)
+            sampling.reuse(stored, redrawn)
         yield sampling
 
 
@@ -91,24 +91,19 @@ class AdaptiveSampling:
     def __init__(
         self,
         schedule: Schedule,
-        prompts: Sequence[Prompt],
+        table: RewardTable,
         collector: Collector,
         settings: CurateSettings,
         *,
         endless: bool = False,
     ) -> None:
         self.schedule = schedule
-        self.prompts = prompts
+        self.table = table
+        self.prompts = table.prompts
         self.collector = collector
         self.settings = settings
         self.stored = 0  # rollouts that were in the ledger before
         self._endless = endless
-        self._row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
-        self._rows_of: dict[str, list[int]] = {}  # by question
-        for row, prompt in enumerate(prompts):
-            self._rows_of.setdefault(prompt.question_id, []).append(row)
-        self._have = np.zeros(schedule.rewards.shape, bool)  # prompt x rollout index
-        self._tokens = np.zeros((2, len(prompts)))  # sum and count over the rollouts of each prompt
         self._seeds: dict[str, dict[int, int]] = {}  # of rollouts to be drawn again, by question and index
         self._loop = EngineLoop(collector, settings)
         self._fit: set[str] = set()  # questions
@@ -116,8 +111,9 @@ class AdaptiveSampling:
     def reuse(self, stored: pl.DataFrame, redrawn: pl.DataFrame) -> None:
         """Count rollouts of the ledger as there; `redrawn` are those that are to be drawn again, by their own seeds."""
         self.stored += stored.height
-        self._mark(stored)
-        self._seeds = redraw_seeds(redrawn)
+        self.table.mark(stored)
+        for question_id, seeds in redraw_seeds(redrawn).items():
+            self._seeds.setdefault(question_id, {}).update(seeds)
 
     def run(self, *, until_missing: bool = False) -> bool:
         """Follow the schedule to its end, or to the first rollout that the ledger lacks; say whether it stopped there.
@@ -125,7 +121,7 @@ class AdaptiveSampling:
         A run with a goal says what lies ahead before it pays for more than the pilot. Raises `LearnableError` when the
         engine or a verifier is given up.
         """
-        self._note(self.collector.settle())
+        self.collector.settle()
         round_, announced = self.schedule.request_pilot(), self.settings.budget.want is None
         while len(round_) and not self.schedule.goal_reached:
             missing = self.find_missing(round_)
@@ -149,12 +145,12 @@ class AdaptiveSampling:
 
         Groups of one size need no pilot: nothing is sampled then.
         """
-        self._note(self.collector.settle())
+        self.collector.settle()
         round_ = self.schedule.request_pilot()
         if self.settings.budget.sampling == "fixed":
-            size, (tokens, count) = self.settings.group_size, self._tokens.sum(axis=1)
+            size, (tokens, count) = self.settings.group_size, self.table.tokens.sum(axis=1)
             each = tokens / count if count else None
-            return plan_fixed(len(self.prompts), size, int(self._have[:, :size].sum()), each)
+            return plan_fixed(len(self.prompts), size, int(self.table.have[:, :size].sum()), each)
         self.generate(self.find_missing(round_))
         while (
             len(round_ := self.schedule.request_next_round())
@@ -170,7 +166,7 @@ class AdaptiveSampling:
         for row, first, end in zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True):
             prompt = self.prompts[row]
             _, indices = lacking.setdefault(prompt.question_id, (prompt, set()))
-            indices.update((np.flatnonzero(~self._have[row, first:end]) + first).tolist())
+            indices.update((np.flatnonzero(~self.table.have[row, first:end]) + first).tolist())
         missing: list[MissingRollouts] = []
         for question_id, (prompt, indices) in lacking.items():
             missing += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
@@ -190,13 +186,13 @@ class AdaptiveSampling:
         self._fit.update(m.prompt.question_id for m in fit)
         dropped = {prompt.question_id for prompt in long}
         refused = self._loop.generate([m for m in missing if m.prompt.question_id not in dropped])
-        self._note(self.collector.settle())
-        silent = [row for question_id in sorted(dropped | refused) for row in self._rows_of[question_id]]
+        self.collector.settle()
+        silent = [row for question_id in sorted(dropped | refused) for row in self.table.rows_of[question_id]]
         self.schedule.give_up(np.array(silent, dtype=np.int64))
 
     def count_stored(self) -> None:
         """Let every group count what else the ledger has of it without a gap."""
-        gapless = np.cumprod(self._have, axis=1, dtype=bool).sum(axis=1)
+        gapless = np.where(self.table.have.all(axis=1), self.table.have.shape[1], self.table.have.argmin(axis=1))
         requested = self.schedule.requested
         requested[:] = np.where(requested > 0, np.maximum(requested, gapless), 0)
 
@@ -208,20 +204,13 @@ class AdaptiveSampling:
         self.generate(self.find_missing(round_))
         self.schedule.requested[round_.prompts] = round_.end
 
-    def select(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of the rollouts that the schedule requested, in the order of `scores`."""
-        names = [prompt.prompt_id for prompt in self.prompts]
-        requested = pl.DataFrame({"prompt_id": names, "_requested": self.schedule.requested})
-        joined = scores.join(requested, on="prompt_id", how="left", maintain_order="left")
-        return joined.filter(pl.col("rollout_index") < pl.col("_requested")).drop("_requested")
-
     def collected(self) -> Collected:
-        """Return the requested rollouts, scored, and none of the others that the ledger has.
+        """Make the last scores durable, and return what the requested rollouts say of each prompt.
 
-        Later runs give some prompts more. If those were counted, a run that goes on would fit other priors and drifts
-        than it did at first, and decide otherwise. Raises `LearnableError` for a score that could not be written.
+        They are read back from the ledger: what is decided rests on what is in it. Raises `LearnableError` for a score
+        that could not be written, or a rollout that cannot be read.
         """
-        schedule = self.schedule
+        schedule, settings = self.schedule, self.settings
         groups = pl.DataFrame(
             {
                 "prompt_id": [prompt.prompt_id for prompt in self.prompts],
@@ -231,10 +220,27 @@ class AdaptiveSampling:
                 "threshold": schedule.find_thresholds(),
             }
         )
-        scores = self.select(self.collector.finish())
-        certified = len(schedule.find_certified())
-        return Collected(
-            scores, groups, schedule.family_priors, certified, schedule.gave_up, self.collector.writer.saved
+        certified, gave_up = len(schedule.find_certified()), schedule.gave_up
+        self.collector.finish()
+        scan = self._scan()
+        priors, band = schedule.family_priors, settings.band
+        evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated)
+        return Collected(groups, evidence, scan, priors, certified, gave_up, self.collector.writer.saved)
+
+    def _scan(self) -> RolloutScan:
+        schedule, table, collector = self.schedule, self.table, self.collector
+        stored = np.zeros(len(self.prompts), np.int64)
+        for index in range(table.have.shape[1]):
+            stored += table.have[:, index] & (schedule.requested > index)
+        return RolloutScan(
+            collector.ledger,
+            collector.draw,
+            collector.versions,
+            self.prompts,
+            schedule.requested,
+            stored,
+            schedule.opening,
+            table.refused,
         )
 
     @contextmanager
@@ -252,32 +258,9 @@ class AdaptiveSampling:
     def _plan_before(self, round_: Round) -> Plan:
         """Forecast what lies ahead, before the rollouts of this round are there."""
         schedule = self.schedule
-        sums, counts = self._tokens
+        sums, counts = self.table.tokens
         tokens = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
         schedule.requested[round_.prompts] = round_.first
         plan = plan_ahead(schedule, tokens, endless=self._endless, seed=self.settings.seed)
         schedule.requested[round_.prompts] = round_.end
         return plan
-
-    def _note(self, scores: pl.DataFrame) -> None:
-        """Take in rewards: NaN stays where a rollout does not count."""
-        made = scores.filter(pl.col("rollout_id") != "")
-        self._mark(made)
-        prompts, _ = self._cells(made)
-        self._tokens += [np.bincount(prompts, w, len(self.prompts)) for w in (made["num_tokens"].to_numpy(), None)]
-        counted = ("scored",) if self.settings.truncated == "exclude" else REWARDED_VERDICTS
-        honest = made.filter(pl.col("verdict").is_in(counted))
-        value = pl.col("passed") if self.settings.band.signal == "pass" else pl.col("reward")
-        rows, columns = self._cells(honest)
-        inside = columns < self.schedule.rewards.shape[1]
-        rewards = honest.select(value.cast(pl.Float32)).to_series().to_numpy()
-        self.schedule.rewards[rows[inside], columns[inside]] = rewards[inside]
-
-    def _mark(self, rollouts: pl.DataFrame) -> None:
-        rows, columns = self._cells(rollouts)
-        inside = columns < self._have.shape[1]
-        self._have[rows[inside], columns[inside]] = True
-
-    def _cells(self, rollouts: pl.DataFrame) -> tuple[Indices, Indices]:
-        rows = rollouts["prompt_id"].replace_strict(self._row, return_dtype=pl.Int64).to_numpy()
-        return rows, rollouts["rollout_index"].cast(pl.Int64).to_numpy()

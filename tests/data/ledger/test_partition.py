@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +19,7 @@ def partition(folder: Path) -> Partition:
 
 
 def indices(part: Partition, *prompts: str) -> list[int]:
-    questions = pa.array([prompt(text).question_id for text in prompts or ["p0"]])
+    questions = {prompt(text).question_id for text in prompts or ["p0"]}
     tables = part.select({"question_id": questions}, ["rollout_index", "question_id"])
     return [index for table in tables for index in table["rollout_index"].to_pylist()]
 

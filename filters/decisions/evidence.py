@@ -1,0 +1,87 @@
+"""What the rollouts of a pool say of each prompt, added up a part of the pool at a time: rollouts are not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from learnable.data.records import Truncated
+from learnable.filters.band import Band
+from learnable.filters.decisions.choosing import pick_demonstrations
+from learnable.filters.decisions.triage import Attempts, count_attempts
+from learnable.filters.posterior.certificate import FamilyPrior, certify
+from learnable.filters.statistics.forms import prompt_components
+from learnable.filters.statistics.groups import group_stats, list_rewards
+from learnable.filters.statistics.variance import opening_stats
+
+ORDER = ("family", "form", "prompt_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a pool's rollouts say, in rows by prompt.
+
+    `groups`: `prompt_id`, the columns of `group_stats`, `opening_stats` and `certify`, a row for each prompt that has
+    rollouts. `components`: as of `prompt_components`. `attempts`: what explains that a prompt was never solved, but for
+    its answers. `best`: `prompt_id` and `rollout_id` of the rollouts that `pick_demonstrations` picks.
+    """
+
+    groups: pl.DataFrame
+    components: pl.DataFrame
+    attempts: Attempts
+    best: pl.DataFrame
+
+
+def gather_evidence(
+    parts: Iterable[pl.DataFrame],
+    family_priors: Mapping[str, FamilyPrior],
+    band: Band,
+    group_size: int = 16,
+    truncated: Truncated = "count",
+) -> Evidence:
+    """Add up scored rollouts that come in parts, of which one at a time is in memory, and certify the prompts.
+
+    Args:
+        parts: frames of one row a rollout, with every rollout of a prompt in one of them: `prompt_id`, `rollout_id`,
+            `rollout_index`, `num_tokens`, `reward`, `passed`, `verdict`, `reason`, `components`, `family`, `form`, and
+            `opening`, as for `opening_stats`.
+        family_priors: as for `certify`.
+        band: as for `certify`.
+        group_size: as for `certify`.
+        truncated: as for `group_stats`.
+
+    The rows are those that one frame of all rollouts gives. Raises `ValueError` where there is no part at all.
+    """
+    gathered = [_gather(part, family_priors, band, group_size, truncated) for part in parts]
+    return Evidence(
+        pl.concat([each.groups for each in gathered]),
+        pl.concat([each.components for each in gathered]),
+        Attempts.merge([each.attempts for each in gathered]),
+        pl.concat([each.best for each in gathered]),
+    )
+
+
+def _gather(
+    scores: pl.DataFrame, family_priors: Mapping[str, FamilyPrior], band: Band, group_size: int, truncated: Truncated
+) -> Evidence:
+    rows = scores.lazy()
+    stats = (
+        group_stats(rows, truncated=truncated)
+        .join(opening_stats(rows, truncated), on="prompt_id", how="left")
+        .join(rows.select("prompt_id", "family", "form").unique(), on="prompt_id")
+        .sort(ORDER)
+        .collect()
+    )
+    rewards = list_rewards(rows, truncated).collect() if _any_values(family_priors) else None
+    return Evidence(
+        certify(stats, family_priors, band, group_size, rewards).drop("family", "form"),
+        prompt_components(rows, truncated=truncated).collect(),
+        count_attempts(scores),
+        pick_demonstrations(rows).collect(),
+    )
+
+
+def _any_values(family_priors: Mapping[str, FamilyPrior]) -> bool:
+    return any(prior.value_model is not None for prior in family_priors.values())

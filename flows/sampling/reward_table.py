@@ -1,0 +1,85 @@
+"""What a run keeps of each rollout while it goes on: that it is there, and its reward, in five bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score
+from learnable.filters.arrays import Flags, Indices, Values
+from learnable.filters.stopping.schedule import Schedule
+from learnable.flows.settings import CurateSettings
+
+Answered = tuple[Prompt, Rollout]  # what a verifier judges: a completion, as an answer to this prompt
+Refused = tuple[range, str]  # the indices of rollouts that the engine refused, and why
+
+
+class RewardTable:
+    """A cell for each prompt of a pool and each rollout that it may get. Texts, scores and reasons are in the ledger.
+
+    `have` says which rollouts are there, shape (prompts, most rollouts a prompt); their rewards go to the schedule,
+    whose rows are the pool's. `tokens` has the sum and the count over the rollouts of each prompt, shape (2, prompts).
+    `refused` are the rollouts of each prompt that no ledger has.
+    """
+
+    def __init__(self, schedule: Schedule, prompts: Sequence[Prompt], settings: CurateSettings) -> None:
+        self.prompts = prompts
+        self.row = {prompt.prompt_id: row for row, prompt in enumerate(prompts)}
+        self.rows_of: dict[str, list[int]] = {}  # by question: several prompts may share one
+        for row, prompt in enumerate(prompts):
+            self.rows_of.setdefault(prompt.question_id, []).append(row)
+        self.have: Flags = np.zeros(schedule.rewards.shape, bool)
+        self.tokens: Values = np.zeros((2, len(prompts)))
+        self.refused: dict[str, list[Refused]] = {}
+        self._rewards = schedule.rewards
+        self._counted = ("scored",) if settings.truncated == "exclude" else REWARDED_VERDICTS
+        self._signal = "passed" if settings.band.signal == "pass" else "reward"
+
+    def prompts_of(self, question_id: str) -> list[Prompt]:
+        """Return the prompts that ask this question."""
+        return [self.prompts[row] for row in self.rows_of[question_id]]
+
+    def mark(self, rollouts: pl.DataFrame) -> None:
+        """Count rollouts as there: rows with `prompt_id` and `rollout_index`."""
+        self._mark(self._rows(rollouts), rollouts["rollout_index"].cast(pl.Int64).to_numpy())
+
+    def take(self, answered: Sequence[Answered], scores: Sequence[Score]) -> None:
+        """Take in rollouts and their scores: NaN stays where a rollout does not count."""
+        values = [getattr(score, self._signal) if score.verdict in self._counted else None for score in scores]
+        self._set(
+            np.array([self.row[prompt.prompt_id] for prompt, _ in answered], np.int64),
+            np.array([rollout.rollout_index for _, rollout in answered], np.int64),
+            np.array([rollout.num_tokens for _, rollout in answered], np.float64),
+            np.array([np.nan if value is None else value for value in values], np.float32),
+        )
+
+    def take_frame(self, scored: pl.DataFrame) -> None:
+        """Take in rollouts and their scores, as the ledger has them."""
+        value = pl.when(pl.col("verdict").is_in(self._counted)).then(pl.col(self._signal).cast(pl.Float32))
+        self._set(
+            self._rows(scored),
+            scored["rollout_index"].cast(pl.Int64).to_numpy(),
+            scored["num_tokens"].cast(pl.Float64).to_numpy(),
+            scored.select(value.fill_null(float("nan"))).to_series().to_numpy(),
+        )
+
+    def refuse(self, question_id: str, indices: range, reason: str) -> None:
+        """Note rollouts that the engine refused: they are missing, and never scored."""
+        for prompt in self.prompts_of(question_id):
+            self.refused.setdefault(prompt.prompt_id, []).append((indices, reason))
+
+    def _set(self, rows: Indices, columns: Indices, tokens: Values, rewards: Values) -> None:
+        self._mark(rows, columns)
+        np.add.at(self.tokens[0], rows, tokens)
+        np.add.at(self.tokens[1], rows, 1.0)
+        inside = (columns < self._rewards.shape[1]) & ~np.isnan(rewards)
+        self._rewards[rows[inside], columns[inside]] = rewards[inside]
+
+    def _mark(self, rows: Indices, columns: Indices) -> None:
+        inside = columns < self.have.shape[1]
+        self.have[rows[inside], columns[inside]] = True
+
+    def _rows(self, rollouts: pl.DataFrame) -> Indices:
+        return np.array([self.row[name] for name in rollouts["prompt_id"]], np.int64)
