@@ -44,12 +44,12 @@ def test_the_forecast_holds_where_prompts_have_different_numbers_of_cases(credit
     prompts = mixed(rng, (1, 3, 5, 10), credit)
     rewards = drawn(rng, prompts, ROLLOUTS)
     model = fitted(rewards)
-    assert model.kinds == 4
     found = ValuePosterior.of(model, listed(rewards), PROMPTS)
     for size in (4, 8):
         groups = [drawn(rng, prompts, size) for _ in range(20)]
         truth = np.mean([(group.min(axis=1) == group.max(axis=1)).mean() for group in groups])
         assert found.zero_std_share(size).mean() == pytest.approx(truth, abs=0.012)
+    assert model.kinds == 4
 
 
 def test_intervals_hold_where_prompts_have_different_numbers_of_cases() -> None:
