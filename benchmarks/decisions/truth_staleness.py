@@ -27,7 +27,7 @@ POPULATIONS = (
     "mix:0.0=0.3,1.0=0.3,beta:1,1",
     "mix:0.0=0.5,beta:0.5,1",
 )
-MARGINS_BEFORE = {"PRECISION_MARGIN": 0.001, "RECALL_MARGIN": 0.006}  # of version 0.1
+PRECISION_MARGIN_BEFORE, RECALL_MARGIN_BEFORE = 0.001, 0.006  # of version 0.1
 MIB = 1 << 20
 
 
@@ -61,7 +61,10 @@ def precision_over_mixtures(seed: int) -> Iterator[Figure]:
             rates = draw_rates(population, PROMPTS, rng)
             again = deepcopy(rng)
             ours, (precision, recall) = sample(rates, rng), _expect_fixed(rates, 32)
-            with patch.multiple(operating_point, **MARGINS_BEFORE):
+            with (
+                patch.object(operating_point, "PRECISION_MARGIN", PRECISION_MARGIN_BEFORE),
+                patch.object(operating_point, "RECALL_MARGIN", RECALL_MARGIN_BEFORE),
+            ):
                 before = sample(rates, again).rollouts_per_prompt
             rollouts = ours.rollouts_per_prompt
             rows.append((ours.precision - precision, ours.recall - recall, rollouts - before, rollouts))
