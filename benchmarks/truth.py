@@ -1,9 +1,9 @@
 """Are the numbers true? Every figure that the documentation promises, measured against a truth that is known.
 
 Each module of `MODULES` has `CHECKS`, a tuple of functions of a seed (`benchmarks.checks.Check`). The name of a check
-is the name of its function. The exit status is 1 where a figure misses its bound.
+is the name of its function. The exit status is 1 where a figure misses its bound. Progress goes to stderr.
 
-    python -m benchmarks.truth [--json] [--seed 1] [--only NAME] [--list]
+    python -m benchmarks.truth [--json] [--seed 1] [--jobs 2] [--only NAME] [--list]
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from importlib import import_module
+from multiprocessing import get_context
+from time import process_time
 
 from benchmarks.checks import Check, Figure
 
@@ -22,15 +25,17 @@ MODULES = (
     "benchmarks.decisions.truth_staleness",  # refreshes, margins, policy ids
     "benchmarks.decisions.truth_forecast",  # rewards that repeat: forecasts, certificates
     "benchmarks.decisions.truth_order",  # files in any order, held-out problems
+    "benchmarks.decisions.truth_command",  # the same promises through the command line
 )
 
 
 def main() -> None:
-    """Measure, print each figure as soon as it is known, and exit with 1 if one misses its bound."""
+    """Measure, print the figures of each check as it ends, and exit with 1 if one misses its bound."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", action="append", metavar="NAME", help="this check, or these; repeatable")
     parser.add_argument("--json", action="store_true", help="one JSON object a figure")
+    parser.add_argument("--jobs", type=int, default=1, help="checks at a time, each in a process")
     parser.add_argument("--list", action="store_true", help="print the names of the checks, and measure nothing")
     arguments = parser.parse_args()
     checks = read_checks(MODULES)
@@ -41,12 +46,23 @@ def main() -> None:
         print("\n".join(names))
         return
     missed = 0
-    for name in names:
-        for found in measure(name, checks[name], arguments.seed):
-            missed += not found.holds
-            row = {"check": name, "seed": arguments.seed} | asdict(found)
-            print(json.dumps(row) if arguments.json else describe(found), flush=True)
+    with ProcessPoolExecutor(max(arguments.jobs, 1), get_context("spawn")) as processes:
+        running = {processes.submit(measure_aside, name, arguments.seed): name for name in names}
+        for done in as_completed(running):
+            for found in done.result():
+                missed += not found.holds
+                row = {"check": running[done], "seed": arguments.seed} | asdict(found)
+                print(json.dumps(row) if arguments.json else describe(found), flush=True)
     sys.exit(bool(missed))
+
+
+def measure_aside(name: str, seed: int) -> list[Figure]:
+    """Return what a check measures, and say on stderr how far it is: in seconds of the processor."""
+    figures, start = [], process_time()
+    for found in measure(name, read_checks(MODULES)[name], seed):
+        figures.append(found)
+        print(f"{name}: {process_time() - start:.0f} s, {describe(found)}", file=sys.stderr, flush=True)
+    return figures
 
 
 def read_checks(modules: Sequence[str]) -> dict[str, Check]:

@@ -33,7 +33,15 @@ ALLOWED = 0.012  # between a forecast share of zero-std groups and the truth
 POOLS, POOL = 3, 2_000
 COVERAGE, NEAR = (0.87, 0.93), 0.002  # an interval narrower than that says that the mean is known
 CREDIT = 0.5
-FILES = {"3 cases": (3,), "5 cases": (5,), "10 cases": (10,), "2 to 5 cases": (2, 3, 4, 5)}
+FILES = {  # how many cases, in turn, and what a share of them earns
+    "3 cases": ((3,), CREDIT),
+    "5 cases": ((5,), CREDIT),
+    "10 cases": ((10,), CREDIT),
+    "2 to 5 cases": ((2, 3, 4, 5), CREDIT),
+    "1 to 10 cases": ((1, 3, 5, 10), CREDIT),
+    "1 to 10 cases, full credit": ((1, 3, 5, 10), 1.0),
+    "1 to 10 cases, no credit": ((1, 3, 5, 10), 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -47,9 +55,9 @@ class Population:
 
 def forecast_of_partial_credit(seed: int) -> Iterator[Figure]:
     """Forecasts of zero-std groups of partial credit, of the curated set and the pool, against drawn groups."""
-    for name, cases in FILES.items():
+    for name, (cases, credit) in FILES.items():
         rng = np.random.default_rng(seed)
-        rows, forecasts = curate(cases, rng, seed)
+        rows, forecasts = curate(cases, rng, seed, credit=credit)
         kept = rows.filter(pl.col("decision") == "keep")
         for what, part in (("pool", rows), ("curated", kept)):
             for size in SIZES:
@@ -91,8 +99,10 @@ def populations() -> dict[str, Population]:
     found = {}
     for cases in (3, 5, 10):
         for name, rates in (("even", even), ("easy", easy), ("split", split)):
-            found[f"{cases} cases, {name}"] = _partial_credit(rates, cases, CREDIT)
-    found["10 cases, little credit"] = _partial_credit(even, 10, 0.2)
+            found[f"{cases} cases, {name}"] = _partial_credit(rates, (cases,), CREDIT)
+    found["10 cases, little credit"] = _partial_credit(even, (10,), 0.2)
+    found["1 to 10 cases"] = _partial_credit(even, (1, 3, 5, 10), CREDIT)
+    found["1 to 10 cases, full credit"] = _partial_credit(even, (1, 3, 5, 10), 1.0)
     found["three levels"] = Population(even, _three_levels, lambda p: (p**1.5 + np.sqrt(p)) / 2)
     found["floor of .1"] = Population(_beta(0.5, 1), _with_floor(0.1), lambda p: 0.1 + 0.9 * p)
     found["floor of .2"] = Population(even, _with_floor(0.2), lambda p: 0.2 + 0.8 * p)
@@ -150,18 +160,11 @@ def worst_decile(chances: Values, truths: Values) -> tuple[float, str]:
 
 
 def curate(
-    cases: tuple[int, ...], rng: np.random.Generator, seed: int, group_size: int = 16
+    cases: tuple[int, ...], rng: np.random.Generator, seed: int, group_size: int = 16, credit: float = CREDIT
 ) -> tuple[pl.DataFrame, dict[str, tuple[ForecastRow, ...]]]:
     """Curate prompts with so many cases each, in turn, and return their rows and the forecasts."""
-    rates = rng.random(PROMPTS).round(9).tolist()
-    specs = [
-        {"rate": rate, "cases": cases[number % len(cases)], "partial_credit": CREDIT}
-        for number, rate in enumerate(rates)
-    ]
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "prompts.jsonl"
-        rows = ({"prompt": f"prompt {n}", "verifier": "simulated", "spec": spec} for n, spec in enumerate(specs))
-        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        file = write_cases(Path(folder), cases, credit, rng)
         report = run_pipeline(
             CurateSettings(
                 prompts=PromptSettings(location=str(file)),
@@ -177,25 +180,49 @@ def curate(
     return decided, {"pool": report.forecast.pool, "curated": report.forecast.curated}
 
 
+def write_cases(folder: Path, cases: tuple[int, ...], credit: float, rng: np.random.Generator) -> Path:
+    """Write a file of prompts with so many cases each, in turn, and return it."""
+    rates = rng.random(PROMPTS).round(9).tolist()
+    specs = (
+        {"rate": rate, "cases": cases[number % len(cases)], "partial_credit": credit}
+        for number, rate in enumerate(rates)
+    )
+    rows = ({"prompt": f"prompt {n}", "verifier": "simulated", "spec": spec} for n, spec in enumerate(specs))
+    file = folder / "prompts.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return file
+
+
 def share_of_zero_std(rows: pl.DataFrame, group_size: int, rng: np.random.Generator) -> float:
     """Draw groups of these prompts afresh, and return the share whose rewards are all equal."""
     spec = pl.col("spec").str.json_path_match
-    rate, cases = (rows.select(spec(f"$.{key}").cast(pl.Float64)).to_series().to_numpy() for key in ("rate", "cases"))
     chosen = np.arange(GROUPS) % rows.height
-    passed = rng.binomial(cases[chosen].astype(np.int64)[:, None], rate[chosen][:, None], (GROUPS, group_size))
-    return float((passed.min(axis=1) == passed.max(axis=1)).mean())
+    rate, cases, credit = (
+        rows.select(spec(f"$.{key}").cast(pl.Float64)).to_series().to_numpy()[chosen, None]
+        for key in ("rate", "cases", "partial_credit")
+    )
+    passed = rng.binomial(cases.astype(np.int64), rate, (GROUPS, group_size))
+    rewards = np.where(passed == cases, 1.0, credit * passed / cases)
+    return float((rewards.min(axis=1) == rewards.max(axis=1)).mean())
 
 
 def _beta(alpha: float, beta: float) -> Callable[[np.random.Generator, int], Values]:
     return lambda rng, count: rng.beta(alpha, beta, count)
 
 
-def _partial_credit(rates: Callable[[np.random.Generator, int], Values], cases: int, credit: float) -> Population:
+def _partial_credit(
+    rates: Callable[[np.random.Generator, int], Values], cases: tuple[int, ...], credit: float
+) -> Population:
     def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
-        passed = rng.binomial(cases, p[:, None], (len(p), rollouts))
-        return np.where(passed == cases, 1.0, credit * passed / cases)
+        number = np.resize(cases, len(p))[:, None]
+        passed = rng.binomial(number, p[:, None], (len(p), rollouts))
+        return np.where(passed == number, 1.0, credit * passed / number)
 
-    return Population(rates, draw, lambda p: p**cases + credit * (p - p**cases))
+    def mean(p: Values) -> Values:
+        passed: Values = p ** np.resize(cases, len(p))
+        return passed + credit * (p - passed)
+
+    return Population(rates, draw, mean)
 
 
 def _three_levels(rng: np.random.Generator, p: Values, rollouts: int) -> Values:

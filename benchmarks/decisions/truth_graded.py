@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from benchmarks.checks import Check, Figure, at_least, at_most
+from benchmarks.decisions.truth_forecast import follow_schedule
 from learnable.filters.arrays import Values
-from learnable.filters.decisions.alike import ALIKE_INTRACLASS
+from learnable.filters.decisions.alike import ALIKE_INTRACLASS, Likeness, compare_prompts
 from learnable.filters.decisions.presets import find_preset
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
@@ -104,20 +105,25 @@ def variances_are_the_pools(seed: int) -> Iterator[Figure]:
 
 
 def equal_prompts_are_recognised(seed: int) -> Iterator[Figure]:
-    """How many of 25 pools of equal prompts, and of an intraclass of .05, are called alike under default sampling."""
+    """How many of 25 pools of equal prompts, and of an intraclass of .05, are called alike under default sampling.
+
+    Pools follow the schedule alone; one of each kind goes through the whole pipeline.
+    """
     rng = np.random.default_rng([seed, 3])
     for name, mean, std in (("coins of .4", 0.4, None), ("coins of .25", 0.25, None), ("graded, .5", 0.5, 0.2)):
         sizes = f"of {POOLS_ALIKE} pools of {ALIKE_PROMPTS}"
-        equal = sum(_is_alike(np.full(ALIKE_PROMPTS, mean), std, seed * 1000 + pool) for pool in range(POOLS_ALIKE))
-        yield at_least(f"equal prompts called alike, {name}", equal, POOLS_ALIKE - 1, sizes)
-        differing = (_draw_differing(rng, mean, std) for _ in range(POOLS_ALIKE))
-        wrong = sum(_is_alike(rates, std, seed * 1000 + 100 + pool) for pool, rates in enumerate(differing))
+        equal = [_compare(np.full(ALIKE_PROMPTS, mean), std, rng) for _ in range(POOLS_ALIKE)]
+        yield at_least(f"equal prompts called alike, {name}", equal.count("alike"), POOLS_ALIKE - 1, sizes)
+        differing = [_draw_differing(rng, mean, std) for _ in range(POOLS_ALIKE)]
+        wrong = [_compare(rates, std, rng) for rates in differing].count("alike")
         yield at_most(f"prompts of ICC .05 called alike, {name}", wrong, 1, sizes)
-    few = [_likeness(np.full(FEW_PROMPTS, 0.4), None, seed * 1000 + 500 + pool) for pool in range(POOLS_ALIKE)]
+        same = [_says_what_it_compared(rates, std, seed) for rates in (np.full(ALIKE_PROMPTS, mean), differing[0])]
+        yield at_least(f"pipelines that say what their groups compare as, {name}", sum(same), 2, "of 2")
+    few = [_compare(np.full(FEW_PROMPTS, 0.4), None, rng) for _ in range(POOLS_ALIKE)]
     sizes = f"of {POOLS_ALIKE} pools of {FEW_PROMPTS}"
-    yield at_least("equal prompts called alike or unknown", len(few) - few.count(""), POOLS_ALIKE - 1, sizes)
-    few = [_likeness(rng.beta(7.6, 11.4, FEW_PROMPTS), None, seed * 1000 + 600 + pool) for pool in range(POOLS_ALIKE)]
-    yield at_most("prompts of ICC .05 called alike, small pools", few.count("alike_prompts"), 1, sizes)
+    yield at_most("equal prompts called different, small pools", few.count("different"), 1, sizes)
+    few = [_compare(rng.beta(7.6, 11.4, FEW_PROMPTS), None, rng) for _ in range(POOLS_ALIKE)]
+    yield at_most("prompts of ICC .05 called alike, small pools", few.count("alike"), 1, sizes)
 
 
 def _draw_differing(rng: np.random.Generator, mean: float, std: float | None) -> Values:
@@ -126,15 +132,28 @@ def _draw_differing(rng: np.random.Generator, mean: float, std: float | None) ->
     return rng.beta(mean * concentration, (1 - mean) * concentration, ALIKE_PROMPTS)
 
 
-def _is_alike(rates: Values, std: float | None, seed: int) -> bool:
-    return _likeness(rates, std, seed) == "alike_prompts"
+def _compare(rates: Values, std: float | None, rng: np.random.Generator) -> Likeness:
+    """Return whether prompts look alike that are sampled as by default."""
+    drawn = rng.random((len(rates), SamplingBudget().count_max_rollouts(16)))
+    if std is None:
+        rewards = (drawn < rates[:, None]).astype(np.float64)
+    else:
+        size = 1 / (4 * std**2) - 1  # of a Beta distribution whose variance is 4 std^2 m (1 - m)
+        rewards = rng.beta(size * rates[:, None], size * (1 - rates[:, None]), drawn.shape)
+    schedule = follow_schedule(rewards, rng)
+    n, mean, variance = schedule.measure(np.arange(len(rates)))
+    opening = np.where(np.arange(rewards.shape[1]) < schedule.opening[:, None], rewards, np.nan)
+    figures = {"n": n, "mean": mean, "std": np.sqrt(variance), "opening_n": schedule.opening.astype(np.float64)}
+    figures |= {"opening_mean": np.nanmean(opening, axis=1), "opening_std": np.nanstd(opening, axis=1)}
+    return compare_prompts(pl.DataFrame(figures)).likeness
 
 
-def _likeness(rates: Values, std: float | None, seed: int) -> str:
-    """Return the code of what a run says of its prompts' differences, empty where it says nothing."""
-    report, _ = curate([simulated(rate, std=_own_std(rate, std)) for rate in rates], seed)
-    codes = [finding.code for finding in report.findings if finding.code in ("alike_prompts", "undecided_prompts")]
-    return codes[0] if codes else ""
+def _says_what_it_compared(rates: Values, std: float | None, seed: int) -> bool:
+    """Return whether what a whole run says of its prompts' differences is what its groups compare as."""
+    report, decided = curate([simulated(rate, std=_own_std(rate, std)) for rate in rates], seed)
+    codes = {finding.code for finding in report.findings} & {"alike_prompts", "undecided_prompts"}
+    expected = {"alike": {"alike_prompts"}, "unknown": {"undecided_prompts"}, "different": set[str]()}
+    return codes == expected[compare_prompts(decided).likeness]
 
 
 def _own_std(rate: float, std: float | None) -> float | None:

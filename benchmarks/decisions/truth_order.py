@@ -104,10 +104,10 @@ def _run(
     folder.mkdir()
     (folder / "q.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     goal = ("--want", str(WANT), "--seed", str(seed))
-    report = _find(folder, *goal, "--store", "run")
-    plan = {k: v for k, v in _find(folder, *goal, "--store", "plan", "--dry-run").items() if k not in MEASURED}
+    report = find_learnable(folder, *goal, "--store", "run")
+    plan = {k: v for k, v in find_learnable(folder, *goal, "--store", "plan", "--dry-run").items() if k not in MEASURED}
     plan["figures"] = {k: v for k, v in plan.get("figures", {}).items() if k not in MEASURED}
-    limited = _find(folder, "--limit", "200", "--sampling", "fixed", "--seed", str(seed), "--store", "few")
+    limited = find_learnable(folder, "--limit", "200", "--sampling", "fixed", "--seed", str(seed), "--store", "few")
     [groups] = (folder / "few" / "groups").glob(f"{limited['run_id']}*.parquet")
     few = set(pl.read_parquet(groups)["prompt_id"])
     shards = {path.name: pl.read_parquet(path).drop("source", strict=False) for path in _shards(folder, report)}
@@ -118,7 +118,8 @@ def _shards(folder: Path, report: dict[str, Any]) -> list[Path]:
     return sorted((folder / report["curated"]).glob("*.parquet"))
 
 
-def _find(folder: Path, *arguments: str) -> dict[str, Any]:
+def find_learnable(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Return what `find-learnable --json` says of `q.jsonl` in this folder."""
     command = [sys.executable, "-m", "learnable", "find", "--prompts", "q.jsonl", "--engine", "simulated"]
     done = subprocess.run(
         [*command, "--no-prefect", "--workers", "0", "--quiet", "--json", *arguments],

@@ -85,13 +85,15 @@ def expected_within_variance() -> pl.Expr:
 def is_in_reserve(preset: Preset) -> pl.Expr:
     """Say of each row of `choose` whether it is set aside: scored but not kept, with its mean inside `reserve`.
 
-    Both ends are left out: with (0, 0.2) a prompt that always failed, where wrong labels hide, is not in reserve.
+    Both ends are left out: with (0, 0.2) a prompt that always failed, where wrong labels hide, is not in reserve. Nor
+    is one whose rewards are all equal, wherever: its group teaches nothing.
     """
     if preset.reserve is None:
         return pl.lit(False)
     low, high = preset.reserve
     inside = (_signal(preset) > low) & (_signal(preset) < high)
-    return _is_scored() & (pl.col("decision") != "keep") & inside.fill_null(False)
+    varies = ~is_unanimous(preset.band.signal).fill_null(True)
+    return _is_scored() & varies & (pl.col("decision") != "keep") & inside.fill_null(False)
 
 
 def find_largest_size(counts: Sequence[int], share: float, limit: int) -> int:

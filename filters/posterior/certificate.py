@@ -18,7 +18,8 @@ from learnable.filters.band import Band, Signal
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.predictive import ZERO_STD_AT, zero_std_graded, zero_std_share
 from learnable.filters.posterior.prior import FALLBACK, Prior, fit_prior
-from learnable.filters.posterior.value_model import Rewards, ValueModel, fit_value_model
+from learnable.filters.posterior.value_fit import fit_value_model
+from learnable.filters.posterior.value_model import Rewards, ValueModel
 from learnable.filters.posterior.value_posterior import ValuePosterior
 from learnable.filters.posterior.variance_model import VarianceModel, fit_variance_model
 
@@ -40,7 +41,7 @@ CERTIFICATE = (
 )
 COLUMNS = (*CERTIFICATE, *ZERO_STD_AT.values())  # the latter are missing in sets of earlier versions
 COVERAGE = 0.9
-PROMPTS_AT_ONCE = 20_000  # some 2.5 KB each while their values are looked at
+PROMPTS_AT_ONCE = 4_000  # some 2.5 KB each while their values are looked at, up to eight times that for kinds
 
 
 @dataclass(frozen=True, slots=True)

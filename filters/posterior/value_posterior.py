@@ -52,7 +52,7 @@ class ValuePosterior:
         mean, std = _moments_at(self.model, fine.reshape(-1))
         inside = (mean >= low) & (mean <= high) & (std >= min_std - SAME)
         values = (self.model.values >= low) & (self.model.values <= high) & (min_std <= 0)
-        chance: Values = cells @ inside.reshape(fine.shape).mean(axis=1) + constant @ values
+        chance: Values = cells @ inside.reshape(-1, FINE).mean(axis=1) + constant @ values
         rows, weight = self._apart_rows
         both = np.diff(self._apart_means(rows, np.array([low, high])), axis=1)[:, 0]
         chance[rows] += weight * both * (1 - self._apart_stds(rows, np.array([min_std]))[:, 0])
@@ -155,8 +155,11 @@ class ValuePosterior:
         self, edges: Values, constants: Values, apart: Callable[[Indices, Values], Values], coverage: float
     ) -> tuple[Values, Values]:
         """Return the ends of central intervals of a figure: `edges` of the cells, `constants` by value, and `apart`."""
-        low, high = np.minimum(edges[:-1], edges[1:])[:, None], np.maximum(edges[:-1], edges[1:])[:, None]
-        points = np.unique(np.concatenate([edges, constants, constants - SAME]))
+        paths = edges.reshape(self.model.kinds, -1)
+        ends_of_cells = np.stack([paths[:, :-1].reshape(-1), paths[:, 1:].reshape(-1)])
+        low, high = ends_of_cells.min(axis=0)[:, None], ends_of_cells.max(axis=0)[:, None]
+        some = paths[:, :: self.model.kinds].reshape(-1)  # of several paths fewer each: together they lie close enough
+        points = np.unique(np.concatenate([some, paths[:, -1], constants, constants - SAME]))
         cells = np.clip((points - low) / np.maximum(high - low, SAME / 2), 0, 1)
         below = np.concatenate([cells, (constants[:, None] <= points).astype(np.float64)])
         ends = np.empty((2, len(self.states)))

@@ -11,6 +11,7 @@ import polars as pl
 from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
@@ -73,8 +74,21 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     if "problem_id" not in rows.columns:  # an earlier version's
         problems = pl.Series("problem_id", [prompts[name].problem_id for name in rows["prompt_id"]], pl.String)
         rows = rows.insert_column(rows.columns.index("prompt_id") + 1, problems)
+        if (shared := count_shared_problems(rows))[0]:
+            progress().warn(
+                f"{shared[0]:,} of {shared[1]:,} held-out prompts have their problem in train: the set is an earlier "
+                "version's, which split by the text, and a refresh keeps its sides, so held-out reward says too much; "
+                "curate again with find-learnable to hold out by problem"
+            )
     budget = read_settings(SamplingBudget, curated.manifest.budget)
     return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
+
+
+def count_shared_problems(rows: pl.DataFrame) -> tuple[int, int]:
+    """Return how many held-out prompts have their problem in train too, and how many are held out."""
+    kept = rows.filter(pl.col("decision") == "keep")
+    train, test = (kept.filter(pl.col("split") == side) for side in ("train", "test"))
+    return test.join(train, on="problem_id", how="semi").height, test.height
 
 
 def _with_variance_share(rows: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:

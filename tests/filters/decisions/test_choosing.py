@@ -325,8 +325,19 @@ def test_the_reserve_is_scored_not_kept_and_inside(rows: list[Row], by: str) -> 
     reserved = set(framed(rows).filter(is_in_reserve(preset)).collect()["prompt_id"])
     p = "mean" if by == "reward" else "pass_rate"
     assert reserved == {
-        row["prompt_id"] for row in rows if is_scored(row) and row["decision"] != "keep" and 0 < row[p] < 0.5
+        row["prompt_id"]
+        for row in rows
+        if is_scored(row) and row["decision"] != "keep" and 0 < row[p] < 0.5 and not row["zero_std"]
     }
+
+
+def test_graded_prompts_that_always_score_alike_are_not_in_reserve() -> None:
+    """Sixteen rewards of .1 are inside (0, .2) and teach nothing."""
+    varying = kept_of("a", 1)[0] | {"mean": 0.1, "pass_rate": 0.0, "decision": "too_hard"}
+    equal = varying | {"prompt_id": "equal", "zero_std": True}
+    preset = Preset("aside").override(reserve=(0.0, 0.2))
+    after = framed([varying, equal]).filter(is_in_reserve(preset)).collect()
+    assert after["prompt_id"].to_list() == [varying["prompt_id"]]
 
 
 @given(ROWS)

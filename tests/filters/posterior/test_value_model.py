@@ -9,6 +9,7 @@ from learnable.filters.band import Band
 from learnable.filters.posterior.posterior import Posterior
 from learnable.filters.posterior.predictive import zero_std_share
 from learnable.filters.posterior.prior import Prior
+from learnable.filters.posterior.value_fit import fit_value_model
 from learnable.filters.posterior.value_model import (
     COARSE_CENTRES,
     CONCENTRATIONS,
@@ -16,7 +17,7 @@ from learnable.filters.posterior.value_model import (
     Rewards,
     ValueModel,
     count_values,
-    fit_value_model,
+    find_chances,
 )
 from learnable.filters.posterior.value_posterior import ValuePosterior
 from learnable.filters.posterior.variance_model import fit_variance_model
@@ -42,7 +43,8 @@ def binary(prior: Prior) -> ValueModel:
     below = np.array([float(Posterior.update(prior, 0, 0).in_band(Band(0, p))) for p in 1 / (1 + np.exp(-EDGES))])
     weights = np.concatenate([np.diff(below), [prior.zero, prior.one], np.zeros(APART)])
     two = np.array([0.0, 1.0])
-    return ValueModel(two, np.ones(2, bool), np.zeros(2), two, weights / weights.sum(), True)
+    coarse = find_chances(np.zeros(2), two, COARSE_CENTRES)
+    return ValueModel(two, np.ones(2, bool), np.zeros((1, 2)), two[None], coarse, weights / weights.sum(), True)
 
 
 @pytest.mark.parametrize("prior", [Prior(1, 1), Prior(2, 3, 0.2, 0.1)], ids=str)

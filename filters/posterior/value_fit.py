@@ -1,0 +1,288 @@
+"""Fit which values a family's rewards take, and how often: one path through them, or one for each kind of prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+
+import numpy as np
+from scipy.special import betainc, digamma, expit, gammaln, log_expit, logsumexp, polygamma
+
+from learnable.filters.arrays import Flags, Values
+from learnable.filters.posterior.value_model import (
+    CENTRES,
+    COARSE,
+    COARSE_CENTRES,
+    CONCENTRATIONS,
+    EDGES,
+    Rewards,
+    ValueModel,
+    count_values,
+    find_chances,
+)
+
+MAX_VALUES, BINS = 64, 24
+MAX_PROMPTS = 2_000  # that a model is fitted to; more change little
+COMMON = 0.95  # of rewards, among the values that repeat: enough for the posterior of a mean
+MIN_COUNT, MIN_SHARE = 3, 0.002  # of rewards, that make a value one that repeats
+ITERATIONS = 40
+STRIDE = 3.0
+RIDGE = 1.0  # rewards' worth of evidence for where the fit starts
+BETA_PRIOR = 2.0  # prompts' worth of evidence for an even distribution of the path's parameter
+BETA_STEPS, BETA_SHAPES = 4, (0.05, 100.0)
+SHARE_FLOOR = 0.002  # of the prompts that always draw one value, all values together
+CONSTANT, OFF_PATH = 0.05, 0.05  # shares of those prompts, and of those off the path, where the fit starts
+RARE = 0.02  # fewer prompts off the path are none
+MAX_SCORE = 50.0
+EVENLY = np.full(len(CONCENTRATIONS), 1 / len(CONCENTRATIONS))
+
+MAX_KINDS = 8
+MIN_KIND = 0.02  # of the prompts, that make a kind
+KIND_STEPS, SHARE_STEPS = 15, 200
+KIND_FIGURES = 4  # that a kind of K cases takes: which one, its share, and the shapes of its rates
+OFF_STEP = 1e-7  # from a multiple of a step: values have nine digits
+OUTSIDE = 14.0  # by how much less likely, in logarithms, a value is that so many cases cannot give
+
+
+def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> ValueModel | None:
+    """Fit a family's values to its rewards: the maximum of the marginal likelihood, by expectation and maximisation.
+
+    In each step the weights are those that are expected, where the path's parameter is the log-odds of a Beta
+    distributed variable, and the path takes a Newton step. It starts as that of `ess_per_rollout` independent cases.
+    Where prompts leave that path, their kinds are looked for: see `_part_kinds`.
+
+    Args:
+        rewards: those that count.
+        prompts: how many prompts there are.
+        ess_per_rollout: as in `VarianceModel`.
+
+    Returns:
+        The model; None where there are no rewards.
+    """
+    if not len(rewards[1]):
+        return None
+    values, repeats, exact = _find_values(rewards[1])
+    counts = count_values(values, repeats, rewards, prompts)
+    used = counts.any(axis=0)
+    values, repeats, counts = values[used], repeats[used], counts[counts.any(axis=1)][:, used]
+    if len(values) == 1:  # another one may come still
+        values, repeats = np.array([values[0], float(values[0] < 0.5)]), np.array([True, False])
+        order = np.argsort(values)
+        values, repeats, counts = values[order], repeats[order], np.pad(counts, ((0, 0), (0, 1)))[:, order]
+    # In the order of their means, since every other row of a file may be of one kind.
+    order = np.lexsort((*counts.T, counts @ values / counts.sum(axis=1)))
+    counts = counts[order[:: -(-len(order) // MAX_PROMPTS)]]
+    fit = _Fit(counts, values, repeats, ess_per_rollout, exact)
+    fit.run(ITERATIONS)
+    return _part_kinds(fit).model if exact and fit.model.leaves_path else fit.model
+
+
+class _Fit:
+    """The steps of a fit, on counts of shape (prompts, V).
+
+    `start`: where each kind's path starts, shape (kinds, V, 2). `shapes` and `shares` of each kind. `constant`: the
+    values that some prompts may always draw. `alone`: whether there is one path, about which the others are.
+    """
+
+    def __init__(self, counts: Values, values: Values, repeats: Flags, ess_per_rollout: float, exact: bool) -> None:
+        self.counts, self.values, self.repeats, self.exact = counts, values, repeats, exact
+        size = float(np.clip(ess_per_rollout, 1.0, MAX_SCORE))
+        x = size * (values - values[0]) / (values[-1] - values[0])
+        base = gammaln(size + 1) - gammaln(x + 1) - gammaln(size - x + 1)
+        self.start = np.stack([base - base.mean(), x - x.mean()], axis=1)[None]
+        self.shapes, self.shares, self.constant, self.alone = np.ones((1, 2)), np.ones(1), repeats, True
+        self.discount = [(weight + 1) / (weight + counts.sum(axis=1)) for weight in CONCENTRATIONS]
+        self.coarse = find_chances(self.start[0, :, 0], self.start[0, :, 1], COARSE_CENTRES)
+        self.model = self._model(self.start, np.where(repeats, CONSTANT / len(values), 0.0), OFF_PATH * EVENLY)
+        self.likelihood = -np.inf
+
+    def run(self, iterations: int) -> None:
+        """Take so many steps."""
+        for number in range(iterations):
+            self._step(drop_rare=number >= iterations // 4)
+
+    def with_kinds(self, paths: Values, shares: Values, constant: Flags) -> _Fit:
+        """Return a fit that starts from these paths, one for each kind, and about these shares of the prompts."""
+        other = copy(self)
+        other.alone, other.start, other.shares, other.constant = False, paths, shares / shares.sum(), constant
+        other.shapes = np.ones((len(paths), 2))
+        always = np.where(constant, CONSTANT / len(self.values), 0.0)
+        other.model = other._model(paths, always, OFF_PATH * EVENLY)
+        return other
+
+    @property
+    def constant_weights(self) -> Values:
+        """The shares of prompts that always draw each value."""
+        weights: Values = self.model.split(self.model.weights[None])[1][0]
+        return weights
+
+    def _step(self, drop_rare: bool) -> None:
+        states, self.likelihood = self.model.weigh_states(self.counts)
+        cells, constant, apart = (part.sum(axis=0) for part in self.model.split(states))
+        cells = cells.reshape(self.model.kinds, -1)
+        before = self.constant_weights
+        constant = _stride(before, constant / len(states), SHARE_FLOOR / len(before))
+        off_path = apart.sum(axis=1) / len(states)
+        if drop_rare and off_path.sum() < RARE:
+            off_path = np.zeros(len(off_path))
+        self.shares = cells.sum(axis=1) / max(cells.sum(), 1e-9)
+        others = apart.sum(axis=0) * self.alone
+        self.shapes = np.array(
+            [_fit_beta(one, np.append(mine, others)) for one, mine in zip(self.shapes, cells, strict=True)]
+        )
+        path = self._move_paths(states)
+        if self.alone:
+            self.coarse = find_chances(path[0, :, 0], path[0, :, 1], COARSE_CENTRES)
+        self.model = self._model(path, np.where(self.constant, constant, 0.0), off_path)
+
+    def _model(self, path: Values, constant: Values, off_path: Values) -> ValueModel:
+        """Return the model with these paths, where expit(t) of each has a Beta distribution of the kind's shapes.
+
+        So the prompts that always failed, but may pass some day, are told from those that always draw one value.
+        """
+        on_path = max(1 - constant.sum() - off_path.sum(), SHARE_FLOOR)
+        cells = np.diff(betainc(self.shapes[:, :1], self.shapes[:, 1:], expit(EDGES)), axis=1)
+        cells /= cells.sum(axis=1, keepdims=True)
+        coarse = np.add.reduceat(self.shares @ cells, np.arange(0, cells.shape[1], COARSE))[: len(COARSE_CENTRES)]
+        apart = off_path[:, None] * (coarse / coarse.sum())
+        weights = np.concatenate([on_path * (self.shares[:, None] * cells).reshape(-1), constant, apart.reshape(-1)])
+        base, scores = path[:, :, 0], path[:, :, 1]
+        return ValueModel(self.values, self.repeats, base, scores, self.coarse, weights / weights.sum(), self.exact)
+
+    def _move_paths(self, states: Values) -> Values:
+        """Return base and scores of each kind after a Newton step, shape (kinds, V, 2)."""
+        cells, _, apart = self.model.split(states)
+        at, drawn = CENTRES, (cells.T @ self.counts).reshape(self.model.kinds, len(CENTRES), -1)
+        if self.alone:
+            for number, discount in enumerate(self.discount):  # rewards off the path tell less of it
+                at = np.concatenate([at, COARSE_CENTRES])
+                more = (apart[:, number] * discount[:, None]).T @ self.counts
+                drawn = np.concatenate([drawn, more[None]], axis=1)
+        paths = np.stack([self.model.base, self.model.scores], axis=2)
+        kinds = zip(paths, self.start, drawn, strict=True)
+        return np.stack([_move_path(path, start, at, mine) for path, start, mine in kinds])
+
+
+def _part_kinds(fit: _Fit) -> _Fit:
+    """Part the prompts into kinds by how many cases judge them, each kind with a path of its own, where that pays.
+
+    Of all the numbers of cases and credits that the values allow, those are taken that many prompts show. They pay
+    where they raise the likelihood by more than their figures would by chance, and so do prompts that always draw one
+    value beside them (Schwarz, 1978, "Estimating the dimension of a model").
+    """
+    paths = np.array(list(_list_cases(fit.values)))
+    shares = _find_shares(fit, paths)
+    common = np.argsort(-shares, kind="stable")[: min(MAX_KINDS, int((shares >= MIN_KIND).sum()))]
+    if not len(common):
+        return fit
+    figure = np.log(len(fit.counts)) / 2
+    best, best_likelihood = fit, fit.likelihood
+    for constant in (np.zeros(len(fit.values), bool), fit.repeats):
+        found = fit.with_kinds(paths[common], shares[common], constant)
+        found.run(KIND_STEPS)
+        always = int((found.constant_weights > 2 * SHARE_FLOOR / len(fit.values)).sum())
+        likelihood = found.likelihood - figure * (KIND_FIGURES * len(common) + always)
+        if likelihood > best_likelihood:
+            best, best_likelihood = found, likelihood
+    return best
+
+
+def _list_cases(values: Values) -> Iterator[Values]:
+    """Yield the path of each number of cases whose rewards are all among the values, shape (V, 2).
+
+    The smallest value is that of no case passed, the largest of all; between them each case adds the same step.
+    """
+    yield _path_of_cases(values, values[[0, -1]])
+    inner = values[1:-1]
+    for step in inner - values[0]:
+        for cases in range(2, MAX_VALUES):
+            lattice = values[0] + step * np.arange(cases)
+            if np.abs(inner - lattice[-1]).min() > OFF_STEP:
+                break
+            yield _path_of_cases(values, np.append(lattice, values[-1]))
+
+
+def _path_of_cases(values: Values, lattice: Values) -> Values:
+    """Return base and scores where only the values of a lattice come, as often as k of K independent cases pass."""
+    passed = np.arange(len(lattice), dtype=np.float64)
+    cases = passed[-1]
+    ways = gammaln(cases + 1) - gammaln(passed + 1) - gammaln(cases - passed + 1)
+    base, scores = np.interp(values, lattice, ways), np.interp(values, lattice, passed)
+    base -= np.where(np.abs(values[:, None] - lattice).min(axis=1) > OFF_STEP, OUTSIDE, 0.0)
+    return np.stack([base, scores], axis=1)
+
+
+def _find_shares(fit: _Fit, paths: Values) -> Values:
+    """Return the share of prompts of each kind, beside those that always draw one value or leave the path."""
+    weights = np.diff(expit(EDGES))
+    weights = np.add.reduceat(weights, np.arange(0, len(weights), COARSE))[: len(COARSE_CENTRES)]
+    log_weights = np.log(weights / weights.sum())
+    cells = (np.log(find_chances(path[:, 0], path[:, 1], COARSE_CENTRES)) for path in paths)
+    columns = [logsumexp(fit.counts @ chances.T + log_weights, axis=1) for chances in cells]
+    _, constant, apart = fit.model.split(np.exp(fit.model.log_likelihood(fit.counts)))
+    with np.errstate(divide="ignore"):
+        others = [np.log(part) for part in (*constant.T, *(apart @ weights).T)]
+    log = np.stack([*columns, *others], axis=1)
+    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
+    shares = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
+    for _ in range(SHARE_STEPS):
+        shares = shares * (likelihood / (likelihood @ shares)[:, None]).mean(axis=0)
+    return shares[: len(paths)]
+
+
+def _move_path(path: Values, start: Values, at: Values, drawn: Values) -> Values:
+    """Return a path after a Newton step, shape (V, 2): `drawn` are counts of each value, shape (points, V)."""
+    chances, total = find_chances(path[:, 0], path[:, 1], at), drawn.sum(axis=1)
+    terms = np.stack([np.ones_like(at), at], axis=1)
+    products = terms[:, :, None] * terms[:, None, :]
+    gradient = (drawn - total[:, None] * chances).T @ terms - RIDGE * (path - start)
+    size = len(path)
+    curvature = np.zeros((size, 2, size, 2))
+    for a, b in ((0, 0), (0, 1), (1, 1)):
+        weighted = (total * products[:, a, b])[:, None] * chances
+        part = np.diag(weighted.sum(axis=0)) - weighted.T @ chances
+        curvature[:, a, :, b] = curvature[:, b, :, a] = part
+    flat = curvature.reshape(2 * size, 2 * size) + RIDGE * np.eye(2 * size)
+    step = np.linalg.solve(flat, gradient.reshape(-1)).reshape(size, 2)
+    moved: Values = path + np.clip(step, -1, 1)
+    return moved
+
+
+def _find_values(rewards: Values) -> tuple[Values, Flags, bool]:
+    """Return values and bins in order, which of them repeat, and whether nearly all rewards are among those."""
+    values, counts = np.unique(np.round(rewards, 9), return_counts=True)
+    common = counts >= max(MIN_COUNT, MIN_SHARE * len(rewards))
+    common[np.argsort(-counts, kind="stable")[MAX_VALUES:]] = False
+    if counts[common].sum() >= COMMON * len(rewards):
+        return values[common], np.ones(int(common.sum()), bool), True
+    edges = np.linspace(values[0], values[-1], BINS + 1)
+    both = np.concatenate([values[common], (edges[1:] + edges[:-1]) / 2])
+    order = np.argsort(both, kind="stable")
+    return both[order], order < common.sum(), False
+
+
+def _stride(before: Values, after: Values, least: float) -> Values:
+    """Return shares after a longer step the same way: by plain ones, shares that hardly tell apart come to rest late.
+
+    Salakhutdinov and Roweis, 2003, "Adaptive overrelaxed bound optimization methods".
+    """
+    grown = np.clip(after / np.maximum(before, least), 0.5, 1.5) ** STRIDE
+    shares: Values = np.clip(np.maximum(before, least) * grown, least, 0.9)
+    return shares
+
+
+def _fit_beta(shapes: Values, weights: Values) -> Values:
+    """Return shapes that raise the likelihood of Beta distributed expit(t), by the weights of cells and coarse cells.
+
+    Newton steps in the logarithms of the shapes, from the likelihood's equations (Johnson, Kotz and Balakrishnan, 1995,
+    "Continuous Univariate Distributions", section 25.4), and a prior of `BETA_PRIOR` prompts of an even Beta.
+    """
+    at = np.append(CENTRES, COARSE_CENTRES)
+    total = weights.sum() + BETA_PRIOR
+    logs = [(weights @ log_expit(sign * at) - BETA_PRIOR) / total for sign in (1, -1)]
+    for _ in range(BETA_STEPS):
+        whole = polygamma(1, shapes.sum())
+        gradient = shapes * (np.array(logs) - digamma(shapes) + digamma(shapes.sum()))
+        curvature = np.diag(shapes**2 * polygamma(1, shapes)) - whole * np.outer(shapes, shapes)
+        shapes = np.clip(shapes * np.exp(np.clip(np.linalg.solve(curvature, gradient), -1, 1)), *BETA_SHAPES)
+    return shapes
