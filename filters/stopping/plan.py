@@ -167,11 +167,7 @@ def _replay(schedule: Schedule, rule: StoppingRule, rows: Indices, min_kept_grou
     The pilot gives a prompt more rollouts than a new one may need. So the rule is followed through them block by
     block, to where it stops or they end, and from there by expectation.
     """
-    rewards, uniforms, size = (
-        schedule.rewards[rows].astype(np.float64),
-        schedule.uniforms[rows],
-        schedule.requested[rows],
-    )
+    rewards, uniforms, size = schedule.rewards[rows], schedule.uniforms[rows], schedule.requested[rows]
     nothing = np.zeros(len(rows))
     keep, rollouts = rule.forecast_groups(uniforms, nothing, nothing, min_kept_group)
     goes_on = np.ones(len(rows), bool)

@@ -43,7 +43,7 @@ class Schedule:
 
     So a run that finds its rollouts in the ledger takes the same way again. `rewards` holds one row a prompt and one
     column a rollout index, NaN where there is no honest reward (yet); whoever runs the schedule fills it in. It is the
-    one thing that grows with the rollouts a prompt may get, by four bytes each; what follows from it is computed for
+    one thing that grows with the rollouts a prompt may get, by eight bytes each; what follows from it is computed for
     `PROMPTS_AT_ONCE` at a time.
 
     `opening` counts the rollouts of each prompt's first request, before any of its rewards were known. How many it gets
@@ -58,7 +58,7 @@ class Schedule:
         self.family: Indices = family_of
         self.uniforms = uniforms
         size = len(uniforms)
-        self.rewards = np.full((size, budget.count_max_rollouts(group_size)), np.nan, np.float32)
+        self.rewards = np.full((size, budget.count_max_rollouts(group_size)), np.nan)
         self.requested: Indices = np.zeros(size, np.int64)
         self.opening: Indices = np.zeros(size, np.int64)
         self.stopped = np.zeros(size, bool)
@@ -186,7 +186,7 @@ class Schedule:
 
     def _find_rewards(self, prompts: Indices) -> Values:
         """Return the rewards of prompts within what was requested, NaN elsewhere."""
-        rows: Values = self.rewards[prompts].astype(np.float64)
+        rows: Values = self.rewards[prompts]
         rows[np.arange(rows.shape[1])[None, :] >= self.requested[prompts, None]] = np.nan
         return rows
 

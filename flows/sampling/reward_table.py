@@ -1,4 +1,4 @@
-"""What a run keeps of each rollout while it goes on: that it is there, and its reward, in five bytes."""
+"""What a run keeps of each rollout while it goes on: that it is there, and its reward, in nine bytes."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class RewardTable:
             np.array([self.row[prompt.prompt_id] for prompt, _ in answered], np.int64),
             np.array([rollout.rollout_index for _, rollout in answered], np.int64),
             np.array([rollout.num_tokens for _, rollout in answered], np.float64),
-            np.array([np.nan if value is None else value for value in values], np.float32),
+            np.array([np.nan if value is None else value for value in values], np.float64),
         )
 
     def take_frame(self, scored: pl.DataFrame) -> None:
         """Take in rollouts and their scores, as the ledger has them."""
-        value = pl.when(pl.col("verdict").is_in(self._counted)).then(pl.col(self._signal).cast(pl.Float32))
+        value = pl.when(pl.col("verdict").is_in(self._counted)).then(pl.col(self._signal).cast(pl.Float64))
         self._set(
             self._rows(scored),
             scored["rollout_index"].cast(pl.Int64).to_numpy(),
