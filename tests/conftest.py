@@ -65,7 +65,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure() -> None:
-    """Give each worker a core: an engine whose threads share cores with another's mostly waits for those."""
+    """Give each worker a core: an engine whose threads share cores with another's mostly waits for those.
+
+    And take away the width of a terminal, which readline puts into the environment of whoever starts workers.
+    """
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker and hasattr(os, "sched_setaffinity"):
         cores, workers = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])

@@ -78,10 +78,9 @@ def _note_last_score() -> dict[str, float]:
     scored: dict[str, float] = {}
     finish = Collector.finish
 
-    def finished(self: Collector) -> Any:
-        frame = finish(self)
+    def finished(self: Collector) -> None:
+        finish(self)
         scored["at"] = time.perf_counter()
-        return frame
 
     Collector.finish = finished  # type: ignore[method-assign]
     return scored

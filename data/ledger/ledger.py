@@ -119,7 +119,8 @@ class Ledger:
         """Yield the texts of the rollouts that `find_rollouts` found, a file at a time and each once.
 
         Each frame has the columns `rollout_id` and `completion`. Where `prompts` are given, the rollouts are theirs,
-        and no file is read that is known to have others alone. Raises `LearnableError`, above all `DamagedFileError`.
+        and no file is read that is known to have others alone. Raises `LearnableError` where
+        another process changes the ledger meanwhile, and `DamagedFileError`.
         """
         wanted = set(stored["rollout_id"])
         ids = {"rollout_id": frozenset(wanted)}
