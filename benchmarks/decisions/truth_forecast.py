@@ -40,7 +40,6 @@ FILES = {  # how many cases, in turn, and what a share of them earns
     "2 to 5 cases": ((2, 3, 4, 5), CREDIT),
     "1 to 10 cases": ((1, 3, 5, 10), CREDIT),
     "1 to 10 cases, full credit": ((1, 3, 5, 10), 1.0),
-    "1 to 10 cases, no credit": ((1, 3, 5, 10), 0.0),
 }
 
 

@@ -53,7 +53,8 @@ def graded_advantage(group_size: int) -> float:
     """Return the expected mean absolute advantage of a group of normally distributed rewards.
 
     sqrt(2 / pi) sqrt((G - 1) / G) / c4(G), since deviation and sample standard deviation are independent after scaling;
-    c4(G) is the expected sample standard deviation of G normal values over the true one, as in control charts.
+    c4(G) is the expected sample standard deviation of G normal values over the true one, as in control charts. Where
+    rewards have a few values alone it is a rough figure.
     """
     size = float(group_size)
     c4 = sqrt(2 / (size - 1)) * exp(lgamma(size / 2) - lgamma((size - 1) / 2))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 
 import numpy as np
@@ -49,7 +49,8 @@ def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> V
 
     In each step the weights are those that are expected, where the path's parameter is the log-odds of a Beta
     distributed variable, and the path takes a Newton step. It starts as that of `ess_per_rollout` independent cases.
-    Where prompts leave that path, their kinds are looked for: see `_part_kinds`.
+    Where prompts leave that path, their kinds are looked for. Kinds, and prompts that always draw one value, are
+    taken to be there where they raise the likelihood by more than they would by chance.
 
     Args:
         rewards: those that count.
@@ -65,7 +66,8 @@ def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> V
     counts = count_values(values, repeats, rewards, prompts)
     used = counts.any(axis=0)
     values, repeats, counts = values[used], repeats[used], counts[counts.any(axis=1)][:, used]
-    if len(values) == 1:  # another one may come still
+    alone = len(values) == 1
+    if alone:  # another one may come still
         values, repeats = np.array([values[0], float(values[0] < 0.5)]), np.array([True, False])
         order = np.argsort(values)
         values, repeats, counts = values[order], repeats[order], np.pad(counts, ((0, 0), (0, 1)))[:, order]
@@ -73,8 +75,11 @@ def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> V
     order = np.lexsort((*counts.T, counts @ values / counts.sum(axis=1)))
     counts = counts[order[:: -(-len(order) // MAX_PROMPTS)]]
     fit = _Fit(counts, values, repeats, ess_per_rollout, exact)
-    fit.run(ITERATIONS)
-    return _part_kinds(fit).model if exact and fit.model.leaves_path else fit.model
+    if not exact:
+        fit.run(ITERATIONS)
+        return fit.model
+    fit = _choose([fit] if alone else [fit.without_constant(), fit], ITERATIONS)
+    return _part_kinds(fit).model if fit.model.leaves_path else fit.model
 
 
 class _Fit:
@@ -101,14 +106,29 @@ class _Fit:
         for number in range(iterations):
             self._step(drop_rare=number >= iterations // 4)
 
-    def with_kinds(self, paths: Values, shares: Values, constant: Flags) -> _Fit:
+    def with_kinds(self, paths: Values, shares: Values) -> _Fit:
         """Return a fit that starts from these paths, one for each kind, and about these shares of the prompts."""
         other = copy(self)
-        other.alone, other.start, other.shares, other.constant = False, paths, shares / shares.sum(), constant
+        other.alone, other.start, other.shares, other.constant = False, paths, shares / shares.sum(), self.repeats
         other.shapes = np.ones((len(paths), 2))
-        always = np.where(constant, CONSTANT / len(self.values), 0.0)
+        always = np.where(other.constant, CONSTANT / len(self.values), 0.0)
         other.model = other._model(paths, always, OFF_PATH * EVENLY)
         return other
+
+    def without_constant(self) -> _Fit:
+        """Return a fit that starts as this one, where no prompt always draws one value."""
+        other = copy(self)
+        other.constant = np.zeros(len(self.values), bool)
+        paths = np.stack([self.model.base, self.model.scores], axis=2)
+        other.model = other._model(paths, np.zeros(len(self.values)), OFF_PATH * EVENLY)
+        return other
+
+    @property
+    def worth(self) -> float:
+        """The log-likelihood, less what its figures would raise it by (Schwarz, 1978, "Estimating the dimension")."""
+        always = int((self.constant_weights > 2 * SHARE_FLOOR / len(self.values)).sum())
+        figures = always + (0 if self.alone else KIND_FIGURES * len(self.shares))
+        return self.likelihood - figures * float(np.log(len(self.counts))) / 2
 
     @property
     def constant_weights(self) -> Values:
@@ -166,24 +186,24 @@ class _Fit:
 def _part_kinds(fit: _Fit) -> _Fit:
     """Part the prompts into kinds by how many cases judge them, each kind with a path of its own, where that pays.
 
-    Of all the numbers of cases and credits that the values allow, those are taken that many prompts show. They pay
-    where they raise the likelihood by more than their figures would by chance, and so do prompts that always draw one
-    value beside them (Schwarz, 1978, "Estimating the dimension of a model").
+    Of all the numbers of cases and credits that the values allow, those are taken that many prompts show.
     """
     paths = np.array(list(_list_cases(fit.values)))
     shares = _find_shares(fit, paths)
     common = np.argsort(-shares, kind="stable")[: min(MAX_KINDS, int((shares >= MIN_KIND).sum()))]
     if not len(common):
         return fit
-    figure = np.log(len(fit.counts)) / 2
-    best, best_likelihood = fit, fit.likelihood
-    for constant in (np.zeros(len(fit.values), bool), fit.repeats):
-        found = fit.with_kinds(paths[common], shares[common], constant)
-        found.run(KIND_STEPS)
-        always = int((found.constant_weights > 2 * SHARE_FLOOR / len(fit.values)).sum())
-        likelihood = found.likelihood - figure * (KIND_FIGURES * len(common) + always)
-        if likelihood > best_likelihood:
-            best, best_likelihood = found, likelihood
+    parted = fit.with_kinds(paths[common], shares[common])
+    return _choose([parted.without_constant(), parted], KIND_STEPS, fit)
+
+
+def _choose(fits: Sequence[_Fit], steps: int, best: _Fit | None = None) -> _Fit:
+    """Take so many steps of each fit, and return the one, or `best`, whose likelihood is worth its figures most."""
+    for fit in fits:
+        fit.run(steps)
+        if best is None or fit.worth > best.worth:
+            best = fit
+    assert best is not None
     return best
 
 
