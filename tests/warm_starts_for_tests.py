@@ -36,7 +36,7 @@ from types import ModuleType
 from typing import IO, Any, NoReturn
 
 from learnable.rollouts.vllm_engine import QUIET
-from tests.warm_prefect_for_tests import DATABASE, start_anew
+from tests.warm_prefect_for_tests import DATABASE, is_with_prefect, start_anew
 from tests.warm_twins_for_tests import MESSAGE_BYTES, place_files, set_twin_aside
 
 PIPELINE = (
@@ -65,6 +65,8 @@ ENGINES = (
     "trl.trainer.sft_trainer",
 )
 POLL_SECONDS = 0.005
+
+with_prefect: list[str] = []  # what a starter has imported of Prefect and of what imports it
 
 
 @dataclass(frozen=True)
@@ -307,6 +309,7 @@ def import_ahead(modules: Sequence[str]) -> None:
         warnings.simplefilter("ignore")
         for module in modules:
             importlib.import_module(module)
+    with_prefect.extend(name for name, module in sys.modules.items() if is_with_prefect(name, module))
     gc.collect()
     gc.freeze()  # a look at these objects copies their pages, in every command
 
@@ -332,8 +335,8 @@ def become(request: Mapping[str, Any], files: Sequence[int]) -> list[str]:
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True, write_through=True)  # type: ignore[union-attr]
     tempfile.tempdir = None
-    if "prefect" in sys.modules:
-        start_anew(request["arguments"], database)
+    if with_prefect:
+        start_anew(request["arguments"], with_prefect, database)
     return list(request["arguments"])
 
 
