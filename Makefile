@@ -48,7 +48,7 @@ test: setup ## run every test
 	$(PYTEST)
 
 test-fast: setup ## run the tests that need no engine, no server, no process of their own and no long simulation
-	$(PYTEST) -m "not e2e and not slow"
+	$(PYTEST) -n logical -m "not e2e and not slow"
 
 test-thorough: setup ## run every test, with many more random examples
 	$(PYTEST) --hypothesis-profile=thorough
