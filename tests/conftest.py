@@ -32,6 +32,7 @@ SLOW = [
     for place in (
         "attacks",
         "cli/test_forecast.py",
+        "compatibility",
         "data/storage/test_lease.py",
         "data/storage/test_lock.py",
         "data/test_weights.py",

@@ -205,6 +205,7 @@ def test_one_broken_judge_among_several_stops_the_run(run: Run, engine: Counting
     assert (scores(folder / "learnable-store")["verifier"] == "my_judge.py:kind").all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("hangs", "status", "calls"), [("== 20", 0, PROMPTS * GROUP_SIZE), ("> 20", 2, 25)])
 def test_a_judge_that_hangs_later_is_forgiven_once_and_not_for_ever(
     run: Run, engine: CountingEngine, folder: Path, hangs: str, status: int, calls: int

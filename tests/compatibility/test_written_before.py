@@ -126,7 +126,8 @@ def test_commands_print_what_they_printed(name: str, folder: Path, capfd: pytest
     with pytest.raises(SystemExit) as ended:
         app(COMMANDS[name])
     assert ended.value.code in (None, 0)
-    before, how = (folder / "reports" / f"{name}.json").read_text(), (CORRECTED_IN.get(name, ()), DIGITS_IN.get(name, 9))
+    before = (folder / "reports" / f"{name}.json").read_text()
+    how = CORRECTED_IN.get(name, ()), DIGITS_IN.get(name, 9)
     assert as_json(capfd.readouterr().out, *how) == as_json(before, *how)
     for scores in folder.glob("*.out.jsonl"):
         assert scores.read_text() == (folder / "reports" / scores.name).read_text()
