@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.paths_for_tests import ROOT
-from tests.warm_starts_for_tests import ENGINES, PIPELINE, Starter, starting
+from tests.support.paths import ROOT
+from tests.support.warm_starts import ENGINES, PIPELINE, Starter, starting
 
 settings.register_profile("learnable", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("thorough", settings.get_profile("learnable"), max_examples=1000)

@@ -12,7 +12,7 @@ import pytest
 
 from learnable.cli.app import app
 from learnable.verifiers.programs.sandbox.ladder import look_at_machine
-from tests.paths_for_tests import PUBLIC_DATA
+from tests.support.paths import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
 confined = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")

@@ -29,7 +29,7 @@ from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import RefreshSettings, open_pool
 from learnable.flows.settings import CurateSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted
-from tests.rows_for_tests import check_same_rows
+from tests.support.rows import check_same_rows
 
 WRITTEN = Path(__file__).with_name("written_before")
 COMMANDS: dict[str, list[str]] = json.loads((WRITTEN / "commands.json").read_text())

@@ -20,7 +20,7 @@ from learnable.data.tables import (
     prompts_table,
     read_table,
 )
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 EARLIER = ROOT / "tests/flows/store_of_an_earlier_version/curated/sums/v0001"
 OLD, NEW = "p_spread", "p_min_std"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.runs_for_tests import Shell
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 
 @pytest.fixture

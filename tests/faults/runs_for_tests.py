@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.warm_starts_for_tests import Starter, WarmProcess
+from tests.support.warm_starts import Starter, WarmProcess
 
 PATIENCE = 300.0  # seconds, for one run: only one that hangs takes as long
 POLL_SECONDS = 0.005

@@ -14,7 +14,7 @@ from tests.faults.crashes_for_tests import CHUNK, GROWN, merge
 from tests.faults.runs_for_tests import Shell
 from tests.faults.scripted_for_tests import GROUP_SIZE, SCRIPT, engine_of, run_small, small_settings
 from tests.faults.stores_for_tests import check_rollouts, check_scores, files, leftovers, parts, rollouts
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 CASES = [("first", GROUP_SIZE), ("grow", GROWN), ("merge", GROUP_SIZE), ("deliver", GROUP_SIZE)]
 

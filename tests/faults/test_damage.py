@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults.runs_for_tests import SIMULATED, Run, Shell
 from tests.faults.stores_for_tests import check_rollouts, check_scores, files, group_files, leftovers, rollouts, scores
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 FIND = (*SIMULATED, "--limit", "300", "--group-size", "8")
 ROLLOUTS = 2400

@@ -12,8 +12,8 @@ import pytest
 
 from tests.faults.growth_for_tests import HIGH, LARGE, LOW, PROMPTS, SMALL
 from tests.faults.runs_for_tests import Shell
-from tests.paths_for_tests import ROOT
-from tests.warm_starts_for_tests import Starter
+from tests.support.paths import ROOT
+from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 

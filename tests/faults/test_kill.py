@@ -20,7 +20,7 @@ from tests.faults.stores_for_tests import (
     parts,
     rollouts,
 )
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 

@@ -14,7 +14,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.flows import launch
 from learnable.flows.curation import pipeline
 from tests.flows.scripted_shell_for_tests import ScriptedShell
-from tests.rows_for_tests import check_same_rows
+from tests.support.rows import check_same_rows
 
 STORE = "learnable-store"
 EARLIER = Path(__file__).parent / "store_of_an_earlier_version"

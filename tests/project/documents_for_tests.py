@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.paths_for_tests import ROOT
-from tests.warm_twins_for_tests import all_warm
+from tests.support.paths import ROOT
+from tests.support.warm_twins import all_warm
 
 COMMANDS = ("find-learnable", "learnable")
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")

@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 SCRIPT = ROOT / ".ci" / "check_docstrings.py"
 ERRORS = """

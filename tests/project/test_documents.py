@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.homes_for_tests import make_home
 from tests.project.documents_for_tests import ROOT, SHOWN, Block, list_documents, read_blocks
-from tests.warm_starts_for_tests import Starter
+from tests.support.homes import make_home
+from tests.support.warm_starts import Starter
 
 BLOCKS = [block for document in list_documents() for block in read_blocks(document)]
 RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and block.language not in SHOWN})

@@ -12,7 +12,7 @@ from inspect import signature
 import pytest
 
 import learnable
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 HEAVY = "torch vllm trl transformers datasets prefect ray polars pyarrow matplotlib numpy scipy typer rich pydantic"
 ROW = re.compile(r"^\| `(\w+)` \| \S.*\. \|$", re.MULTILINE)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.paths_for_tests import ROOT
-from tests.warm_starts_for_tests import Starter
+from tests.support.paths import ROOT
+from tests.support.warm_starts import Starter
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from fnmatch import fnmatch
 
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli")
 FILES = {str(file.relative_to(ROOT)): file for room in ROOMS for file in sorted((ROOT / room).rglob("*.py"))}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.warm_starts_for_tests import Ended, Starter
+from tests.support.warm_starts import Ended, Starter
 
 SPAWN = """
 import json, multiprocessing, os, sys

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli", "tests", "benchmarks")
 FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py") if "attacks" not in file.parts)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.paths_for_tests import ROOT
-from tests.warm_starts_for_tests import Starter
+from tests.support.paths import ROOT
+from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 

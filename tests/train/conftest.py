@@ -17,7 +17,7 @@ import pytest
 from learnable.data.policies import find_policy
 from learnable.data.records import Message, Prompt
 from learnable.data.tables import hash_file, prompts_table
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 TOKENS = ("<pad>", "<s>", "</s>", " ", "=", "1", "2")
 TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"

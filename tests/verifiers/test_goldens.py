@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from learnable.verifiers.registry import VERIFIERS, find_verifier
-from tests.paths_for_tests import GOLDEN
+from tests.support.paths import GOLDEN
 
 
 def golden_cases() -> list[Any]:

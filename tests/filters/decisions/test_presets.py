@@ -9,7 +9,7 @@ import pytest
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import BAND_KEYS, RULES, Preset, find_preset, list_presets
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 SHIPPED = sorted((ROOT / "filters" / "preset_files").glob("*.toml"))
 ALL_KEYS = """

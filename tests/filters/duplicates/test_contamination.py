@@ -21,7 +21,7 @@ from learnable.filters.duplicates.contamination import (
     find_contaminated,
 )
 from learnable.filters.duplicates.texts import TEMPLATE_TEXTS, split_words
-from tests.paths_for_tests import PUBLIC_DATA
+from tests.support.paths import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
 

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.homes_for_tests import make_home
-from tests.warm_starts_for_tests import Starter
+from tests.support.homes import make_home
+from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.refreshing.pool import count_shared_problems, read_settings
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 EARLIER = ROOT / "tests" / "filters" / "manifest_of_an_earlier_version.json"
 

@@ -28,7 +28,7 @@ from learnable.flows.refreshing.resample import resample
 from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 BUDGET = SamplingBudget()
 TEXTS = [f"{family} {number}" for number in range(150) for family in ("sums", "words")]

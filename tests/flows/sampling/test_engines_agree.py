@@ -17,7 +17,7 @@ from learnable.data.sources.builtin import builtin_prompts
 from tests.flows.sampling.agreement_for_tests import agree
 from tests.rollouts.ray.ray_cluster_for_tests import ray_cluster
 from tests.rollouts.server.servers_for_tests import VLLMServer
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 PROMPTS = 64
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.flows.scheduling.prefect_processes_for_tests import Command
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 
 @pytest.fixture

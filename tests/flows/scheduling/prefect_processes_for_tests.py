@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.warm_starts_for_tests import Starter
-from tests.warm_twins_for_tests import NAME as TWIN
+from tests.support.warm_starts import Starter
+from tests.support.warm_twins import NAME as TWIN
 
 PATIENCE = 240.0  # seconds, for what only a fault makes wait as long
 

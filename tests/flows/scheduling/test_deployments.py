@@ -20,7 +20,7 @@ from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSett
 from learnable.flows.settings.earlier_versions import RENAMED, with_current_names
 from learnable.flows.settings.engines import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.train.settings import TrainSettings
-from tests.paths_for_tests import ROOT
+from tests.support.paths import ROOT
 
 FLOWS = ROOT / "flows"
 LOAD = """

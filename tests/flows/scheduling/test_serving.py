@@ -15,7 +15,7 @@ import pytest
 
 from tests.flows.scheduling.prefect_processes_for_tests import Command, still_alive
 from tests.project.documents_for_tests import ROOT, read_blocks
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Self
 
 from learnable.data.policies import bundled_policy_path
-from tests.warm_starts_for_tests import Starter, WarmProcess
+from tests.support.warm_starts import Starter, WarmProcess
 
 
 def free_port() -> int:

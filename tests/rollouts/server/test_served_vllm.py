@@ -13,7 +13,7 @@ from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.server.engine import ServerEngine
 from tests.rollouts.conftest import Watcher
 from tests.rollouts.server.servers_for_tests import VLLMServer
-from tests.warm_starts_for_tests import Starter
+from tests.support.warm_starts import Starter
 
 pytestmark = pytest.mark.e2e
 

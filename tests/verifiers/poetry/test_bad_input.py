@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from learnable.data.forms import poem_forms
 from learnable.verifiers.registry import find_verifier
-from tests.paths_for_tests import GOLDEN
+from tests.support.paths import GOLDEN
 
 HACKS = [json.loads(line) for line in (GOLDEN / "poetry_hacks.jsonl").read_text(encoding="utf-8").splitlines()]
 BAD = {

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from learnable.verifiers.registry import find_verifier
-from tests.paths_for_tests import GOLDEN
+from tests.support.paths import GOLDEN
 
 EXAMPLES = GOLDEN / "poetry.jsonl"
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.poetry.mutations import UNNOTICED, mutations
 from learnable.data.forms import find_form, poem_forms
 from learnable.verifiers.registry import find_verifier
-from tests.paths_for_tests import PUBLIC_DATA
+from tests.support.paths import PUBLIC_DATA
 
 DATA = PUBLIC_DATA / "poetry"
 

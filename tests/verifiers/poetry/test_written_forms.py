@@ -8,7 +8,7 @@ import pytest
 
 from learnable.data.records import Score
 from learnable.verifiers.registry import find_verifier
-from tests.paths_for_tests import GOLDEN
+from tests.support.paths import GOLDEN
 
 EXAMPLES = GOLDEN / "poetry_forms.jsonl"
 CASES = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]

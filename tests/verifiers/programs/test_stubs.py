@@ -15,7 +15,7 @@ from learnable.verifiers.programs.extraction import extract_program
 from learnable.verifiers.programs.sandbox.ladder import look_at_machine
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import SpecError
-from tests.paths_for_tests import PUBLIC_DATA
+from tests.support.paths import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
 pytestmark = pytest.mark.skipif(not look_at_machine().rungs, reason="programs cannot be confined on this machine")

@@ -19,7 +19,7 @@ from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_forms
 from learnable.data.sources.code.bank import BANK, CODE, TOPICS, CodeKnobs, generate
 from learnable.data.sources.code.problem import compiled
 from learnable.verifiers.registry import find_verifier
-from tests.paths_for_tests import GOLDEN, ROOT
+from tests.support.paths import GOLDEN, ROOT
 
 EXAMPLES = GOLDEN / "code.jsonl"
 ANSWERS = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]

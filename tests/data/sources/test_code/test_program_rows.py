@@ -15,7 +15,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.prompts import file_prompts
-from tests.paths_for_tests import PUBLIC_DATA
+from tests.support.paths import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
 STUB = "import math\n\ndef helper(n):\n    return n\n\ndef double(n):\n    '''Return n twice over.'''\n"

@@ -17,7 +17,7 @@ from learnable.verifiers.programs.test_code.conversion import convert
 from learnable.verifiers.programs.test_code.examination import BrokenTestsError
 from learnable.verifiers.programs.verifier import ProgramVerifier
 from learnable.verifiers.protocol import SpecError
-from tests.paths_for_tests import PUBLIC_DATA
+from tests.support.paths import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"
 # Their tests make objects of classes that the solution defines, and such objects cannot cross to the second sandbox.

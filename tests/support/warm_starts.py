@@ -2,10 +2,10 @@
 
 A command is a process of its own, with its own session, folder, environment and files; only its imports are done. That
 saves two thirds of a command's time. What a command starts in its turn (a Prefect server, the runs of a schedule, the
-stages of a training) is warm too: see `tests.warm_twins_for_tests`. What a cold start alone can show (what a command
+stages of a training) is warm too: see `tests.support.warm_twins`. What a cold start alone can show (what a command
 imports, its first words) is tested by starting it cold.
 
-    python -m tests.warm_starts_for_tests ADDRESS MODULE ...
+    python -m tests.support.warm_starts ADDRESS MODULE ...
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from types import ModuleType
 from typing import IO, Any, NoReturn
 
 from learnable.rollouts.vllm_engine import QUIET
-from tests.warm_prefect_for_tests import DATABASE, is_with_prefect, start_anew
-from tests.warm_twins_for_tests import MESSAGE_BYTES, place_files, set_twin_aside
+from tests.support.warm_prefect import DATABASE, is_with_prefect, start_anew
+from tests.support.warm_twins import MESSAGE_BYTES, place_files, set_twin_aside
 
 PIPELINE = (
     "polars",

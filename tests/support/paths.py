@@ -5,6 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 PUBLIC_DATA = Path(os.environ.get("LEARNABLE_DATA", ROOT.parent / "shared" / "data"))
