@@ -23,8 +23,9 @@ os.environ.setdefault(
     "VLLM_CACHE_ROOT", str(Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")).expanduser() / "vllm")
 )
 
-# A shell starts background jobs with Ctrl-C ignored, and the processes that tests start would inherit that.
+# A shell starts background jobs with Ctrl-C ignored, nohup with hanging up; the processes of tests would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # They start processes of their own, or simulate for many seconds.
 SLOW = [
