@@ -69,10 +69,13 @@ WITH_PREFECT = [
 MAX_WORKERS = 12
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Return half as many workers again as there are cores: tests wait for disks, servers and clocks too."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return half as many workers again as there are cores: tests wait for disks, servers and clocks too.
+
+    For `-n logical` a worker a core: fast tests wait for nothing, and each worker has its imports to make.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores + cores // 2, MAX_WORKERS)
+    return min(cores if config.getoption("numprocesses") == "logical" else cores + cores // 2, MAX_WORKERS)
 
 
 def pytest_configure() -> None:
