@@ -113,8 +113,8 @@ def chance_of_zero_std(rates: Values, cases: Indices, credit: float, size: int) 
     """Return the chance that a group of so many rewards agrees: as many cases pass in each, or without credit none."""
     if not credit:
         return np.asarray(rates ** (cases * size) + (1 - rates**cases) ** size, np.float64)
-    chances: Values = (binom.pmf(np.arange(cases.max() + 1), cases[:, None], rates[:, None]) ** size).sum(axis=1)
-    return chances
+    chances = np.asarray(binom.pmf(np.arange(cases.max() + 1), cases[:, None], rates[:, None]), np.float64)
+    return np.asarray((chances**size).sum(axis=1), np.float64)
 
 
 def usable_groups_of_partial_credit(seed: int) -> Iterator[Figure]:
