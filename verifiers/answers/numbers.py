@@ -54,27 +54,42 @@ class SeveralNumbersError(LearnableError):
     """The completion leaves open which of its numbers is the answer."""
 
 
-def read_answer(text: str) -> str | None:
-    """Return the number that is the answer to a computation, as `normalize_number` writes it, or None.
+def find_answer(text: str) -> tuple[str, str] | None:
+    """Return the number that is the answer to a computation, as `normalize_number` writes it, and the rule, or None.
 
     See `ArithmeticVerifier` for the rules. Raises `SeveralNumbersError`.
     """
     text = _plain(text)
-    found = _alone_before_a_question(text) or _stated(text) or _leading(text)
-    return found or _last_result(text)
+    if (found := _by_first_rules(text)) is not None:
+        return found
+    last = _last_result(text)
+    return None if last is None else (last, "last")
 
 
-def read_count(text: str) -> str | None:
-    """Return the number that is a count, in digits or spelled out, as `normalize_number` writes it, or None.
+def find_count(text: str) -> tuple[str, str] | None:
+    """Return the number that is a count, in digits or spelled out, as `normalize_number` writes it, and the rule.
 
     See `CountingVerifier` for the rules. Raises `SeveralNumbersError`.
     """
     text = _plain(_SPELLED.sub(lambda match: str(_spelled_value(match)), text))
-    found = _alone_before_a_question(text) or _stated(text) or _leading(text)
-    if found or _counts_up(text):
-        return found or _last_result(text)
+    if (found := _by_first_rules(text)) is not None:
+        return found
+    if _counts_up(text):
+        last = _last_result(text)
+        return None if last is None else (last, "last")
     numbers = (_value(text, match) for match in _ANYWHERE.finditer(text))
-    return next((number for number in numbers if number), None)
+    number = next((number for number in numbers if number), None)
+    return None if number is None else (number, "first")
+
+
+def _by_first_rules(text: str) -> tuple[str, str] | None:
+    if found := _alone_before_a_question(text):
+        return found, "first"
+    for stated in reversed(find_statements(text)):
+        if found := _read_statement(stated):
+            return found, stated.form
+    found = _leading(text)
+    return None if found is None else (found, "first")
 
 
 def normalize_number(text: str) -> str:
@@ -119,10 +134,6 @@ def _alone_before_a_question(text: str) -> str | None:
     """Return the number of a first line behind which the next problem begins."""
     line, goes_on = split_first_line(text)
     return _leading(line) or _last_result(line) if goes_on and _BARE.fullmatch(line) else None
-
-
-def _stated(text: str) -> str | None:
-    return next((found for stated in reversed(find_statements(text)) if (found := _read_statement(stated))), None)
 
 
 def _read_statement(stated: Statement) -> str | None:
