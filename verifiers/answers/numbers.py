@@ -48,6 +48,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SPELLED = re.compile(
     rf"\b(?:({'|'.join(_TENS)})(?:[\s-]+({'|'.join(_UNITS[1:10])})\b)?|({'|'.join(_UNITS)})\b)", re.IGNORECASE
 )
+_LARGER = re.compile(r"\b(?:hundred|thousand|million|billion|dozen|half|thirds?|quarters?|of|or)\b", re.IGNORECASE)
 
 
 class SeveralNumbersError(LearnableError):
@@ -179,6 +180,18 @@ def _last_result(text: str) -> str | None:
     for match in _RESULT.finditer(line):
         found = _value(line, match) or found
     return found
+
+
+def read_spelled(text: str) -> int | None:
+    """Return the number, up to ninety-nine, that a text spells out, with at most two more words behind it.
+
+    >>> read_spelled("Twenty-one apples."), read_spelled("one of them is three"), read_spelled("one hundred")
+    (21, None, None)
+    """
+    match = _SPELLED.match(text.strip(" \t\n*_`.(["))
+    if match is None or len(text) > MAX_STATED or len(text.split()) > 4 or len(_SPELLED.findall(text)) > 1:
+        return None
+    return None if _LARGER.search(text) else _spelled_value(match)
 
 
 def _spelled_value(match: re.Match[str]) -> int:

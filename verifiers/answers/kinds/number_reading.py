@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line
+from learnable.verifiers.answers.numbers import read_spelled
 from learnable.verifiers.answers.rules import Rule, missing, narrow
 from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
 from learnable.verifiers.answers.values.writing import write_plainly
@@ -24,7 +25,8 @@ _BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
 _BEHIND_RESULT = re.compile(
     r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
-    r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately)\b)"
+    r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately|"
+    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all)\b)"
     r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
     re.IGNORECASE,
 )
@@ -121,20 +123,37 @@ def write_number(value: Fraction) -> str:
 
 
 def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity | None, str, str]:
+    if _SPACED.fullmatch(text.strip()):
+        text = text.replace(" ", "")
     line, goes_on = split_first_line(text)
     if goes_on and (found := _alone(line, decimal)):
         return found, "first", ""
+    statements = find_statements(completion)
     try:
-        for stated in reversed(find_statements(completion)):
+        for stated in reversed(statements):
             if found := read_statement(Statement(write_plainly(stated.text), 0, stated.form), decimal):
                 return found, stated.form, ""
+            if stated.closed and stated.text:  # a formula, or words: what stands elsewhere was not meant
+                return _find_spelled([stated], text)
         if found := _opening(text, decimal):
             return found, "first", ""
         if found := _last_result(text, decimal):
             return found, "last", ""
     except SeveralError:
         return None, "auto", SEVERAL
-    return None, "auto", NOTHING
+    return _find_spelled(statements, text)
+
+
+def _find_spelled(statements: list[Statement], text: str) -> tuple[Quantity | None, str, str]:
+    """Look for a number in words, up to ninety-nine, where no digits were found: stated, or alone."""
+    if statements:
+        value = read_spelled(statements[-1].text)
+        rule = statements[-1].form if value is not None else "auto"
+    else:
+        value, rule = read_spelled(text), "first"
+    if value is None:
+        return None, "auto", NOTHING
+    return Quantity(Fraction(value), "", 0, 0), rule, ""
 
 
 def _read_closed(text: str, decimal: str) -> Quantity | None:
