@@ -24,7 +24,7 @@ from learnable.verifiers.protocol import check_keys, fault
 
 LIBRARY = "math_verify"
 TIME_LIMIT = 5.0  # seconds: its usual limit for one of its two steps
-MEMORY_LIMIT = 1 << 30  # bytes, beside what the process has already
+MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
 MAX_EXPRESSION = 2000  # characters: longer is no answer, and costs the parser its time
 
 _MATHS = ("$", r"\(", r"\[", r"\boxed", r"\begin")
