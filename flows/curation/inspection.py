@@ -49,7 +49,9 @@ class Inspection:
 def inspect_pool(decided: pl.DataFrame, collected: Collected) -> Inspection:
     """Look at a decided pool. `decided` has a row a prompt, as `decide_groups` returns them."""
     components = summarise_components(collected.evidence.components.lazy()).collect()
-    return Inspection(components, find_warnings(decided, components), _triage(decided, collected), collected.evidence.unread)
+    return Inspection(
+        components, find_warnings(decided, components), _triage(decided, collected), collected.evidence.unread
+    )
 
 
 def with_unread(rows: Iterable[SummaryRow], unread: pl.DataFrame) -> tuple[SummaryRow, ...]:
@@ -63,7 +65,9 @@ def with_unread(rows: Iterable[SummaryRow], unread: pl.DataFrame) -> tuple[Summa
         whole = counts.get((family, None), (0, 0))
         counts[family, None] = (whole[0] + judged, whole[1] + failed)
     found = ((row, counts.get((row.family, row.form), (0, 0))) for row in rows)
-    return tuple(replace(row, extraction_failed_share=failed / judged) if judged else row for row, (judged, failed) in found)
+    return tuple(
+        replace(row, extraction_failed_share=failed / judged) if judged else row for row, (judged, failed) in found
+    )
 
 
 def _triage(decided: pl.DataFrame, collected: Collected) -> pl.DataFrame:

@@ -192,9 +192,9 @@ def _warn_of_counts(report: CurationReport) -> Iterator[str]:
     if unread:
         more = f" and {len(unread) - FORMS_NAMED} more forms" if len(unread) > FORMS_NAMED else ""
         yield (
-            f"no answer could be read in many completions: {', '.join(unread[:FORMS_NAMED])}{more}. Ask for the answer in "
-            "one of the known ways, or name the rule that finds it (`extract` in the spec); `learnable show --reason "
-            "extraction_failed` has examples"
+            f"no answer could be read in many completions: {', '.join(unread[:FORMS_NAMED])}{more}. Ask for the answer "
+            "in one of the known ways, or name the rule that finds it (`extract` in the spec); `learnable show "
+            "--reason extraction_failed` has examples"
         )
     if doubtful := report.triage.get("bad_label"):
         yield (

@@ -66,7 +66,8 @@ class ComponentWatch:
                 why = f" ({_ASKS[seen.kind]})" if seen.kind in _ASKS else ""
                 yield (
                     f"{family}: {name} is 0 in {where}: it never fires{why}. A completion of this policy reads "
-                    f"{seen.example!r}: check that prompts ask for it and that the verifier can see it, before more is paid",
+                    f"{seen.example!r}: check that prompts ask for it and that the verifier can see it, before more "
+                    "is paid",
                     True,
                 )
             elif seen.ones == seen.rollouts:

@@ -129,8 +129,8 @@ class ChoiceVerifier:
     or B", "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer
     must be what is explicitly stated, or nearly all of the completion.
 
-    Optionally `extract`, a rule (see `rules`) for the part in which the choice is looked for, and `reward`, a shape (see
-    `rewards.shapes`).
+    Optionally `extract`, a rule (see `rules`) for the part in which the choice is looked for, and `reward`, a shape
+    (see `rewards.shapes`).
     """
 
     name: str = "choice"
@@ -188,6 +188,8 @@ def _whole_score(found: str, answer: str) -> Score:
 
 
 def _score(reading: Reading, passed: bool) -> Score:
-    reason = "" if passed else f"{UNREAD}: {reading.why}" if reading.answer is None else f"answered {reading.answer[:40]}"
+    reason = (
+        "" if passed else f"{UNREAD}: {reading.why}" if reading.answer is None else f"answered {reading.answer[:40]}"
+    )
     parts = {"correct": float(passed), "format": float(reading.answer is not None)}
     return Score(float(passed), passed, parts, reason=reason)

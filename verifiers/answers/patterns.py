@@ -130,7 +130,7 @@ class _Automaton:
     def _item(self, op: str, argument: Any) -> _Part:
         match op:
             case "SUBPATTERN":
-                return self.add(argument[-1])
+                return self._with_flags(*argument[1:])
             case "ATOMIC_GROUP":
                 return self.add(argument)
             case "BRANCH":
@@ -145,6 +145,13 @@ class _Automaton:
             case "AT":
                 return _Part()
         return self._sign(op, argument)
+
+    def _with_flags(self, added: int, taken: int, inner: Any) -> _Part:
+        before = self._flags
+        self._flags = (before | int(added)) & ~int(taken)
+        part = self.add(inner)
+        self._flags = before
+        return part
 
     def _sign(self, op: str, argument: Any) -> _Part:
         mask = sum(1 << place for place, sample in enumerate(self._alphabet) if self._matches(op, argument, sample))

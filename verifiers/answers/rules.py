@@ -107,13 +107,13 @@ def parse_rule(text: str) -> Rule:
 
 
 def narrow(text: str, rule: Rule) -> Statement | None:
-    """Return the part of a completion that a rule points at, or None where there is no such part.
+    r"""Return the part of a completion that a rule points at, or None where there is no such part.
 
     The rules `auto`, `first` and `last` are the judges' own, for what a first number or line is depends on what is
     looked for: they point at all of the text.
 
-    >>> narrow(r"It is \\boxed{\\frac{1}{2}}.", Rule("boxed")).text
-    '\\\\frac{1}{2}'
+    >>> narrow(r"It is \boxed{\frac{1}{2}}.", Rule("boxed")).text
+    '\\frac{1}{2}'
     """
     match rule.name:
         case "boxed" | "hashes" | "words" | "stated":
@@ -244,5 +244,3 @@ def _inside(text: str, start: int, end: int) -> Statement:
 
 def _last(found: list[Statement]) -> Statement | None:
     return found[-1] if found else None
-
-

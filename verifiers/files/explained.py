@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from learnable.data.records import FinishReason, Spec, canonical_json
-from learnable.verifiers.pool.jobs import ScoreJob, score_one
+from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.protocol import extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 
@@ -46,13 +46,14 @@ class ExplainedAnswer:
 def explain_answer(
     verifier: str, completion: str, prompt: str, spec: Spec, finish_reason: FinishReason = "stop"
 ) -> ExplainedAnswer:
-    """Judge one completion in this process, and say what was read.
+    """Judge one completion, in a process of its own that may hang or die, and say what was read.
 
     Raises `LearnableError` for a verifier that is not known, and for a spec that it cannot use.
     """
     judge = find_verifier(verifier)
     judge.check_spec(spec)
-    score = score_one(ScoreJob(verifier, completion, prompt, canonical_json(spec), finish_reason))
+    with ScoringPool(1) as pool:
+        [score] = pool.submit([ScoreJob(verifier, completion, prompt, canonical_json(spec), finish_reason)]).result()
     read = getattr(judge, "read", None)
     if callable(read):
         reading = read(completion, spec=spec)

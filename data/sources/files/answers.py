@@ -26,18 +26,18 @@ _FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9
 
 
 def recognise_verifier(answer: Any) -> str | None:
-    """Return the verifier that answers of a well-known writing are for: worked solutions that end in "#### 1,234".
+    r"""Return the verifier that answers of a well-known writing are for: worked solutions that end in "#### 1,234".
 
-    >>> recognise_verifier("48 / 2 = 24, so 72 in all.\\n#### 72"), recognise_verifier("72")
+    >>> recognise_verifier("48 / 2 = 24, so 72 in all.\n#### 72"), recognise_verifier("72")
     ('number', None)
     """
     return NUMBER if isinstance(answer, str) and _FINAL_NUMBER.search(answer) else None
 
 
 def final_answer(answer: Any) -> Any:
-    """Return what stands behind the "####" that ends a worked solution, and anything else as it is.
+    r"""Return what stands behind the "####" that ends a worked solution, and anything else as it is.
 
-    >>> final_answer("48 / 2 = 24\\n#### 1,024"), final_answer("1,024"), final_answer(7)
+    >>> final_answer("48 / 2 = 24\n#### 1,024"), final_answer("1,024"), final_answer(7)
     ('1,024', '1,024', 7)
     """
     found = _FINAL.search(answer) if isinstance(answer, str) else None

@@ -50,7 +50,7 @@ class MathsVerifier:
     memory_limit: int = MEMORY_LIMIT
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless there is an answer and the options fit; whether it can be read is seen in scoring."""
+        """Raise `SpecError` unless there is an answer and the options fit. Scoring sees whether it can be read."""
         check_keys(spec, ["answer"], ["extract", "reward"])
         answer = spec["answer"]
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
@@ -89,7 +89,9 @@ class MathsVerifier:
         try:
             gold = _parse_gold(str(spec["answer"]))
             if not gold:
-                return Score.unscored(f"the answer of the spec cannot be read as mathematics: {str(spec['answer'])[:80]}")
+                return Score.unscored(
+                    f"the answer of the spec cannot be read as mathematics: {str(spec['answer'])[:80]}"
+                )
             given = _parse(library, reading.answer, whole=reading.rule != "last")
             if not given:
                 unread = Reading(None, reading.rule, f"no mathematics: {reading.answer[:60]}")
@@ -137,5 +139,3 @@ def _parse(library: Any, text: str, *, whole: bool) -> Sequence[Any]:
     if not whole or any(mark in text for mark in _MATHS):
         return parse(text, **options)
     return parse(f"${text}$", **options) or parse(text, **options)
-
-

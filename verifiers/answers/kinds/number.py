@@ -36,8 +36,9 @@ class NumberVerifier:
     - `decimal`: "," where a comma is the decimal mark.
     - `reward`: a shape (see `rewards.shapes`).
 
-    Where no unit is asked for, any is passed over, and 50% is 50 or 1/2. Where percent is asked for, 1/2 and 50 are 50%.
-    "7 or 8" and "5 to 7" are no answers; nor is a formula such as "3x". What cannot be read is `extraction_failed`.
+    Where no unit is asked for, any is passed over, and 50% is 50 or 1/2. Where percent is asked for, 1/2 and 50 are
+    50%. "7 or 8" and "5 to 7" are no answers; nor is a formula such as "3x". What cannot be read is
+    `extraction_failed`.
     """
 
     name: str = "number"

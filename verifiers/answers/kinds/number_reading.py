@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from fractions import Fraction
 
@@ -20,7 +19,9 @@ _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
 _OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
 _OPERAND = re.compile(r"[0-9)]\s*(?:\*\*|[+*/^\u00f7-]|[xX])\s*[(]*\Z")
-_OR = re.compile(r"[*_)\s]*(?:,?\s*\bor\b|\bto\b|\u2013|\u2014|-|\u00b1)\s*(?:maybe\s+|perhaps\s+)?(?=[-+$]?[0-9.])", re.I)
+_OR = re.compile(
+    r"[*_)\s]*(?:,?\s*\bor\b|\bto\b|\u2013|\u2014|-|\u00b1)\s*(?:maybe\s+|perhaps\s+)?(?=[-+$]?[0-9.])", re.I
+)
 _BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
 _BEHIND_RESULT = re.compile(
@@ -31,6 +32,7 @@ _BEHIND_RESULT = re.compile(
     re.IGNORECASE,
 )
 _MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
+MAX_PLACES = 18  # behind the point: with more of them, a fraction is shorter
 _MENTION = 48  # characters before a number that may say it is a result
 
 
@@ -108,16 +110,14 @@ def write_number(value: Fraction) -> str:
     >>> write_number(Fraction(5, 2)), write_number(Fraction(1, 3)), write_number(Fraction(-4))
     ('2.5', '1/3', '-4')
     """
-    if value.denominator == 1:
-        return json.dumps(value.numerator) if abs(value.numerator) < 10**18 else hex(value.numerator)
     under, twos, fives = value.denominator, 0, 0
     while under % 2 == 0:
         under, twos = under // 2, twos + 1
     while under % 5 == 0:
         under, fives = under // 5, fives + 1
     places = max(twos, fives)
-    if under != 1 or places > 18 or abs(value) > 10**18:
-        return f"{value.numerator:x}/{value.denominator:x}" if abs(value) > 10**18 else str(value)
+    if under != 1 or not 0 < places <= MAX_PLACES:
+        return str(value)
     digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
@@ -135,12 +135,16 @@ def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity 
                 return found, stated.form, ""
             if stated.closed and stated.text:  # a formula, or words: what stands elsewhere was not meant
                 return _find_spelled([stated], text)
-        if found := _opening(text, decimal):
-            return found, "first", ""
-        if found := _last_result(text, decimal):
-            return found, "last", ""
+        return _find_unstated(statements, text, decimal)
     except SeveralError:
         return None, "auto", SEVERAL
+
+
+def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tuple[Quantity | None, str, str]:
+    if found := _opening(text, decimal):
+        return found, "first", ""
+    if found := _last_result(text, decimal):
+        return found, "last", ""
     return _find_spelled(statements, text)
 
 

@@ -16,8 +16,9 @@ TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool))
-    or (isinstance(value, float) and value.is_integer()),
+    "integer": lambda value: (
+        (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
+    ),
 }
 _SIZES = {
     "minimum": ("number", lambda value, bound: value >= bound, "below {}"),
@@ -37,6 +38,12 @@ def check_schema(schema: Any, key: str = "schema") -> None:
         raise fault(key, schema, "give an object, as JSON Schema has it")
     if key.count(".") > MAX_DEPTH:
         raise fault(key, schema, f"give no more than {MAX_DEPTH} levels")
+    _check_words(schema, key)
+    for name, inner in _inner(schema):
+        check_schema(inner, f"{key}.{name}")
+
+
+def _check_words(schema: Mapping[str, Any], key: str) -> None:
     for word, value in schema.items():
         if word not in (*_KEYWORDS, *_NOTES):
             raise fault(f"{key}.{word}", value, f"this keyword is not known here; use only {', '.join(_KEYWORDS)}")
@@ -48,8 +55,6 @@ def check_schema(schema: Any, key: str = "schema") -> None:
     for word in _SIZES:
         if word in schema and not TYPES["number"](schema[word]):
             raise fault(f"{key}.{word}", schema[word], "give a number")
-    for name, inner in _inner(schema):
-        check_schema(inner, f"{key}.{name}")
 
 
 def _inner(schema: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -74,7 +79,11 @@ def find_misfit(value: Any, schema: Mapping[str, Any], place: str = "") -> str:
         return f"{here} is none of the allowed values"
     if "const" in schema and not same_json(value, schema["const"]):
         return f"{here} is another value"
-    if isinstance(value, str) and "pattern" in schema and not compile_pattern("schema", schema["pattern"]).search(value):
+    if (
+        isinstance(value, str)
+        and "pattern" in schema
+        and not compile_pattern("schema", schema["pattern"]).search(value)
+    ):
         return f"{here} does not fit the pattern"
     for word, (kind, fits, wrong) in _SIZES.items():
         if word in schema and TYPES[kind](value) and not fits(value, schema[word]):

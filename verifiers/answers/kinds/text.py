@@ -23,7 +23,8 @@ SEVERAL_DATES = "names several dates, or one that can be read in two ways"
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LEAD = re.compile(
-    r"^(?:(?:so|thus|therefore|hence|it is|it['\u2019]s|that is|that['\u2019]s|this is|i think|i believe|i would say)\b[\s,:]*)+",
+    r"^(?:(?:so|thus|therefore|hence|it is|it['\u2019]s|that is|that['\u2019]s|this is|"
+    r"i think|i believe|i would say)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 
@@ -64,7 +65,9 @@ class TextVerifier:
             raise fault("date_order", spec["date_order"], 'give "mdy" or "dmy"')
         for answer in answers:
             if not self._canonical(answer, spec):
-                raise fault("answer", answer, "give a date" if spec.get("match") == "date" else "give letters or digits")
+                raise fault(
+                    "answer", answer, "give a date" if spec.get("match") == "date" else "give letters or digits"
+                )
         check_rule(spec)
         check_shape(spec)
 
@@ -74,7 +77,9 @@ class TextVerifier:
         if found is None:
             return Reading(None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated")
         answer = self._canonical(found[:MAX_TEXT], spec)
-        why = SEVERAL_DATES if spec.get("match") == "date" and answer is None and _dates(found, spec) else "no date found"
+        why = (
+            SEVERAL_DATES if spec.get("match") == "date" and answer is None and _dates(found, spec) else "no date found"
+        )
         if answer is None and spec.get("match") == "date":
             return Reading(None, rule, why, found)
         return Reading(answer or None, rule, "" if answer else "nothing is stated", found)

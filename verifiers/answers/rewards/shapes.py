@@ -20,6 +20,7 @@ from math import isfinite
 from typing import Any
 
 from learnable.data.records import Score, Spec
+from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.answers.rewards.parts import (
     DISTANCES,
     judge_distance,
@@ -28,7 +29,6 @@ from learnable.verifiers.answers.rewards.parts import (
     judge_pattern,
     judge_tags,
 )
-from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.answers.rules import Reading
 from learnable.verifiers.protocol import fault
 
@@ -126,34 +126,36 @@ def _check_part(key: str, part: Any, numbers: bool) -> None:
     if not is_finite(part.get("weight", 1.0)) or not part.get("weight", 1.0):
         raise fault(f"{key}.weight", part["weight"], "give a number other than 0")
     known = _KINDS[part["kind"]][1]
+    if lacking := [option for option, default in known.items() if default is None and option not in part]:
+        raise fault(key, dict(part), f"it needs {lacking[0]!r}")
     for option, value in part.items():
-        if option not in ("kind", "weight"):
-            if option not in known:
-                raise fault(f"{key}.{option}", value, f"no such option; use only {', '.join(['weight', *known])}")
-            _check_option(f"{key}.{option}", option, value)
-    for option, default in known.items():
-        if default is None and option not in part:
-            raise fault(key, dict(part), f"it needs {option!r}")
+        if option not in ("kind", "weight", *known):
+            raise fault(f"{key}.{option}", value, f"no such option; use only {', '.join(['weight', *known])}")
+        _check_option(f"{key}.{option}", option, value)
     if part["kind"] == "length" and part["from"] >= part["to"]:
         raise fault(key, dict(part), "'from' must be below 'to'")
 
 
 def _check_option(key: str, option: str, value: Any) -> None:
-    if option == "tags":
-        if not isinstance(value, list | tuple) or not value or not all(isinstance(tag, str) and tag for tag in value):
-            raise fault(key, value, 'give a list of tags, as in ["think", "answer"]')
-    elif option == "strict":
-        if not isinstance(value, bool):
-            raise fault(key, value, "give true or false")
-    elif option == "pattern":
-        if not isinstance(value, str):
-            raise fault(key, value, "give a regular expression")
+    if option in ("kind", "weight"):
+        return
+    fits, fix = _OPTIONS.get(option, (_is_share, "give a number from 0 to 1"))
+    if not fits(value):
+        raise fault(key, value, fix)
+    if option == "pattern":
         compile_pattern(key, value)
-    elif option in ("from", "to"):
-        if not is_finite(value) or value < 0:
-            raise fault(key, value, "give a number of characters")
-    elif not is_finite(value) or not 0 <= value <= 1:
-        raise fault(key, value, "give a number from 0 to 1")
+
+
+def _are_tags(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(tag, str) and tag for tag in value)
+
+
+def _is_share(value: Any) -> bool:
+    return is_finite(value) and 0 <= value <= 1
+
+
+def _is_length(value: Any) -> bool:
+    return is_finite(value) and value >= 0
 
 
 def is_finite(value: object) -> bool:
@@ -168,3 +170,12 @@ def _value(judgement: Judgement, part: Options) -> float:
 
 def _parts(shape: str | Mapping[str, Options]) -> Mapping[str, Options]:
     return {shape: {"kind": shape}} if isinstance(shape, str) else shape
+
+
+_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "tags": (_are_tags, 'give a list of tags, as in ["think", "answer"]'),
+    "strict": (lambda value: isinstance(value, bool), "give true or false"),
+    "pattern": (lambda value: isinstance(value, str), "give a regular expression"),
+    "from": (_is_length, "give a number of characters"),
+    "to": (_is_length, "give a number of characters"),
+}

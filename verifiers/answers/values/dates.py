@@ -19,7 +19,9 @@ _WRITTEN = (
     re.compile(rf"(?<!\w){_MONTH}\s+(?:the\s+)?{_DAY},?\s+{_YEAR}(?!\w)", re.IGNORECASE),
     re.compile(rf"(?<![\w.]){_YEAR},?\s+{_MONTH}\s+{_DAY}(?!\w)", re.IGNORECASE),
 )
-_NUMBERS = re.compile(rf"(?<![\w./-])(?P<first>[0-9]{{1,2}})(?P<by>[./-])(?P<second>[0-9]{{1,2}})(?P=by){_YEAR}(?![\w-])")
+_NUMBERS = re.compile(
+    rf"(?<![\w./-])(?P<first>[0-9]{{1,2}})(?P<by>[./-])(?P<second>[0-9]{{1,2}})(?P=by){_YEAR}(?![\w-])"
+)
 
 
 def find_dates(text: str, order: DateOrder | None = None) -> Iterator[tuple[str | None, int, int]]:

@@ -144,7 +144,7 @@ def _value(match: re.Match[str], decimal: str) -> Fraction | None:
         value = _number(match, decimal)
     if value is None:
         return None
-    value *= 10 ** _WORDS.get((match["word"] or "").casefold(), 0)
+    value *= Fraction(10) ** _WORDS.get((match["word"] or "").casefold(), 0)
     return -value if negative else value
 
 

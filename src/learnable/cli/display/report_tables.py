@@ -40,7 +40,15 @@ PLANNED = (
     ("seconds", "time"),
     ("cost", "cost"),
 )
-STATISTICS = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1", "extraction_failed_share")
+STATISTICS = (
+    "expected_within_variance",
+    "mean",
+    "within_std",
+    "between_std",
+    "zero_std_share",
+    "pass_at_1",
+    "extraction_failed_share",
+)
 
 
 def tabulate_forms(report: CurationReport) -> FittedTable:

@@ -1,4 +1,4 @@
-"""A stand-in for math-verify: its two functions as version 0.9 has them, on fractions alone, and answers that misbehave.
+"""A stand-in for math-verify: its two functions as version 0.9 has them, for fractions, and answers that misbehave.
 
 Written into a folder as `math_verify.py`, it is found before the real one.
 """
@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 
-class TimeoutException(BaseException):  # noqa: N818 (as the library has it)
+class TimeoutException(BaseException):
     """No `Exception`, as the library's own is none."""
 
 

@@ -1,4 +1,4 @@
-"""Mathematics is judged in processes that can be killed: what hangs, eats memory or raises anything costs itself alone."""
+"""Mathematics is judged in processes that can be killed: what hangs, eats memory or raises costs itself alone."""
 
 from __future__ import annotations
 
@@ -130,7 +130,9 @@ def test_memory_has_a_limit() -> None:
     assert verifier_memory_limit(MathsVerifier()) == 512 << 20
 
 
-@pytest.mark.parametrize(("key", "value"), [("answer", ""), ("answer", True), ("extract", "first"), ("extract", "letter")])
+@pytest.mark.parametrize(
+    ("key", "value"), [("answer", ""), ("answer", True), ("extract", "first"), ("extract", "letter")]
+)
 def test_specs_of_no_use(key: str, value: object) -> None:
     with pytest.raises(SpecError, match=f"'{key}' is"):
         MathsVerifier().check_spec({"answer": "1", key: value})
