@@ -108,10 +108,10 @@ def _exact(value: float) -> Fraction:
 
 
 def _gold(answer: Any, decimal: str) -> Quantity | None:
-    return _cached_gold(answer, type(answer), decimal) if isinstance(answer, int | float | str) else None
+    return _cached_gold(answer, type(answer).__name__, decimal) if isinstance(answer, int | float | str) else None
 
 
 @lru_cache(maxsize=4096)
-def _cached_gold(answer: Any, kind: type, decimal: str) -> Quantity | None:
+def _cached_gold(answer: Any, kind: str, decimal: str) -> Quantity | None:
     """Return a reference number; `kind` tells 1 from True, which are equal."""
     return parse_gold(answer, decimal)

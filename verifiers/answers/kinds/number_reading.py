@@ -150,14 +150,10 @@ def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tupl
 
 def _find_spelled(statements: list[Statement], text: str) -> tuple[Quantity | None, str, str]:
     """Look for a number in words, up to ninety-nine, where no digits were found: stated, or alone."""
-    if statements:
-        value = read_spelled(statements[-1].text)
-        rule = statements[-1].form if value is not None else "auto"
-    else:
-        value, rule = read_spelled(text), "first"
+    value = read_spelled(statements[-1].text if statements else text)
     if value is None:
         return None, "auto", NOTHING
-    return Quantity(Fraction(value), "", 0, 0), rule, ""
+    return Quantity(Fraction(value), "", 0, 0), statements[-1].form if statements else "first", ""
 
 
 def _read_closed(text: str, decimal: str) -> Quantity | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from learnable.data.records import Spec
 from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.protocol import fault
 
@@ -20,7 +21,7 @@ TYPES: dict[str, Callable[[Any], bool]] = {
         (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
     ),
 }
-_SIZES = {
+_SIZES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "minimum": ("number", lambda value, bound: value >= bound, "below {}"),
     "maximum": ("number", lambda value, bound: value <= bound, "above {}"),
     "minLength": ("string", lambda value, bound: len(value) >= bound, "shorter than {}"),
@@ -43,7 +44,7 @@ def check_schema(schema: Any, key: str = "schema") -> None:
         check_schema(inner, f"{key}.{name}")
 
 
-def _check_words(schema: Mapping[str, Any], key: str) -> None:
+def _check_words(schema: Spec, key: str) -> None:
     for word, value in schema.items():
         if word not in (*_KEYWORDS, *_NOTES):
             raise fault(f"{key}.{word}", value, f"this keyword is not known here; use only {', '.join(_KEYWORDS)}")
@@ -57,14 +58,14 @@ def _check_words(schema: Mapping[str, Any], key: str) -> None:
             raise fault(f"{key}.{word}", schema[word], "give a number")
 
 
-def _inner(schema: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _inner(schema: Spec) -> list[tuple[str, Any]]:
     found = [(f"properties.{name}", inner) for name, inner in schema.get("properties", {}).items()]
     found += [("items", schema["items"])] if "items" in schema else []
     more = schema.get("additionalProperties", True)
     return found if isinstance(more, bool) else [*found, ("additionalProperties", more)]
 
 
-def find_misfit(value: Any, schema: Mapping[str, Any], place: str = "") -> str:
+def find_misfit(value: Any, schema: Spec, place: str = "") -> str:
     """Return what first does not fit a schema that has been checked, "" where all does.
 
     >>> find_misfit({"a": [1, "x"]}, {"properties": {"a": {"items": {"type": "integer"}}}})
@@ -91,7 +92,7 @@ def find_misfit(value: Any, schema: Mapping[str, Any], place: str = "") -> str:
     return _inner_misfit(value, schema, place)
 
 
-def _inner_misfit(value: Any, schema: Mapping[str, Any], place: str) -> str:
+def _inner_misfit(value: Any, schema: Spec, place: str) -> str:
     if isinstance(value, list) and "items" in schema:
         found = (find_misfit(item, schema["items"], _below(place, number)) for number, item in enumerate(value))
         return next(filter(None, found), "")

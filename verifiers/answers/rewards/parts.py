@@ -49,7 +49,7 @@ def judge_distance(
 @lru_cache(maxsize=1024)
 def _other_results(prompt: str) -> frozenset[Fraction]:
     """Return what the four operations make of the two numbers of a prompt, nothing where it has not just two."""
-    numbers = [one.value for one in find_quantities(_spread(write_plainly(prompt[:MAX_PROMPT])))]
+    numbers = [one.value for one in find_quantities(_set_apart(write_plainly(prompt[:MAX_PROMPT])))]
     if len(numbers) != 2:
         return frozenset()
     found: set[Fraction] = set()
@@ -60,7 +60,7 @@ def _other_results(prompt: str) -> frozenset[Fraction]:
     return frozenset(found)
 
 
-def _spread(text: str) -> str:
+def _set_apart(text: str) -> str:
     """Return the text with room around the signs of operations, so that 3/4 is two numbers and not a fraction."""
     return re.sub(r"(?<=[0-9])\s*([/*+x-])\s*(?=[0-9])", r" \1 , ", text)
 

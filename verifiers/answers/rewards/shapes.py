@@ -55,8 +55,7 @@ class Judgement:
     why: str = ""
 
 
-Options = Mapping[str, Any]
-Part = Callable[[Judgement, Options], float]
+Part = Callable[[Judgement, Spec], float]
 
 _KINDS: dict[str, tuple[Part, dict[str, Any]]] = {
     "correct": (lambda judgement, _: float(judgement.passed), {}),
@@ -163,12 +162,12 @@ def is_finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def _value(judgement: Judgement, part: Options) -> float:
+def _value(judgement: Judgement, part: Spec) -> float:
     judge, defaults = _KINDS[part["kind"]]
     return judge(judgement, {**defaults, **part})
 
 
-def _parts(shape: str | Mapping[str, Options]) -> Mapping[str, Options]:
+def _parts(shape: str | Mapping[str, Spec]) -> Mapping[str, Spec]:
     return {shape: {"kind": shape}} if isinstance(shape, str) else shape
 
 
