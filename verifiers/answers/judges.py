@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.choices import read_choice
-from learnable.verifiers.answers.numbers import SeveralNumbersError, find_answer, find_count
+from learnable.verifiers.answers.numbers import SeveralNumbersError, find_answer, find_at, find_count
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
 from learnable.verifiers.answers.rules import UNREAD, Reading, check_rule, missing, narrow, rule_of
 from learnable.verifiers.completions import strip_thinking
@@ -50,10 +50,13 @@ class WholeNumberVerifier:
                 return Reading(None, rule.name, missing(rule))
             text = part.text
         try:
+            if rule.name in ("first", "last"):
+                number = find_at(text, rule.name)
+                return Reading(number, rule.name, "" if number else NO_NUMBER)
             found = self.find(text)
         except SeveralNumbersError:
             return Reading(None, rule.name, SEVERAL)
-        if found is None or (rule.name in ("first", "last") and found[1] != rule.name):
+        if found is None:
             return Reading(None, rule.name, NO_NUMBER)
         return Reading(found[0], found[1] if rule.name == "auto" else rule.name)
 

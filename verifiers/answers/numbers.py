@@ -83,6 +83,15 @@ def find_count(text: str) -> tuple[str, str] | None:
     return None if number is None else (number, "first")
 
 
+def find_at(text: str, end: str) -> str | None:
+    """Return the number that a text opens with (`end` is "first"), or the last result in it ("last"), or None.
+
+    Numbers are those in digits. Raises `SeveralNumbersError`.
+    """
+    text = _plain(text)
+    return _leading(text) if end == "first" else _last_result(text)
+
+
 def _by_first_rules(text: str) -> tuple[str, str] | None:
     if found := _alone_before_a_question(text):
         return found, "first"
