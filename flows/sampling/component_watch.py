@@ -10,6 +10,7 @@ from learnable.data.records import Prompt, Rollout, Score
 from learnable.filters.decisions.findings import ENOUGH_PROMPTS, ENOUGH_ROLLOUTS
 
 SHOWN = 60  # characters of a completion
+READABLE = "format"  # of scores without a shape: whether an answer was there, which is no part of the reward
 # What kinds of parts (`verifiers.answers.rewards`) ask of a completion.
 _ASKS = {
     "format": 'it wants every tag once and in order, each on a line of its own unless "strict" is false; the kind '
@@ -70,7 +71,7 @@ class ComponentWatch:
                     "is paid",
                     True,
                 )
-            elif seen.ones == seen.rollouts:
+            elif seen.ones == seen.rollouts and (name != READABLE or seen.kind):
                 yield f"{family}: {name} is 1 in {where}: it always fires, so GRPO can learn nothing from it", False
 
     def _note(self, prompt: Prompt, rollout: Rollout, name: str, value: float) -> None:

@@ -33,11 +33,11 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
     return found
 
 
-def watch_of(completions: list[str], prompts: int = 10, rollouts: int = 10) -> ComponentWatch:
+def watch_of(completions: list[str], prompts: int = 10, rollouts: int = 10, shape: object = SHAPE) -> ComponentWatch:
     """Return a watch over so many prompts, each of which got the completions in turn."""
     watch, judge = ComponentWatch(), find_verifier("number")
     for number in range(prompts):
-        prompt = Prompt(f"What is {number}?", "number", {"answer": number, "reward": SHAPE}, family="sums", form="sums")
+        prompt = Prompt(f"What is {number}?", "number", {"answer": number, "reward": shape}, family="sums", form="sums")
         texts = [completions[index % len(completions)].format(number) for index in range(rollouts)]
         drawn = [
             (prompt, Rollout(prompt.question_id, "p", "s", 9, index, text, "stop", 3))
@@ -63,6 +63,16 @@ def test_what_always_fires_is_noted(told: Told) -> None:
     ).tell()
     assert [note.split(" is 1 in all 100 rollouts")[0] for note in told.notes] == ["sums: form", "sums: tags"]
     assert not told.warnings
+
+
+def test_answers_that_can_all_be_read_are_no_news(told: Told) -> None:
+    watch_of(["{}", "-1"], shape="binary").tell()
+    assert told.warnings == told.notes == []
+    watch_of(["?"], shape="binary").tell()
+    assert [warning.split(" is 0 in all 100 rollouts")[0] for warning in told.warnings] == [
+        "sums: correct",
+        "sums: format",
+    ]
 
 
 def test_it_is_told_once(told: Told) -> None:

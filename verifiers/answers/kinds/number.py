@@ -72,7 +72,7 @@ class NumberVerifier:
         return self.read(completion, spec=spec).answer
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
-        """Judge one completion."""
+        """Judge one completion. Raises `SpecError` for an answer that `check_spec` has not passed."""
         reading, found = self._read(completion, spec)
         gold = _gold(spec["answer"], spec.get("decimal", "."))
         if gold is None:
