@@ -34,6 +34,7 @@ from learnable.verifiers.registry import find_verifier
 
 TARGETS = {"arithmetic_per_second": "at least 200,000", "mathematics_ratio": "at most 1.3"}
 SUMS = 200_000
+TURN = 250  # answers that each way judges before the other: a busy machine is as busy for both
 FORMS = ("The answer is {}.", "{0} = {0}", r"So it is \boxed{{{}}}.", "#### {}", "3 + 4 = {}", "I get {} apples in all")
 HANGING = (r"\boxed{9^{9^{9^{9^{9}}}}}", r"\boxed{10^{10^{10^{10}}}}", r"\boxed{(7^{7^{7^{7}}})!}")
 STAND_IN = Path(__file__).with_name("stand_in_for_math_verify.py")
@@ -107,24 +108,29 @@ def _hanging_job(rng: random.Random, stands_in: bool) -> ScoreJob:
 
 
 def compare_ways(jobs: Sequence[ScoreJob]) -> dict[str, float]:
-    """Judge the answers in this process, then through a pool of one process."""
-    start, cpu = time.perf_counter(), _cpu(resource.RUSAGE_SELF)
-    here = [judge_here(job) for job in jobs]
-    in_process, in_process_cpu = time.perf_counter() - start, _cpu(resource.RUSAGE_SELF) - cpu
-    start, cpu = time.perf_counter(), _cpu(resource.RUSAGE_CHILDREN)
+    """Judge the answers in this process and through a pool of one process, in turns of `TURN`."""
+    here, scores, times = [], [], {"in_process": 0.0, "pool": 0.0, "cpu": 0.0}
+    children = _cpu(resource.RUSAGE_CHILDREN)
     with ScoringPool(1) as pool:
-        scores = pool.submit(jobs).result()
-    pooled, pooled_cpu = time.perf_counter() - start, _cpu(resource.RUSAGE_CHILDREN) - cpu
+        for first in range(0, len(jobs), TURN):
+            turn = jobs[first : first + TURN]
+            start, cpu = time.perf_counter(), _cpu(resource.RUSAGE_SELF)
+            here += [judge_here(job) for job in turn]
+            times["in_process"] += time.perf_counter() - start
+            times["cpu"] += _cpu(resource.RUSAGE_SELF) - cpu
+            start = time.perf_counter()
+            scores += pool.submit(turn).result()
+            times["pool"] += time.perf_counter() - start
     unscored = [score.reason for score in scores if score.verdict == "verifier_error"]
     differ = sum(
         score.verdict == "scored" and score.passed is not found for score, found in zip(scores, here, strict=True)
     )
     return {
         "answers": len(jobs),
-        "in_process_s": in_process,
-        "pool_s": pooled,
-        "mathematics_ratio": pooled / in_process,
-        "cpu_ratio": pooled_cpu / in_process_cpu,
+        "in_process_s": times["in_process"],
+        "pool_s": times["pool"],
+        "mathematics_ratio": times["pool"] / times["in_process"],
+        "cpu_ratio": (_cpu(resource.RUSAGE_CHILDREN) - children) / times["cpu"],
         "lost": len(jobs) - len(scores),
         "without_a_reward": len(unscored),
         "judged_differently": differ,
