@@ -152,6 +152,7 @@ class SummaryRow(Record):
     expected_within_variance: float | None = field(default=None, metadata=_json("learnability"))
     zero_std_share: float | None = None
     errors: int | None = None
+    extraction_failed_share: float | None = None
     within_std: float | None = None
     between_std: float | None = None
     f_ratio: float | None = None

@@ -21,7 +21,7 @@ from learnable.data.curated.manifest import (
 from learnable.filters.decisions.choosing import is_in_reserve
 from learnable.filters.decisions.forecast import forecast
 from learnable.filters.statistics.forms import summarise
-from learnable.flows.curation.inspection import Inspection
+from learnable.flows.curation.inspection import Inspection, with_unread
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 from learnable.flows.sampling.scan import TEXTS
@@ -100,7 +100,9 @@ def describe_rows(
         forecast=Forecasts(curated=_forecast_rows(kept, graded), pool=_forecast_rows(decided, graded)),
         verifiers={name: verifier.version for name, verifier in verifiers.items()},
         conditions={name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
-        forms=tuple(SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()),
+        forms=with_unread(
+            (SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()), inspection.unread
+        ),
         components=inspection.component_rows,
         findings=inspection.finding_rows,
     )

@@ -14,13 +14,16 @@ from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
 from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.flows.curation.goal import Goal, judge_goal
-from learnable.flows.curation.inspection import Inspection
+from learnable.flows.curation.inspection import Inspection, with_unread
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 from learnable.train.results.report import TrainingReport
 
 MANY_TRUNCATED = 0.1  # a share of the completions
+MANY_UNREAD = 0.2  # likewise
+FORMS_NAMED = 5
 FIGURES = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+UNREAD = "extraction_failed_share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ def build_report(
     seconds: float,
 ) -> CurationReport:
     """Return the run's report. `decided` has a row a prompt, as `decide_groups` returns them."""
-    forms, manifest = summary_rows(decided, "family", "form"), curated.manifest
+    forms, manifest = with_unread(summary_rows(decided, "family", "form"), inspection.unread), curated.manifest
     kept = decided.filter(pl.col("decision") == "keep")
     precision = kept["p_keep"].mean()
     return CurationReport(
@@ -121,7 +124,7 @@ def build_report(
         findings=inspection.finding_rows,
         triage=count_triage(decided, inspection.triage),
         forms=forms,
-        families=summary_rows(decided, "family"),
+        families=with_unread(summary_rows(decided, "family"), inspection.unread),
         totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),
         seconds=round(seconds, 2),
     )
@@ -185,10 +188,23 @@ def _warn_of_counts(report: CurationReport) -> Iterator[str]:
             f"{totals.truncated} of {totals.rollouts} completions ran out of tokens: raise --max-tokens, "
             "or leave them out with --truncated exclude"
         )
+    unread = [f"{row.form} {row.extraction_failed_share:.0%}" for row in report.forms if is_unread(row)]
+    if unread:
+        more = f" and {len(unread) - FORMS_NAMED} more forms" if len(unread) > FORMS_NAMED else ""
+        yield (
+            f"no answer could be read in many completions: {', '.join(unread[:FORMS_NAMED])}{more}. Ask for the answer "
+            "in one of the known ways, or name the rule that finds it (`extract` in the spec); `learnable show "
+            "--reason extraction_failed` has examples"
+        )
     if doubtful := report.triage.get("bad_label"):
         yield (
             f"{doubtful} prompts were never solved although their answers agree: check their labels (triage in rejects)"
         )
+
+
+def is_unread(row: SummaryRow) -> bool:
+    """Say whether many completions of a form hold no answer that could be read."""
+    return (row.extraction_failed_share or 0.0) > MANY_UNREAD
 
 
 def describe_outcome(report: CurationReport) -> str:
@@ -208,11 +224,11 @@ def render_markdown(report: CurationReport) -> str:
         f"**{totals.kept} of {totals.prompts} prompts kept** for `{report.policy}` in `{report.curated}`.",
         "",
         "| form | prompts | expected within-group variance | mean | within-std | between-std | zero-std share | pass@1 "
-        "| kept |",
-        f"|{' --- |' * 9}",
+        "| unread | kept |",
+        f"|{' --- |' * 10}",
     ]
     for row in report.forms:
-        figures = (getattr(row, name) for name in FIGURES)
+        figures = (getattr(row, name) for name in (*FIGURES, UNREAD))
         cells = ["-" if figure is None else f"{figure:.2f}" for figure in figures]
         lines.append(f"| {row.form} | {row.prompts} | {' | '.join(cells)} | {row.kept} |")
     if report.certified_precision is not None:

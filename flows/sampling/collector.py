@@ -13,6 +13,7 @@ from learnable.data.ledger.ledger import STORED_COLUMNS, Draw
 from learnable.data.records import Rollout, Score
 from learnable.data.store import Store
 from learnable.flows.sampling.chunk_writer import ChunkWriter
+from learnable.flows.sampling.component_watch import ComponentWatch
 from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.flows.sampling.reward_table import Answered, RewardTable
 from learnable.rollouts.protocol import Answer, Refusal
@@ -33,6 +34,7 @@ class Collector:
         self.pool = pool
         self.versions = {name: find_verifier(name).version for name in {p.verifier for p in table.prompts}}
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
+        self.components = ComponentWatch()
         self._watch = watch
         self._unscored: list[Answered] = []
         self._scoring: deque[tuple[list[Answered], Future[list[Score]]]] = deque()
@@ -130,6 +132,7 @@ class Collector:
             )
             self.table.take(answered, scores)
             self._watch.add(scores)
+            self.components.add(answered, scores)
 
 
 def _make_jobs(answered: list[Answered]) -> list[ScoreJob]:

@@ -131,6 +131,7 @@ class AdaptiveSampling:
                 progress().note(str(self._plan_before(round_)))
                 announced = True
             self.generate(missing)
+            self.collector.components.tell()
             round_ = self.schedule.request_next_round()
             self._loop.expect(self.schedule.expected_rollouts)
         return False
@@ -152,6 +153,7 @@ class AdaptiveSampling:
             each = tokens / count if count else None
             return plan_fixed(len(self.prompts), size, int(self.table.have[:, :size].sum()), each)
         self.generate(self.find_missing(round_))
+        self.collector.components.tell()
         while (
             len(round_ := self.schedule.request_next_round())
             and not self.schedule.goal_reached
