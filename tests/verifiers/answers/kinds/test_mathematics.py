@@ -139,6 +139,17 @@ def test_specs_of_no_use(key: str, value: object) -> None:
 
 
 def test_the_real_library_reads_latex() -> None:
-    pytest.importorskip("math_verify")
     score = MathsVerifier().score(r"\boxed{\frac{2}{4}}", prompt="", spec={"answer": r"\frac{1}{2}"})
     assert score.passed
+
+
+@pytest.mark.slow
+def test_what_the_real_library_never_ends_costs_itself_alone() -> None:
+    bad = {3: r"\boxed{9^{9^{9^{9}}}}", 7: r"\boxed{(10^{10})!}"}
+    answers = [bad.get(number, rf"\boxed{{\frac{{{number % 4}}}{{2}}}}") for number in range(12)]
+    with ScoringPool(2) as pool:
+        scores = pool.submit([job(answer) for answer in answers]).result(BOUND)
+    assert {number: score.reason for number, score in enumerate(scores) if score.verdict != "scored"} == dict.fromkeys(
+        bad, "time limit: no score within 5 s"
+    )
+    assert [number for number, score in enumerate(scores) if score.passed] == [1, 5, 9]
