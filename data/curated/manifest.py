@@ -160,9 +160,9 @@ class SummaryRow(Record):
     learnable: bool | None = None
 
     def to_json(self) -> JsonObject:
-        """Return the row as plain data; a family's has no `form`."""
-        plain = Record.to_json(self)
-        return plain if self.form is not None else {key: value for key, value in plain.items() if key != "form"}
+        """Return the row as plain data; a family's has no `form`, one of an earlier version no share of failures."""
+        absent = {key for key in ("form", "extraction_failed_share") if getattr(self, key) is None}
+        return {key: value for key, value in Record.to_json(self).items() if key not in absent}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
