@@ -9,6 +9,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, read_context_length
 from learnable.data.records import Prompt, message_list
 
+NOTHING: Mapping[str, Any] = {}
 QUIET = {"verbose": False}  # no warning about prompts that are too long: the caller counts the tokens
 
 
@@ -20,11 +21,11 @@ class PolicyTokens:
     """
 
     def __init__(self, policy: Policy, options: Mapping[str, object]) -> None:
-        from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+        from transformers import AutoConfig, GenerationConfig
 
         trusted = {"trust_remote_code": bool(options.get("trust_remote_code"))}
+        self._tokenizer = read_tokenizer(policy.path, options)
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(options.get("tokenizer") or policy.path, **trusted)
             config = AutoConfig.from_pretrained(policy.path, **trusted)
         except (OSError, ValueError) as error:
             raise LearnableError(f"policy {policy.path!r} cannot be read: {error}") from error
@@ -42,17 +43,36 @@ class PolicyTokens:
             )
         self.max_context = length
 
-    def encode(self, prompt: Prompt) -> list[int]:
+    def encode(self, prompt: Prompt, template_args: Mapping[str, Any] = NOTHING) -> list[int]:
         """Return the tokens of a prompt, as `encode_prompt` does."""
-        return encode_prompt(self._tokenizer, prompt)
+        return encode_prompt(self._tokenizer, prompt, template_args)
 
 
-def encode_prompt(tokenizer: Any, prompt: Prompt) -> list[int]:
-    """Return the tokens of a prompt as every engine sees it, chat template and special tokens included."""
+def read_tokenizer(policy: str, options: Mapping[str, object] = NOTHING) -> Any:
+    """Return the tokenizer of a policy, or the one that vLLM's options name. Raises `LearnableError` where none is."""
+    from transformers import AutoTokenizer
+
+    load: Any = AutoTokenizer.from_pretrained
+    try:
+        return load(options.get("tokenizer") or policy, trust_remote_code=bool(options.get("trust_remote_code")))
+    except (OSError, ValueError) as error:
+        raise LearnableError(f"policy {policy!r} cannot be read: {error}") from error
+
+
+def encode_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, Any] = NOTHING) -> list[int]:
+    """Return the tokens of a prompt as every engine sees it, chat template and special tokens included.
+
+    `template_args` is what the chat template is told; a prompt that is text has no use for it.
+    """
     messages = message_list(prompt.prompt)
     if isinstance(messages, str):
         return list(tokenizer(messages, **QUIET).input_ids)
     encoded = tokenizer.apply_chat_template(
-        messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET
+        messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET, **template_args
     )
     return list(encoded["input_ids"])
+
+
+def render_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, Any] = NOTHING) -> str:
+    """Return the text of `encode_prompt`'s tokens, special ones included."""
+    return str(tokenizer.decode(encode_prompt(tokenizer, prompt, template_args), skip_special_tokens=False))

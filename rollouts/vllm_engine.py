@@ -124,7 +124,8 @@ class VLLMEngine:
         sequences = sum(request.group_size for request in in_flight.values())
         while sequences < self._max_sequences and (request := next(queue, None)) is not None:
             request_id = uuid.uuid4().hex
-            tokens = {"prompt_token_ids": encode_prompt(self._tokenizer, request.prompt)}
+            ids = encode_prompt(self._tokenizer, request.prompt, sampling.template_args)
+            tokens = {"prompt_token_ids": ids}
             self.llm.llm_engine.add_request(request_id, tokens, make_sampling_params(request, sampling))
             in_flight[request_id] = request
             sequences += request.group_size
@@ -163,12 +164,29 @@ def make_sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
     return SamplingParams(
         n=request.group_size,
         seed=request.base_seed,  # vLLM gives child i the seed + i
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        top_k=sampling.top_k,
-        max_tokens=sampling.max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
+        **name_for_vllm(sampling),
     )
+
+
+def name_for_vllm(sampling: Sampling) -> dict[str, Any]:
+    """Return how completions are drawn as vLLM's `SamplingParams` call it.
+
+    What ended a completion stays in its text, as it does in training, where the trainer decodes every token.
+    """
+    named: dict[str, Any] = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "max_tokens": sampling.max_tokens,
+    }
+    if sampling.min_p:
+        named["min_p"] = sampling.min_p
+    if sampling.repetition_penalty != 1:
+        named["repetition_penalty"] = sampling.repetition_penalty
+    if sampling.stop:
+        named |= {"stop": list(sampling.stop), "include_stop_str_in_output": True}
+    return named
 
 
 def check_options(options: Mapping[str, object], classes: Sequence[str] = ("EngineArgs",)) -> None:

@@ -13,6 +13,7 @@ from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
 from learnable.filters.statistics.forms import count_decisions, summarise
+from learnable.flows.curation.chat import render_first
 from learnable.flows.curation.goal import Goal, judge_goal
 from learnable.flows.curation.inspection import Inspection
 from learnable.flows.run import Run
@@ -52,7 +53,8 @@ class CurationReport:
 
     `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
     kept prompts that are truly in the band, None where nothing was kept. `triage` counts why prompts were never solved.
-    `training` is what training on the set came to, None where there was none.
+    `rendered_prompt` is one prompt as the policy sees it. `training` is what training on the set came to, None
+    where there was none.
     """
 
     run_id: str
@@ -70,6 +72,7 @@ class CurationReport:
     families: tuple[SummaryRow, ...]
     totals: Totals
     seconds: float
+    rendered_prompt: str = ""
     training: TrainingReport | None = None
 
     def to_json(self) -> JsonObject:
@@ -90,6 +93,7 @@ class CurationReport:
             "families": to_plain(self.families),
             "totals": to_plain(self.totals),
             "seconds": self.seconds,
+            **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
             **({} if self.training is None else {"training": self.training.to_json()}),
         }
 
@@ -124,6 +128,7 @@ def build_report(
         families=summary_rows(decided, "family"),
         totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),
         seconds=round(seconds, 2),
+        rendered_prompt=render_first(run.settings, run.policy, prompts.prompts),
     )
 
 

@@ -24,6 +24,7 @@ from learnable.filters.decisions.evidence import ORDER
 from learnable.filters.duplicates.clusters import cluster_problems
 from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
+from learnable.flows.curation.chat import check_chat, decide_chat
 from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected, open_sampling
@@ -50,9 +51,12 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     bad_rows = BadRows(skip=wanted.skip_bad_rows)
     if wanted.verifier:
         find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
-    checked = bad_rows.sift(_check_specs(_find_candidates(settings, limit, bad_rows), bad_rows))
+    chat = decide_chat(settings)
+    candidates = map(chat.dress, _find_candidates(settings, limit, bad_rows))
+    checked = bad_rows.sift(_check_specs(candidates, bad_rows))
     chosen = select_prompts(checked, limit, settings.seed, in_order=not wanted.location)
     chosen.bad_rows = bad_rows.settle()
+    check_chat(chat, chosen.prompts, settings.sampling)
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
     for verifier in chosen.verifiers:

@@ -16,6 +16,25 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings.engines import EngineSettings, VLLMSettings
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
+CHAT_MODES = ("auto", "on", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """Whether prompts that are text go to the policy as a user's turn, and what the system says before that.
+
+    `mode` is on, off, or auto: on where the policy has a chat template. A chat that begins with words of the system
+    keeps them. Raises `LearnableError` for settings that cannot work.
+    """
+
+    mode: str = "auto"
+    system_prompt: str = ""
+
+    def __post_init__(self) -> None:
+        if self.mode not in CHAT_MODES:
+            raise LearnableError(f"--chat {self.mode!r} is not known: use auto, on or off")
+        if self.mode == "off" and self.system_prompt:
+            raise LearnableError("--system-prompt is a turn of a chat: leave out --chat off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +99,7 @@ class CurateSettings:
     """
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
+    chat: ChatSettings = field(default_factory=ChatSettings)
     policy: str | None = None
     engine: EngineSettings = field(default_factory=VLLMSettings)
     group_size: int = 16
@@ -127,6 +147,20 @@ class CurateSettings:
             )
         if self.sampling.max_tokens < 1:
             raise LearnableError(f"--max-tokens {self.sampling.max_tokens} leaves no room: give 1 or more")
+        self._check_cuts()
+
+    def _check_cuts(self) -> None:
+        sampling = self.sampling
+        if sampling.top_k < 0:
+            raise LearnableError(f"--top-k {sampling.top_k} is no number of tokens: give 1 or more, or 0 for all")
+        if not 0 <= sampling.min_p < 1:
+            raise LearnableError(f"--min-p {sampling.min_p:g} is out of range: give 0, which cuts nothing, or up to 1")
+        if not 0 < sampling.repetition_penalty < math.inf:
+            raise LearnableError(
+                f"--repetition-penalty {sampling.repetition_penalty:g} is out of range: give more than 0, 1 for none"
+            )
+        if not all(sampling.stop):
+            raise LearnableError("--stop '' would end every completion at once: give some text")
 
     def _check_simulation(self) -> None:
         """Raise `LearnableError` where a simulation would answer real prompts, or a model simulated ones."""

@@ -131,7 +131,7 @@ class RayEngine:
         while len(rows) < room and (numbered := next(queue, None)) is not None:
             number, request = numbered
             groups[number] = _Group(request)
-            tokens = self._tokens.encode(request.prompt)
+            tokens = self._tokens.encode(request.prompt, sampling.template_args)
             rows.extend(
                 RequestRow(number, child, tokens, sampling, request.base_seed + child)
                 for child in range(request.group_size)
@@ -175,7 +175,7 @@ class RayEngine:
 
     def _find_finish(self, row: AnswerRow, sampling: Sampling) -> FinishReason | None:
         """Find out how a completion ended, since Ray Data does not say: vLLM looks at the last token before lengths."""
-        if row.last_token in self._tokens.stops:
+        if row.last_token in self._tokens.stops or (sampling.stop and row.text.endswith(sampling.stop)):
             return "stop"
         is_full = row.num_tokens >= sampling.max_tokens or (row.prompt_tokens + row.num_tokens >= self.max_context)
         return "length" if is_full else None

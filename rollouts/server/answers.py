@@ -48,12 +48,27 @@ def write_body(
     }
     if served.is_vllm:
         body |= VLLM_FIELDS
-    if served.is_vllm or sampling.top_k > 0:  # OpenAI's own servers refuse fields they do not know
-        body["top_k"] = sampling.top_k
+    body |= _name_rest(sampling, served)
     prompt = message_list(request.prompt.prompt)
     if isinstance(prompt, str):
         return "/completions", body | {"prompt": prompt}
-    return "/chat/completions", body | {"messages": prompt}
+    told = {"chat_template_kwargs": dict(sampling.template_args)} if sampling.template_args else {}
+    return "/chat/completions", body | {"messages": prompt} | told
+
+
+def _name_rest(sampling: Sampling, served: Served) -> JsonObject:
+    """Return what is sent only where it is given: OpenAI's own servers refuse fields that they do not know."""
+    body: JsonObject = {}
+    if served.is_vllm or sampling.top_k > 0:
+        body["top_k"] = sampling.top_k
+    if sampling.min_p:
+        body["min_p"] = sampling.min_p
+    if sampling.repetition_penalty != 1:
+        body["repetition_penalty"] = sampling.repetition_penalty
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+        body |= {"include_stop_str_in_output": True} if served.is_vllm else {}
+    return body
 
 
 def read_choices(answer: object, count: int, max_tokens: int) -> list[Choice]:

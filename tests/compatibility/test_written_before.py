@@ -54,6 +54,7 @@ NEW_COLUMNS = (
     "opening_n",
     "opening_mean",
     "opening_std",
+    "rendered_prompt",
     *(f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)),
 )
 # Variances told of the sampler, which gives middling prompts more rollouts; now they tell of the pool.

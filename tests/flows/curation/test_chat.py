@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from learnable.data.chats import as_chat
 from learnable.data.curated.curated_set import open_curated
+from learnable.data.records import Prompt
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 
 SCRIPT = {f"Work out {i} + 4 = ": [str(i + 4), str(i)] for i in range(12)}
@@ -55,3 +57,86 @@ def test_a_set_of_chats_is_refreshed(shell: ScriptedShell) -> None:
         refreshed.read("train").schema.field("prompt").type
         == open_curated(curated).read("train").schema.field("prompt").type
     )
+
+
+TURNS = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}{% endfor %}"
+TEXTS = ("--prompts", "texts.jsonl", "--verifier", "arithmetic", "--group-size", "8", "--name", "texts")
+
+
+@pytest.fixture
+def texts(shell: ScriptedShell) -> ScriptedShell:
+    """A policy whose template marks turns, and prompts that are text."""
+    (shell.folder / "policy/chat_template.jinja").write_text(TURNS)
+    shell.write_rows([{"prompt": text, "answer": index + 4} for index, text in enumerate(SCRIPT)], "texts.jsonl")
+    return shell
+
+
+def test_a_policy_with_a_chat_template_is_asked_in_turns(texts: ScriptedShell) -> None:
+    typed = texts.find(*TEXTS, "--system-prompt", "Be terse.")
+    assert typed.err.count("--chat off sends them as they are") == 1
+    curated = open_curated(typed.report["curated"])
+    rows = [row for part in ("train", "test", "rejects") for row in curated.read(part).to_pylist()]
+    assert {tuple(turn["role"] for turn in row["prompt"]) for row in rows} == {("system", "user")}
+    asked = [Prompt(text, "arithmetic", {"answer": i + 4}, family="f", form="F") for i, text in enumerate(SCRIPT)]
+    assert {row["problem_id"] for row in rows} == {prompt.problem_id for prompt in asked}
+    assert {row["prompt_id"] for row in rows} == {as_chat(prompt, "Be terse.").prompt_id for prompt in asked}
+    assert curated.manifest.chat is not None
+    assert curated.manifest.chat.system_prompt == "Be terse."
+    assert typed.report["rendered_prompt"].startswith("system: Be terse.\nuser: Work out ")
+
+
+def test_the_same_words_in_turns_and_as_text_are_other_questions_and_one_problem(texts: ScriptedShell) -> None:
+    turns = texts.find(*TEXTS)
+    plain = texts.find(*TEXTS, "--chat", "off")
+    again = texts.find(*TEXTS, "--chat", "on")
+    assert (turns.paid, plain.paid, again.paid) == (96, 96, 0)
+    assert open_curated(plain.report["curated"]).manifest.chat is None
+    held_out = [
+        {row["problem_id"] for row in open_curated(typed.report["curated"]).read("test").to_pylist()}
+        for typed in (turns, plain)
+    ]
+    assert held_out[0] == held_out[1]
+
+
+def test_what_the_template_is_told_and_what_ends_a_completion_are_other_samplings(texts: ScriptedShell) -> None:
+    first = texts.find(*TEXTS)
+    told = texts.find(*TEXTS, "--template-arg", "enable_thinking=false")
+    stopped = texts.find(*TEXTS, "--stop", "END", "--stop", "\n", "--min-p", "0.1", "--repetition-penalty", "1.1")
+    assert (first.paid, told.paid, stopped.paid) == (96, 96, 96)
+    assert texts.find(*TEXTS, "--template-arg", "enable_thinking=false").paid == 0
+    sampling = open_curated(told.report["curated"]).manifest.sampling
+    assert sampling.template_args == {"enable_thinking": False}
+    assert open_curated(stopped.report["curated"]).manifest.sampling.stop == ("END", "\n")
+    shown = texts.type("show", stopped.report["curated"], "--json")
+    assert shown.status == 0, shown.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--chat", "off", "--system-prompt", "x"), "leave out --chat off"),
+        (("--chat", "maybe"), "use auto, on or off"),
+        (("--system-prompt", "@nowhere"), "the file cannot be read"),
+        (("--stop", ""), "would end every completion at once"),
+        (("--min-p", "1"), "--min-p 1 is out of range"),
+        (("--top-k", "-1"), "--top-k -1 is no number of tokens"),
+        (("--repetition-penalty", "0"), "--repetition-penalty 0 is out of range"),
+        (("--chat", "off", "--template-arg", "x=1"), "--template-arg is for chats"),
+    ],
+)
+def test_what_cannot_work_is_refused(texts: ScriptedShell, flags: tuple[str, ...], said: str) -> None:
+    typed = texts.find(*TEXTS, *flags)
+    assert typed.status == 2
+    assert said in typed.err
+
+
+def test_words_for_a_policy_without_turns_are_refused(texts: ScriptedShell) -> None:
+    (texts.folder / "policy/chat_template.jinja").unlink()
+    typed = texts.find(*TEXTS, "--system-prompt", "Be terse.")
+    assert typed.status == 2
+    assert "has no chat template that marks turns: give --chat on" in typed.err
+    (texts.folder / "words").write_text("Be terse.\n")
+    rows = open_curated(texts.find(*TEXTS, "--chat", "on", "--system-prompt", "@words").report["curated"])
+    assert rows.read("rejects").num_rows + rows.read("train").num_rows + rows.read("test").num_rows == 12
+    assert rows.manifest.chat is not None
+    assert rows.manifest.chat.system_prompt == "Be terse."

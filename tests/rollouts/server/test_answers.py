@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.records import Prompt, Sampling
+from learnable.data.records import Message, Prompt, Sampling
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.server.answers import read_choices, share_tokens, write_body
 from learnable.rollouts.server.failures import ServerFailedError
@@ -64,3 +64,22 @@ def test_top_k_is_told_to_others_only_where_it_is_set() -> None:
     assert body == {
         "model": "m", "n": 1, "seed": 72, "temperature": 0.7, "top_p": 0.9, "max_tokens": 30, "top_k": 5, "prompt": "p",
     }  # fmt: skip
+
+
+def test_what_else_changes_completions_is_told_where_it_is_set() -> None:
+    chat = (Message("user", "p"),)
+    request = GroupRequest(Prompt(chat, "choice", {"answer": "x"}, family="f", form="F"), 4)
+    sampling = Sampling(min_p=0.1, repetition_penalty=1.2, stop=("END",), template_args={"enable_thinking": False})
+    told = {
+        "min_p": 0.1,
+        "repetition_penalty": 1.2,
+        "stop": ["END"],
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    path, body = write_body(request, 0, 4, sampling, Served("http://h/v1", "m", is_vllm=True))
+    assert path == "/chat/completions"
+    assert {name: body[name] for name in told} == told
+    assert body["include_stop_str_in_output"] is True
+    assert "include_stop_str_in_output" not in write_body(request, 0, 4, sampling, Served("http://h/v1", "m"))[1]
+    usual = write_body(request, 0, 4, Sampling(), Served("http://h/v1", "m"))[1]
+    assert not {*told, "include_stop_str_in_output"} & usual.keys()
