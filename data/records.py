@@ -150,7 +150,8 @@ class Sampling:
 
     `min_p` drops tokens less likely than this share of the likeliest one; `repetition_penalty` divides the scores of
     tokens that were there before. A completion ends with the first text of `stop` that it comes to. `template_args` is
-    what the policy's chat template is told, such as `{"enable_thinking": False}`: JSON-ready.
+    what the policy's chat template is told, such as `{"enable_thinking": False}`: JSON-ready. `think_tags` are those
+    around its thoughts, as `data.thinking.find_tags` takes them: by default what its chat template has.
     """
 
     temperature: float = 1.0
@@ -161,6 +162,7 @@ class Sampling:
     repetition_penalty: float = 1.0
     stop: tuple[str, ...] = ()
     template_args: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    think_tags: str = ""
 
     @property
     def sampling_id(self) -> str:
@@ -173,8 +175,8 @@ class Sampling:
         ('t0.7-p1.0-k0', 't1.0-p1.0-k0-m0.05')
         """
         told = canonical_json(self.template_args) if self.template_args else ""
-        penalty = self.repetition_penalty
-        return _name_sampling(self.temperature, self.top_p, self.top_k, self.min_p, penalty, self.stop, told)
+        drawn = (self.temperature, self.top_p, self.top_k, self.min_p, self.repetition_penalty)
+        return _name_sampling(*drawn, self.stop, told, self.think_tags)
 
     @property
     def as_greedy(self) -> Sampling:
@@ -189,6 +191,7 @@ class Sampling:
             "repetition_penalty": self.repetition_penalty if self.repetition_penalty != 1 else 0,
             "stop": list(self.stop),
             "template_args": dict(self.template_args),
+            "think_tags": self.think_tags,
         }
         more = {name: value for name, value in given.items() if value}
         return plain | more | ({"sampling_id": self.sampling_id} if more else {})
@@ -204,6 +207,9 @@ class Sampling:
 class Rollout:
     """One completion of one question, cut at `max_tokens`. `seed` is None where the engine could not take one.
 
+    Where the policy thought first, `reasoning` is its thought with the tags around it, `reasoning_tokens` of the
+    `num_tokens`, and `completion` the answer after it: together they are what it wrote.
+
     `stored_id` is its key in the ledger that it was read from, if it was: earlier versions keyed rollouts otherwise.
     """
 
@@ -217,6 +223,13 @@ class Rollout:
     num_tokens: int
     seed: int | None = None
     stored_id: str = ""
+    reasoning: str = ""
+    reasoning_tokens: int = 0
+
+    @property
+    def judged_as(self) -> FinishReason:
+        """How the answer ended: a thought that no answer follows is as good as cut short."""
+        return "length" if self.reasoning and not self.completion.strip() else self.finish_reason
 
     @property
     def rollout_id(self) -> str:
@@ -304,10 +317,12 @@ def _name_sampling(
     repetition_penalty: float,
     stop: tuple[str, ...],
     template_args: str,
+    think_tags: str,
 ) -> str:
     parts = [f"t{float(temperature)!r}-p{float(top_p)!r}-k{top_k}"]
     parts += [f"m{float(min_p)!r}"] if min_p else []
     parts += [f"r{float(repetition_penalty)!r}"] if repetition_penalty != 1 else []
     parts += [f"s{content_id(sorted(set(stop)))[:12]}"] if stop else []
     parts += [f"a{content_id(template_args)[:12]}"] if template_args else []
+    parts += [f"h{content_id(think_tags.split())[:12]}"] if think_tags else []
     return "-".join(parts)

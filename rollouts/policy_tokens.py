@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, read_context_length
-from learnable.data.records import Prompt, message_list
+from learnable.data.records import Prompt, Rollout, Sampling, message_list
+from learnable.data.thinking import find_tags, leaves_open
+from learnable.rollouts.protocol import with_thought
 
+LAST_TOKENS = 32  # of a prompt, in which a template would open a thought
 NOTHING: Mapping[str, Any] = {}
 QUIET = {"verbose": False}  # no warning about prompts that are too long: the caller counts the tokens
 
@@ -43,9 +47,34 @@ class PolicyTokens:
             )
         self.max_context = length
 
+    def tell_apart(self, rollouts: Sequence[Rollout], prompt: Prompt, sampling: Sampling) -> list[Rollout]:
+        """Return the rollouts of one prompt with thoughts and answers told apart, as `tell_thoughts_apart` does."""
+        ids = self.encode(prompt, sampling.template_args)
+        return tell_thoughts_apart(self._tokenizer, rollouts, ids, sampling.think_tags)
+
     def encode(self, prompt: Prompt, template_args: Mapping[str, Any] = NOTHING) -> list[int]:
         """Return the tokens of a prompt, as `encode_prompt` does."""
         return encode_prompt(self._tokenizer, prompt, template_args)
+
+
+def tell_thoughts_apart(
+    tokenizer: Any, rollouts: Sequence[Rollout], prompt_ids: Sequence[int], think_tags: str
+) -> list[Rollout]:
+    """Return a group's rollouts with the thoughts of a policy that thinks apart from its answers.
+
+    `prompt_ids` are the prompt's tokens, whose end says whether it has opened a thought; the sampling has the tags.
+    """
+    template = getattr(tokenizer, "chat_template", None)
+    tags = find_tags(think_tags, template if isinstance(template, str) else None)
+    if tags is None:
+        return list(rollouts)
+    is_open = leaves_open(tokenizer.decode(list(prompt_ids[-LAST_TOKENS:]), skip_special_tokens=False), tags)
+    return [with_thought(rollout, tags, partial(count_tokens, tokenizer), is_open=is_open) for rollout in rollouts]
+
+
+def count_tokens(tokenizer: Any, text: str) -> int:
+    """Return how many tokens a text takes, without those that begin or end one."""
+    return len(tokenizer(text, add_special_tokens=False, **QUIET).input_ids)
 
 
 def read_tokenizer(policy: str, options: Mapping[str, object] = NOTHING) -> Any:

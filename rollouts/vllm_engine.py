@@ -18,7 +18,7 @@ from typing import Any
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import FinishReason, Prompt, Sampling
-from learnable.rollouts.policy_tokens import encode_prompt
+from learnable.rollouts.policy_tokens import encode_prompt, tell_thoughts_apart
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 
 QUIET = {
@@ -134,7 +134,7 @@ class VLLMEngine:
         children = list(islice(output.outputs, request.group_size))
         if odd := {child.finish_reason for child in children} - set(FINISH_REASONS):
             return Refusal(request, f"vLLM ended a completion with {odd.pop()!r}")
-        return [
+        rollouts = [
             request.rollout(
                 child.index,
                 child.text,
@@ -145,6 +145,7 @@ class VLLMEngine:
             )
             for child in children
         ]
+        return tell_thoughts_apart(self._tokenizer, rollouts, output.prompt_token_ids or (), sampling.think_tags)
 
 
 def _hides_interrupt(error: BaseException) -> bool:

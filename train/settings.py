@@ -20,7 +20,13 @@ METHODS = ("grpo", "sft")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve")
 USUAL_BATCH = 128  # completions a step
-NEW = ("min_p", "repetition_penalty", "stop", "chat_template_kwargs")  # earlier versions' files do not have them
+NEW = (
+    "min_p",
+    "repetition_penalty",
+    "stop",
+    "chat_template_kwargs",
+    "think_tags",
+)  # earlier versions' files do not have them
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
 
@@ -47,6 +53,7 @@ class TrainSettings:
         temperature, top_p, top_k, min_p, repetition_penalty, stop, max_completion_length: None takes the curated
             set's own sampling.
         chat_template_kwargs: what the policy's chat template is told; None takes the curated set's own.
+        think_tags: those around the policy's thoughts; None takes the curated set's own.
         loss_type: one of TRL's losses.
         signal: train on graded rewards or on passed / not passed.
         lora_rank: rank of LoRA adapters; None trains every weight.
@@ -83,6 +90,7 @@ class TrainSettings:
     repetition_penalty: float | None = None
     stop: tuple[str, ...] | None = None
     chat_template_kwargs: Mapping[str, Any] | None = None
+    think_tags: str | None = None
     loss_type: str = "grpo"
     signal: Signal = "reward"
     lora_rank: int | None = None
@@ -141,6 +149,7 @@ class TrainSettings:
             repetition_penalty=1.0 if self.repetition_penalty is None else self.repetition_penalty,
             stop=self.stop or (),
             template_args=self.chat_template_kwargs or {},
+            think_tags=self.think_tags or "",
         )
 
     def filled_from(self, manifest: Manifest) -> Self:
@@ -153,6 +162,7 @@ class TrainSettings:
             defaults |= {
                 "repetition_penalty": None if sampling.repetition_penalty == 1 else sampling.repetition_penalty
             }
+            defaults |= {"think_tags": sampling.think_tags or None}
             defaults |= {"stop": sampling.stop or None, "chat_template_kwargs": dict(sampling.template_args) or None}
         return replace(self, **{key: value for key, value in defaults.items() if getattr(self, key) is None})
 

@@ -65,7 +65,7 @@ def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[s
 def read_passed_completions(train: pl.DataFrame, collected: Collected) -> pl.DataFrame:
     """Return the best passed completion of each kept prompt that has one: `prompt_id`, `completion`."""
     best = collected.evidence.best.join(train.select("prompt_id"), on="prompt_id", how="semi")
-    found = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(best)]).drop("rollout_id")
+    found = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(best, whole=True)]).drop("rollout_id")
     found = found.sort("prompt_id")
     if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
         turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))

@@ -21,6 +21,7 @@ from learnable.flows.sampling.sampler import Collected
 from learnable.train.results.report import TrainingReport
 
 MANY_TRUNCATED = 0.1  # a share of the completions
+NEW = ("reasoning_tokens",)  # totals that earlier reports did not have: told where there are any
 FIGURES = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 
 
@@ -30,7 +31,7 @@ class Totals:
 
     `prompts` looked at, `kept` of them, in `train` and in `test`; `rollouts` and their `tokens`, `truncated` of them;
     prompts by `decisions`; exact `duplicates` and `bad_rows` left out; rollouts `generated` by this run; rollouts
-    without an honest score (`errors`).
+    without an honest score (`errors`); tokens of the thoughts before answers (`reasoning_tokens`).
     """
 
     prompts: int
@@ -45,6 +46,7 @@ class Totals:
     bad_rows: int
     generated: int
     errors: int
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class CurationReport:
             "triage": dict(self.triage),
             "forms": to_plain(self.forms),
             "families": to_plain(self.families),
-            "totals": to_plain(self.totals),
+            "totals": {name: value for name, value in to_plain(self.totals).items() if value or name not in NEW},
             "seconds": self.seconds,
             **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
             **({} if self.training is None else {"training": self.training.to_json()}),
@@ -164,6 +166,7 @@ def _count(
         bad_rows=prompts.bad_rows,
         generated=collected.generated,
         errors=errors,
+        reasoning_tokens=collected.reasoning_tokens,
     )
 
 
@@ -199,9 +202,10 @@ def _warn_of_counts(report: CurationReport) -> Iterator[str]:
 def describe_outcome(report: CurationReport) -> str:
     """Return what a run came to, in a sentence."""
     totals = report.totals
+    thought = f", {totals.reasoning_tokens:,} of them thought" if totals.reasoning_tokens else ""
     return (
         f"{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
-        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
+        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens{thought}, "
         f"{report.seconds:.0f} s."
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
+from learnable.data.thinking import find_tags
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import SamplingBudget
@@ -161,6 +162,7 @@ class CurateSettings:
             )
         if not all(sampling.stop):
             raise LearnableError("--stop '' would end every completion at once: give some text")
+        find_tags(sampling.think_tags, None)
 
     def _check_simulation(self) -> None:
         """Raise `LearnableError` where a simulation would answer real prompts, or a model simulated ones."""

@@ -167,11 +167,12 @@ class RayEngine:
         ends = [self._find_finish(row, sampling) for row in rows]
         if None in ends:
             return Refusal(request, "vLLM ended a completion with neither a stop token nor a full length")
-        return [
+        rollouts = [
             request.rollout(row.child, row.text, end, row.num_tokens, policy_id=self.policy_id, sampling=sampling)
             for row, end in zip(rows, ends, strict=True)
             if end
         ]
+        return self._tokens.tell_apart(rollouts, request.prompt, sampling)
 
     def _find_finish(self, row: AnswerRow, sampling: Sampling) -> FinishReason | None:
         """Find out how a completion ended, since Ray Data does not say: vLLM looks at the last token before lengths."""

@@ -55,6 +55,8 @@ NEW_COLUMNS = (
     "opening_mean",
     "opening_std",
     "rendered_prompt",
+    "reasoning",
+    "reasoning_tokens",
     *(f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)),
 )
 # Variances told of the sampler, which gives middling prompts more rollouts; now they tell of the pool.
@@ -65,6 +67,7 @@ CORRECTED_IN = {"graded": ("learnability", "forecast")}
 DIGITS_IN = {"graded": 3}
 NEW_FINDINGS = ("undecided_prompts",)
 DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
+NEW_LEDGER_COLUMNS = {"reasoning", "reasoning_tokens"}
 
 
 @pytest.fixture(autouse=True)
@@ -210,4 +213,4 @@ def whole_pool(version: Path) -> pl.DataFrame:
 def ledger_table(folder: Path) -> pl.DataFrame:
     files = [path for path in folder.rglob("*.parquet") if "e50c48832f9534cb" not in str(path)]
     table = pl.concat([pl.read_parquet(path) for path in files], how="vertical_relaxed")
-    return table.drop(*DROPPED_COLUMNS, strict=False).sort("rollout_id")
+    return table.drop(*DROPPED_COLUMNS, *NEW_LEDGER_COLUMNS, strict=False).sort("rollout_id")

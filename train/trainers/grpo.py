@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from learnable.data.errors import LearnableError
+from learnable.data.thinking import find_tags
 from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.checks import PreparedRun
-from learnable.train.rewards import pass_reward, verifier_reward
+from learnable.train.rewards import judge_answers, pass_reward, verifier_reward
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.trainers.trainer import make_lora_config, make_training_options, read_world_size, run_trainer
 
@@ -48,13 +49,15 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
 
     settings = run.settings
     tokenizer = AutoTokenizer.from_pretrained(run.policy.path, padding_side="left", truncation_side="left")
+    template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else None
+    tags = find_tags(settings.sampling.think_tags, template)
     config = make_config(settings, tokenizer.eos_token_id)
     model = create_model_from_path(run.policy.path, dtype=choose_weight_type(settings, config))
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
     trainer = GRPOTrainer(
         model=model,
-        reward_funcs=[verifier_reward if settings.signal == "reward" else pass_reward],
+        reward_funcs=[judge_answers(verifier_reward if settings.signal == "reward" else pass_reward, tags)],
         args=config,
         train_dataset=load_part(run, settings.part),
         eval_dataset=load_part(run, "test", EVAL_PROMPTS) if settings.eval_steps else None,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +12,11 @@ import pytest
 
 from learnable.data.chats import as_chat
 from learnable.data.curated.curated_set import open_curated
-from learnable.data.records import Prompt
-from tests.flows.scripted_shell_for_tests import ScriptedShell
+from learnable.data.records import Prompt, Sampling
+from learnable.data.thinking import find_tags
+from learnable.rollouts.protocol import Answer, GroupRequest, with_thought
+from tests.flows import scripted_shell_for_tests
+from tests.flows.scripted_shell_for_tests import CountingEngine, ScriptedShell
 
 SCRIPT = {f"Work out {i} + 4 = ": [str(i + 4), str(i)] for i in range(12)}
 SUMS = ("--prompts", "chats.jsonl", "--verifier", "arithmetic", "--group-size", "8", "--name", "chats")
@@ -140,3 +146,50 @@ def test_words_for_a_policy_without_turns_are_refused(texts: ScriptedShell) -> N
     assert rows.read("rejects").num_rows + rows.read("train").num_rows + rows.read("test").num_rows == 12
     assert rows.manifest.chat is not None
     assert rows.manifest.chat.system_prompt == "Be terse."
+
+
+class ThinkingEngine(CountingEngine):
+    """Thinks before it answers, as its policy's template says; every other thought has no end."""
+
+    def generate(self, requests: Iterable[GroupRequest], sampling: Sampling) -> Iterator[Answer]:
+        tags = find_tags(sampling.think_tags, "<think>")
+        for answer in super().generate(requests, sampling):
+            if isinstance(answer, list):
+                ends = ["</think>" if rollout.rollout_index % 2 else "" for rollout in answer]
+                wrote = [
+                    replace(rollout, completion=f"<think>so 99{end}{rollout.completion}", num_tokens=9)
+                    for rollout, end in zip(answer, ends, strict=True)
+                ]
+                yield [with_thought(rollout, tags, len, is_open=False) for rollout in wrote]
+
+
+def test_verifiers_see_the_answer_and_a_thought_without_one_is_truncated(
+    texts: ScriptedShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted_shell_for_tests, "CountingEngine", ThinkingEngine)
+    texts.script.update({text: answers[:1] for text, answers in SCRIPT.items()})
+    found = texts.find(*TEXTS, "--band", "0", "1", "--min-std", "0", "--test-share", "0")
+    totals = found.report["totals"]
+    assert totals["truncated"] == 48
+    assert totals["reasoning_tokens"] == 96 * 9
+    again = texts.find(*TEXTS, "--band", "0", "1", "--min-std", "0", "--test-share", "0")
+    assert (again.paid, again.report["totals"]["reasoning_tokens"]) == (0, 96 * 9)
+    curated = open_curated(found.report["curated"])
+    assert set(curated.read("train")["pass_rate"].to_pylist()) == {0.5}
+    shown = curated.read("demonstrations").to_pylist()
+    assert all(row["completion"][0]["content"].startswith("<think>so 99</think>") for row in shown)
+    [row] = curated.read("train").slice(0, 1).to_pylist()
+    one = texts.type("show", found.report["curated"], row["prompt_id"], "--json").report["completions"][0]
+    assert (one["reasoning"], one["completion"]) == ("<think>so 99</think>", str(json.loads(row["spec"])["answer"]))
+
+
+def test_a_policy_whose_thoughts_are_not_told_apart_is_another_sampling(
+    texts: ScriptedShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted_shell_for_tests, "CountingEngine", ThinkingEngine)
+    assert texts.find(*TEXTS).paid == 96
+    assert texts.find(*TEXTS, "--think-tags", "auto").paid == 0
+    whole = texts.find(*TEXTS, "--think-tags", "none")
+    assert whole.paid == 96
+    assert "reasoning_tokens" not in whole.report["totals"]
+    assert "are not two words" in texts.find(*TEXTS, "--think-tags", "<think>").err

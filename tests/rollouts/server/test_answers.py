@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from learnable.data.records import Message, Prompt, Sampling
 from learnable.rollouts.protocol import GroupRequest
-from learnable.rollouts.server.answers import read_choices, share_tokens, write_body
+from learnable.rollouts.server.answers import make_answer, read_choices, share_tokens, write_body
 from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served
 
@@ -83,3 +83,33 @@ def test_what_else_changes_completions_is_told_where_it_is_set() -> None:
     assert "include_stop_str_in_output" not in write_body(request, 0, 4, sampling, Served("http://h/v1", "m"))[1]
     usual = write_body(request, 0, 4, Sampling(), Served("http://h/v1", "m"))[1]
     assert not {*told, "include_stop_str_in_output"} & usual.keys()
+
+
+def test_a_thought_that_the_server_tells_apart_is_kept_apart() -> None:
+    messages = [
+        {"reasoning_content": "3 + 4", "content": "7"},
+        {"reasoning": "hmm", "content": None},
+        {"reasoning_content": None, "content": "<think>a</think>8"},
+    ]
+    ends = ["stop", "length", "stop"]
+    choices = [
+        {"index": i, "message": message, "finish_reason": end, "token_ids": [1] * 8}
+        for i, (message, end) in enumerate(zip(messages, ends, strict=True))
+    ]
+    request = GroupRequest(Prompt("p", "choice", {"answer": "x"}, family="f", form="F"), 3)
+    read = read_choices({"choices": choices}, 3, max_tokens=9)
+    group = make_answer(request, read, Sampling(), "p@w")
+    assert isinstance(group, list)
+    assert [(one.reasoning, one.completion) for one in group] == [
+        ("<think>3 + 4</think>", "7"),
+        ("<think>hmm", ""),
+        ("", "<think>a</think>8"),
+    ]
+    assert [one.judged_as for one in group] == ends
+    assert [one.reasoning_tokens for one in group] == [7, 8, 0]
+    known = make_answer(request, read, Sampling(), "p@w", "{{ '<think>' }}")
+    assert isinstance(known, list)
+    assert (known[2].reasoning, known[2].completion) == ("<think>a</think>", "8")
+    left = make_answer(request, read, Sampling(think_tags="none"), "p@w", "{{ '<think>' }}")
+    assert isinstance(left, list)
+    assert [one.completion for one in left] == ["<think>3 + 4</think>7", "<think>hmm", "<think>a</think>8"]

@@ -157,6 +157,10 @@ class PolicyArguments:
     template_arg: Annotated[
         list[str] | None, policy_option(help="For its chat template, such as enable_thinking=false; repeatable.")
     ] = None
+    think_tags: Annotated[
+        str,
+        policy_option(help="Around its thoughts, as '<think> </think>'; none, or auto: those of its chat template."),
+    ] = "auto"
 
     def sampling(self) -> Sampling:
         """Return how completions are drawn. Raises `LearnableError` for a template argument that is none."""
@@ -170,6 +174,7 @@ class PolicyArguments:
             repetition_penalty=self.repetition_penalty,
             stop=tuple(self.stop or ()),
             template_args={name: read_literal(value) for name, value in told.items()},
+            think_tags="" if self.think_tags == "auto" else self.think_tags,
         )
 
     def chat_settings(self) -> ChatSettings:

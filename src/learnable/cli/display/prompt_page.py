@@ -160,6 +160,8 @@ def print_completion(out: Console, one: ShownCompletion, *, counts: bool) -> Non
         print_text(out, ", ".join(f"{name} {figure(value)}" for name, value in one.components.items()), style="dim")
     if one.reason:
         print_text(out, one.reason, style="dim")
+    if one.reasoning:
+        print_text(out, f"thought, {one.reasoning_tokens:,} tokens: {shorten(one.reasoning)}", style="dim")
     print_text(out, one.completion or "(empty)")
 
 
