@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import polars as pl
 
@@ -17,6 +18,7 @@ from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.locations import find_local
 from learnable.data.sources.files.prompts import file_prompts
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
+from learnable.data.sources.wordings.wording import NATURAL, PLAIN, find_wording
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.decisions.decide import REASONS, decide, decide_certified, trim_to_precision
@@ -52,7 +54,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     if wanted.verifier:
         find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
     chat = decide_chat(settings)
-    candidates = map(chat.dress, _find_candidates(settings, limit, bad_rows))
+    candidates = map(chat.dress, _find_candidates(settings, limit, bad_rows, is_chat=chat.is_on))
     checked = bad_rows.sift(_check_specs(candidates, bad_rows))
     chosen = select_prompts(checked, limit, settings.seed, in_order=not wanted.location)
     chosen.bad_rows = bad_rows.settle()
@@ -65,7 +67,9 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     return hold_out(chosen.without(screen(chosen.prompts, wanted.decontaminate, wanted.near_duplicates)), settings)
 
 
-def _find_candidates(settings: CurateSettings, limit: int | None, bad_rows: BadRows) -> Iterable[Prompt]:
+def _find_candidates(
+    settings: CurateSettings, limit: int | None, bad_rows: BadRows, *, is_chat: bool
+) -> Iterable[Prompt]:
     wanted = settings.prompts
     if wanted.location:
         columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by)
@@ -74,7 +78,11 @@ def _find_candidates(settings: CurateSettings, limit: int | None, bad_rows: BadR
         return _read_ahead(prompts, wanted.location) if streams else prompts
     own = load_forms(wanted.forms_file) if wanted.forms_file else {}
     count = limit or BUILTIN_LIMIT
-    return builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
+    wording = find_wording(wanted.wording or (NATURAL if is_chat else PLAIN))
+    if wording is None:
+        return builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
+    plain = builtin_prompts(wanted.forms, wanted.families, None, settings.seed, wanted.knobs, own)
+    return islice(wording.reword(plain, own), count)
 
 
 def _read_ahead(prompts: Iterable[Prompt], location: str) -> Iterator[Prompt]:

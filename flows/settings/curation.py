@@ -48,7 +48,8 @@ class PromptSettings:
     rows that are no prompt, which otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names
     evaluation sets that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which
     on a prompt repeats another one, None for exact repeats only. `knobs` set the generators of the built-in families,
-    as `arithmetic.largest`.
+    as `arithmetic.largest`. `wording` says in which words those ask: `plain`, `natural` or a file of one's own;
+    empty is natural where prompts are chats, and plain elsewhere.
 
     Raises `LearnableError` for settings that cannot work.
     """
@@ -67,6 +68,7 @@ class PromptSettings:
     decontaminate: tuple[str, ...] = ()
     near_duplicates: float | None = None
     knobs: Mapping[str, str] = field(default_factory=dict)
+    wording: str = ""
 
     def __post_init__(self) -> None:
         if self.location is not None and not self.location.strip():
@@ -75,6 +77,8 @@ class PromptSettings:
             raise LearnableError("--prompts brings its own prompts: leave out --form, --forms and --family")
         if self.split_by and not self.location:
             raise LearnableError(f"--split-by {self.split_by} names a column of --prompts: give those too")
+        if self.wording and self.location:
+            raise LearnableError("--prompts brings its own words: leave out --wording")
         if self.limit is not None and self.limit < 1:
             raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
 

@@ -193,3 +193,21 @@ def test_a_policy_whose_thoughts_are_not_told_apart_is_another_sampling(
     assert whole.paid == 96
     assert "reasoning_tokens" not in whole.report["totals"]
     assert "are not two words" in texts.find(*TEXTS, "--think-tags", "<think>").err
+
+
+def test_built_in_prompts_ask_in_natural_words_where_they_are_chats(texts: ScriptedShell) -> None:
+    from learnable.flows.curation.steps import read_prompts
+    from learnable.flows.settings import ChatSettings, CurateSettings, PromptSettings
+
+    def read(mode: str, wording: str = "") -> list[Prompt]:
+        prompts = PromptSettings(families=("arithmetic",), limit=40, wording=wording)
+        return read_prompts(CurateSettings(prompts, ChatSettings(mode), policy="policy")).prompts
+
+    plain, natural = read("off"), read("auto")
+    assert len(natural) == 40
+    assert not {prompt.text for prompt in natural} & {prompt.text for prompt in plain}
+    assert {prompt.text for prompt in read("on", "plain")} == {prompt.text for prompt in plain}
+    assert {prompt.text for prompt in read("off", "natural")} == {prompt.text for prompt in natural}
+    refused = texts.find(*TEXTS, "--wording", "natural")
+    assert refused.status == 2
+    assert "leave out --wording" in refused.err

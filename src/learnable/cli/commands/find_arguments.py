@@ -74,6 +74,10 @@ class PromptArguments:
     knob: Annotated[
         list[str] | None, prompt_option(help="A generator's knob, such as arithmetic.largest=50; repeatable.")
     ] = None
+    wording: Annotated[
+        str,
+        prompt_option(help="Words of the built-in prompts: plain, or natural, as for chats; or a TOML file of yours."),
+    ] = DEFAULTS.prompts.wording
     limit: Annotated[
         int | None,
         prompt_option(help="Most prompts to look at, drawn by --seed. (default: 512 built-in, all of --prompts)"),
@@ -107,6 +111,7 @@ class PromptArguments:
             limit=self.limit,
             decontaminate=tuple(self.decontaminate or ()),
             knobs=read_pairs(self.knob, "--knob"),
+            wording=self.wording,
             near_duplicates=self._overlap(),
         )
 
