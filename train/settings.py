@@ -155,7 +155,7 @@ class TrainSettings:
     def filled_from(self, manifest: Manifest) -> Self:
         """Return these settings with what is unset taken from a curated set's manifest."""
         sampling = None if manifest.find_absent(("sampling",)) else manifest.sampling
-        defaults: dict[str, Any] = {"policy": manifest.policy.path or None}
+        defaults: dict[str, Any] = {"policy": manifest.policy.name or None}
         if sampling is not None:
             defaults |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
             defaults |= {"max_completion_length": sampling.max_tokens, "min_p": sampling.min_p or None}

@@ -54,7 +54,7 @@ def _read(field_: Any, value: Any) -> Any:
 
 def to_plain(value: Any) -> Any:
     """Return records, other dataclasses and tuples in a value as JSON has them: as objects and lists."""
-    if isinstance(value, Record | Sampling):
+    if isinstance(value, Record | Sampling | Policy):
         return value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
@@ -278,7 +278,7 @@ class RefreshRecord(Record):
 
 
 def _policy(value: Mapping[str, Any]) -> Policy:
-    return Policy(value.get("path", ""), value.get("policy_id", ""))
+    return Policy(value.get("path", ""), value.get("policy_id", ""), value.get("adapter", ""))
 
 
 def _sampling(value: Mapping[str, Any]) -> Sampling:

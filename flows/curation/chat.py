@@ -9,7 +9,7 @@ from pathlib import Path
 
 from learnable.data.chats import as_chat, has_turns, read_chat_template
 from learnable.data.errors import LearnableError
-from learnable.data.policies import Policy, bundled_policy_path
+from learnable.data.policies import Policy, bundled_policy_path, is_adapter
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, Sampling
 from learnable.flows.engines import policy_for
@@ -87,6 +87,6 @@ def _find_tokenizer(settings: CurateSettings) -> str:
         return str(given)
     if settings.policy is None and not isinstance(settings.engine, ServerSettings):
         return str(bundled_policy_path())
-    if settings.policy is not None and Path(settings.policy).is_dir():
+    if settings.policy is not None and Path(settings.policy).is_dir() and not is_adapter(Path(settings.policy)):
         return settings.policy
     return policy_for(settings).path

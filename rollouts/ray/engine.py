@@ -53,6 +53,11 @@ class RayEngine:
         if replicas < 1:
             raise LearnableError(f"--replicas {replicas} leaves nobody to answer: give 1 or more")
         self.policy = policy if isinstance(policy, Policy) else find_policy(policy)
+        if self.policy.adapter:
+            raise LearnableError(
+                f"policy {self.policy.name!r} is a LoRA adapter: --engine ray loads whole models; use --engine vllm or "
+                "server, or merge it into its base"
+            )
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])  # for what it logs while it is imported

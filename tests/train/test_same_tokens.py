@@ -51,9 +51,9 @@ def main():
     policy, curated, sampling = sys.argv[1], sys.argv[2], Sampling.from_json(json.loads(sys.argv[3]))
     engine = VLLMEngine(policy)
     seen, add = [], engine.llm.llm_engine.add_request
-    def note(request_id, prompt, params):
+    def note(request_id, prompt, *more, **named):
         seen.append(prompt["prompt_token_ids"])
-        return add(request_id, prompt, params)
+        return add(request_id, prompt, *more, **named)
     engine.llm.llm_engine.add_request = note
     settings = EvaluationSettings(curated, policy, sampling, 2, 0, None, "")
     prompts = read_held_out_prompts(settings)

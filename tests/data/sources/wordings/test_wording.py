@@ -15,7 +15,7 @@ from learnable.data.sources.builtin import FAMILIES, builtin_prompts
 from learnable.data.sources.wordings.wording import FAMILIES_OF, KINDS, Wording, find_wording, read_wording
 
 LAMPS = """
-[forms.Lamp]
+[Lamp]
 title = "lamp"
 lines = 3
 syllables = [3, 4, 3]
