@@ -11,11 +11,13 @@ from learnable.data.chats import as_chat, has_turns, read_chat_template
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, bundled_policy_path, is_adapter
 from learnable.data.progress import progress
-from learnable.data.records import Prompt, Sampling
+from learnable.data.records import Prompt, Sampling, weights_id
 from learnable.flows.engines import policy_for
 from learnable.flows.settings import CurateSettings, ServerSettings, SimulatedSettings
 from learnable.rollouts.policy_tokens import read_tokenizer, render_prompt
+from learnable.rollouts.server.models import UNHASHED
 
+UNSEEN = "whether the server's model has a chat template cannot be seen from here"
 TOLD_BY_TEMPLATE = "the text prompts go to the policy as a user's turn, for it has a chat template"
 
 
@@ -45,6 +47,8 @@ def decide_chat(settings: CurateSettings) -> Chat:
     if chat.mode == "on":
         return Chat(True, chat.system_prompt)
     where = _find_tokenizer(settings)
+    if where is None:
+        return Chat(False, chat.system_prompt, UNSEEN)
     if has_turns(read_chat_template(where)):
         return Chat(True, chat.system_prompt, TOLD_BY_TEMPLATE)
     return Chat(False, chat.system_prompt, f"policy {where!r} has no chat template that marks turns")
@@ -56,6 +60,8 @@ def check_chat(chat: Chat, prompts: Sequence[Prompt], sampling: Sampling) -> Non
     Raises `LearnableError` where something is said to a chat, and the prompts are none.
     """
     if any(isinstance(prompt.prompt, str) for prompt in prompts):
+        if chat.why == UNSEEN:
+            progress().note(f"{UNSEEN}: give --chat on where it is an instruct model")
         for flag, given in (("--system-prompt", chat.system_prompt), ("--template-arg", sampling.template_args)):
             if given:
                 why = f", and {chat.why}" if chat.why else ""
@@ -75,18 +81,28 @@ def render_first(settings: CurateSettings, policy: Policy, prompts: Sequence[Pro
     if isinstance(prompt.prompt, str):
         return prompt.prompt
     options = getattr(settings.engine, "options", {})
-    if read_chat_template(str(options.get("tokenizer") or policy.path)) is not None:
+    given = options.get("tokenizer")
+    if (given or _is_here(policy)) and read_chat_template(str(given or policy.path)) is not None:
         with suppress(LearnableError):  # there is a template and no tokenizer
             return render_prompt(read_tokenizer(policy.path, options), prompt, settings.sampling.template_args)
     return "\n".join(f"{turn.role}: {turn.content}" for turn in prompt.prompt)
 
 
-def _find_tokenizer(settings: CurateSettings) -> str:
-    """Return the folder or hub id whose tokenizer writes the prompts. A folder's weights are not looked at."""
+def _find_tokenizer(settings: CurateSettings) -> str | None:
+    """Return the folder or hub id whose tokenizer writes the prompts; None where only a server has it.
+
+    A folder's weights are not looked at.
+    """
     if given := getattr(settings.engine, "options", {}).get("tokenizer"):
         return str(given)
     if settings.policy is None and not isinstance(settings.engine, ServerSettings):
         return str(bundled_policy_path())
     if settings.policy is not None and Path(settings.policy).is_dir() and not is_adapter(Path(settings.policy)):
         return settings.policy
-    return policy_for(settings).path
+    policy = policy_for(settings)
+    return policy.path if _is_here(policy) else None
+
+
+def _is_here(policy: Policy) -> bool:
+    """Whether the policy's files are in a folder or on the hub, and not a server's alone."""
+    return Path(policy.path).is_dir() or not weights_id(policy.policy_id).startswith(f"{UNHASHED}-")

@@ -211,3 +211,23 @@ def test_built_in_prompts_ask_in_natural_words_where_they_are_chats(texts: Scrip
     refused = texts.find(*TEXTS, "--wording", "natural")
     assert refused.status == 2
     assert "leave out --wording" in refused.err
+
+
+def test_a_model_that_only_a_server_knows_is_asked_as_it_is_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from learnable.data.policies import Policy
+    from learnable.flows.curation import chat
+    from learnable.flows.settings import ChatSettings, CurateSettings, ServerSettings
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    server = ServerSettings(("http://h/v1",))
+    monkeypatch.setattr(chat, "policy_for", lambda settings: Policy("m", "m@served-0123"))
+    monkeypatch.setattr(chat, "read_chat_template", refuse)
+    decided = chat.decide_chat(CurateSettings(engine=server))
+    assert not decided.is_on
+    assert decided.why == chat.UNSEEN
+    assert chat.decide_chat(CurateSettings(engine=server, chat=ChatSettings("on"))).is_on
+    asked = as_chat(Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="f", form="F"), "Be brief.")
+    shown = chat.render_first(CurateSettings(engine=server), Policy("m", "m@served-0123"), [asked])
+    assert shown == "system: Be brief.\nuser: 2 + 2 = "

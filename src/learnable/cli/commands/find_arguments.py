@@ -133,7 +133,9 @@ class PromptArguments:
 class PolicyArguments:
     """Which policy, and how its completions are drawn."""
 
-    policy: Annotated[str | None, policy_option(help="Model folder or hub id. (default: the bundled policy)")] = None
+    policy: Annotated[
+        str | None, policy_option(help="Model folder, LoRA adapter's folder, or hub id. (default: the bundled policy)")
+    ] = None
     verify_policy: Annotated[
         bool, policy_option("--verify-policy", help="Hash every byte of its weights, however large they are.")
     ] = DEFAULTS.verify_policy
