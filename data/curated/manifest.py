@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
+OPTIONAL = ("chat",)  # keys of a manifest that are there only where they say something
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
 
@@ -336,7 +337,7 @@ class Manifest(Record):
             **values,
             refresh=refresh if of_refresh else None,
             unknown={key: value for key, value in given.items() if key not in known and key not in of_refresh},
-            absent=frozenset(known.keys() - given.keys()),
+            absent=frozenset(known.keys() - given.keys() - set(OPTIONAL)),
         )
 
     def to_json(self) -> JsonObject:
@@ -345,7 +346,7 @@ class Manifest(Record):
         for key, field_ in _keys(type(self)).items():
             if key == "refresh":
                 plain |= {**(self.refresh.to_json() if self.refresh else {}), **self.unknown}
-            elif key not in self.absent and not (key == "chat" and self.chat is None):
+            elif key not in self.absent and (key not in OPTIONAL or getattr(self, field_.name) is not None):
                 plain[key] = to_plain(getattr(self, field_.name))
         return plain
 

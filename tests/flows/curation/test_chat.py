@@ -231,3 +231,14 @@ def test_a_model_that_only_a_server_knows_is_asked_as_it_is_unless_told(monkeypa
     asked = as_chat(Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="f", form="F"), "Be brief.")
     shown = chat.render_first(CurateSettings(engine=server), Policy("m", "m@served-0123"), [asked])
     assert shown == "system: Be brief.\nuser: 2 + 2 = "
+
+
+def test_one_prompt_is_shown_as_the_policy_sees_it_before_anything_is_paid_and_after(texts: ScriptedShell) -> None:
+    planned = texts.find(*TEXTS, "--dry-run")
+    assert planned.paid == 0
+    assert planned.report["rendered_prompt"].startswith("user: Work out ")
+    usual = ("find", "--policy", "policy", "--no-prefect", "--workers", "0", "--sampling", "fixed", *TEXTS)
+    for more in (["--dry-run"], [], ["--chat", "off"]):
+        said = texts.type(*usual, *more).out
+        assert "One prompt, as the policy sees it:" in said
+        assert ("user: Work out " in said) == (more != ["--chat", "off"])
