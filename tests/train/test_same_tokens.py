@@ -99,7 +99,7 @@ def trained_tokens(policy: Path, curated: Path, folder: Path) -> list[list[int]]
     run = prepare_run(replace(settings, use_vllm=False))
     trainer = make_trainer(run)
     assert trainer.args.generation_kwargs == {"stop_strings": ["\n"], "pad_token_id": 2}
-    tokens, _, _ = trainer._tokenize_prompts(load_part(run, "train")["prompt"])
+    tokens, _, _ = trainer._tokenize_prompts(list(load_part(run, "train")["prompt"]))
     generated, _ = trainer._generate_single_turn(tokens[:2], None, {}, 1)
     assert all(0 < len(each) <= TOLD.max_tokens for each in generated)
     return [list(each) for each in tokens]
