@@ -128,6 +128,7 @@ def test_what_the_template_is_told_and_what_ends_a_completion_are_other_sampling
         (("--top-k", "-1"), "--top-k -1 is no number of tokens"),
         (("--repetition-penalty", "0"), "--repetition-penalty 0 is out of range"),
         (("--chat", "off", "--template-arg", "x=1"), "--template-arg is for chats"),
+        (("--template-arg", "add_generation_prompt=false"), "is not the template's own"),
     ],
 )
 def test_what_cannot_work_is_refused(texts: ScriptedShell, flags: tuple[str, ...], said: str) -> None:
