@@ -45,8 +45,8 @@ def as_chat(prompt: Prompt, system_prompt: str = "") -> Prompt:
 
     It is the same problem, whatever is said around it. A simulated prompt stays as it is.
 
-    >>> asked = Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="arithmetic", form="Addition")
-    >>> [turn.role for turn in as_chat(asked, "Be brief.").prompt], as_chat(asked).problem_id == asked.problem_id
+    >>> prompt = Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="arithmetic", form="Addition")
+    >>> [turn.role for turn in as_chat(prompt, "Be brief.").prompt], as_chat(prompt).problem_id == prompt.problem_id
     (['system', 'user'], True)
     """
     first = (Message("system", system_prompt),) if system_prompt else ()

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import JsonObject, weights_id
+from learnable.data.records import weights_id
 from learnable.data.weights import ADAPTER_CONFIG, hash_adapter, hash_folder
 
 
@@ -29,7 +29,7 @@ class Policy:
         """What a user calls it: the adapter's folder, or the model's folder or hub id."""
         return self.adapter or self.path
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> dict[str, str]:
         """Return the policy as plain data, with its adapter where it has one."""
         plain = {"path": self.path, "policy_id": self.policy_id}
         return plain | ({"adapter": self.adapter} if self.adapter else {})
@@ -63,13 +63,22 @@ def is_adapter(folder: Path) -> bool:
     return (folder / ADAPTER_CONFIG).is_file() and not (folder / "config.json").is_file()
 
 
-def read_adapter_config(folder: Path) -> JsonObject:
+@dataclass(frozen=True, slots=True)
+class AdapterConfig:
+    """What an adapter says of itself: the folder or hub id of its base model, and its rank."""
+
+    base: str
+    rank: int
+
+
+def read_adapter_config(folder: Path) -> AdapterConfig:
     """Return what an adapter says of itself. Raises `LearnableError` where it says no base model, or is no LoRA."""
     file = folder / ADAPTER_CONFIG
     try:
-        config: JsonObject = json.loads(file.read_text(encoding="utf-8"))
+        config = json.loads(file.read_text(encoding="utf-8"))
         base, kind = config.get("base_model_name_or_path"), config.get("peft_type", "LORA")
-    except (OSError, ValueError, AttributeError) as error:
+        rank = int(config.get("r") or 0)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise LearnableError(f"adapter {str(file)!r} cannot be read: {error}") from error
     if kind != "LORA":
         raise LearnableError(f"adapter {str(folder)!r} is of the kind {kind!r}: only LoRA is known; merge it instead")
@@ -77,11 +86,11 @@ def read_adapter_config(folder: Path) -> JsonObject:
         raise LearnableError(
             f"adapter {str(folder)!r} names no base model: add base_model_name_or_path to {ADAPTER_CONFIG}"
         )
-    return config
+    return AdapterConfig(str(base), rank)
 
 
 def _find_adapter(folder: Path, *, verify: bool) -> Policy:
-    base = str(read_adapter_config(folder)["base_model_name_or_path"])
+    base = read_adapter_config(folder).base
     beside = folder / base  # as it may stand in a folder that was moved with its base
     found = find_policy(str(beside) if not Path(base).is_dir() and beside.is_dir() else base, verify=verify)
     both = f"{weights_id(found.policy_id)}+{hash_adapter(folder)}"

@@ -41,13 +41,13 @@ def find_tags(given: str, template: str | None) -> ThinkTags | None:
     return ThinkTags(*words)
 
 
-def leaves_open(asked: str, tags: ThinkTags) -> bool:
+def leaves_open(rendered: str, tags: ThinkTags) -> bool:
     """Whether the end of a rendered prompt leaves a thought open, so that the completion begins inside it.
 
     >>> leaves_open("Hi.<think>", USUAL), leaves_open("Hi.<think></think>", USUAL), leaves_open("Hi.", USUAL)
     (True, False, False)
     """
-    return asked.rfind(tags.open) > asked.rfind(tags.close)
+    return rendered.rfind(tags.open) > rendered.rfind(tags.close)
 
 
 def split_thought(text: str, tags: ThinkTags, *, is_open: bool = False) -> tuple[str, str]:

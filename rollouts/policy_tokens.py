@@ -13,7 +13,7 @@ from learnable.data.thinking import find_tags, leaves_open
 from learnable.rollouts.protocol import with_thought
 
 LAST_TOKENS = 32  # of a prompt, in which a template would open a thought
-NOTHING: Mapping[str, Any] = {}
+NOTHING: Mapping[str, object] = {}
 QUIET = {"verbose": False}  # no warning about prompts that are too long: the caller counts the tokens
 
 
@@ -52,7 +52,7 @@ class PolicyTokens:
         ids = self.encode(prompt, sampling.template_args)
         return tell_thoughts_apart(self._tokenizer, rollouts, ids, sampling.think_tags)
 
-    def encode(self, prompt: Prompt, template_args: Mapping[str, Any] = NOTHING) -> list[int]:
+    def encode(self, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> list[int]:
         """Return the tokens of a prompt, as `encode_prompt` does."""
         return encode_prompt(self._tokenizer, prompt, template_args)
 
@@ -88,7 +88,7 @@ def read_tokenizer(policy: str, options: Mapping[str, object] = NOTHING) -> Any:
         raise LearnableError(f"policy {policy!r} cannot be read: {error}") from error
 
 
-def encode_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, Any] = NOTHING) -> list[int]:
+def encode_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> list[int]:
     """Return the tokens of a prompt as every engine sees it, chat template and special tokens included.
 
     `template_args` is what the chat template is told; a prompt that is text has no use for it.
@@ -102,6 +102,6 @@ def encode_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, An
     return list(encoded["input_ids"])
 
 
-def render_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, Any] = NOTHING) -> str:
+def render_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> str:
     """Return the text of `encode_prompt`'s tokens, special ones included."""
     return str(tokenizer.decode(encode_prompt(tokenizer, prompt, template_args), skip_special_tokens=False))

@@ -164,11 +164,12 @@ def make_sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
+    named: Any = name_for_vllm(sampling)
     return SamplingParams(
         n=request.group_size,
         seed=request.base_seed,  # vLLM gives child i the seed + i
         output_kind=RequestOutputKind.FINAL_ONLY,
-        **name_for_vllm(sampling),
+        **named,
     )
 
 
@@ -179,7 +180,7 @@ def make_adapter_options(policy: Policy) -> dict[str, object]:
     """
     if not policy.adapter:
         return {}
-    rank = int(read_adapter_config(Path(policy.adapter)).get("r") or 0)
+    rank = read_adapter_config(Path(policy.adapter)).rank
     fitting = [allowed for allowed in LORA_RANKS if allowed >= rank]
     if not fitting:
         raise LearnableError(
@@ -197,12 +198,12 @@ def make_adapter_request(policy: Policy) -> Any:
     return LoRARequest(Path(policy.adapter).name, 1, policy.adapter)
 
 
-def name_for_vllm(sampling: Sampling) -> dict[str, Any]:
+def name_for_vllm(sampling: Sampling) -> dict[str, object]:
     """Return how completions are drawn as vLLM's `SamplingParams` call it.
 
     What ended a completion stays in its text, as it does in training, where the trainer decodes every token.
     """
-    named: dict[str, Any] = {
+    named: dict[str, object] = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "top_k": sampling.top_k,

@@ -89,7 +89,7 @@ class TrainSettings:
     min_p: float | None = None
     repetition_penalty: float | None = None
     stop: tuple[str, ...] | None = None
-    chat_template_kwargs: Mapping[str, Any] | None = None
+    chat_template_kwargs: Mapping[str, object] | None = None
     think_tags: str | None = None
     loss_type: str = "grpo"
     signal: Signal = "reward"

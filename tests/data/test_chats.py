@@ -54,10 +54,10 @@ def test_a_text_becomes_a_turn_and_stays_the_same_problem() -> None:
 
 
 def test_a_chat_gets_words_of_the_system_where_it_has_none() -> None:
-    asked = as_chat(TEXT)
-    assert as_chat(asked) is asked
-    told = as_chat(asked, "Be brief.")
-    assert [turn.role for turn in told.prompt if isinstance(turn, Message)] == ["system", "user"]
+    turn = as_chat(TEXT)
+    assert as_chat(turn) is turn
+    told = as_chat(turn, "Be brief.")
+    assert [each.role for each in told.prompt if isinstance(each, Message)] == ["system", "user"]
     assert as_chat(told, "Be long.") is told
 
 

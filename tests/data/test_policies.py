@@ -80,7 +80,7 @@ def test_a_manifest_keeps_the_adapter(tmp_path: Path) -> None:
         ({"peft_type": "IA3"}, "of the kind 'IA3'"),
     ],
 )
-def test_an_adapter_that_cannot_be_asked_is_named(tmp_path: Path, config: dict[str, object], message: str) -> None:
+def test_an_adapter_that_cannot_be_used_is_named(tmp_path: Path, config: dict[str, object], message: str) -> None:
     model_folder(tmp_path / "base")
     folder = adapter_folder(tmp_path / "one", str(tmp_path / "base"), **config)
     with pytest.raises(LearnableError, match=message):

@@ -16,7 +16,7 @@ from learnable.rollouts.policy_tokens import count_tokens, encode_prompt, read_t
 from learnable.rollouts.vllm_engine import make_adapter_options, name_for_vllm
 from learnable.train.policy.instruct import make_instruct_policy
 
-ASKED = as_chat(Prompt("Calculate: 2 + 3 = ", "arithmetic", {"answer": 5}, family="f", form="F"))
+CHAT = as_chat(Prompt("Calculate: 2 + 3 = ", "arithmetic", {"answer": 5}, family="f", form="F"))
 
 
 def wrote(text: str) -> Rollout:
@@ -29,8 +29,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_a_thought_that_the_template_opens_ends_at_its_tag(tokenizer: Any) -> None:
-    opened = encode_prompt(tokenizer, ASKED, {"enable_thinking": True})
-    plain = encode_prompt(tokenizer, ASKED)
+    opened = encode_prompt(tokenizer, CHAT, {"enable_thinking": True})
+    plain = encode_prompt(tokenizer, CHAT)
     [ended, cut] = tell_thoughts_apart(tokenizer, [wrote("hmm</think>5"), wrote("hmm")], opened, "")
     assert (ended.reasoning, ended.completion) == ("hmm</think>", "5")
     assert ended.reasoning_tokens == count_tokens(tokenizer, "hmm</think>") < 50

@@ -62,8 +62,8 @@ def test_an_adapter_answers_as_the_model_that_it_is_merged_into(tmp_path: Path, 
     (tmp_path / "ask.py").write_text(SCRIPT)
     base, adapter, merged = str(bundled_policy_path()), str(tmp_path / "adapter"), str(tmp_path / "merged")
     run(starter, tmp_path / "make.py", base, adapter, merged)
-    asked, whole, before = (run(starter, tmp_path / "ask.py", policy) for policy in (adapter, merged, base))
-    assert asked["policy_id"] == find_policy(adapter).policy_id
-    assert "+" in asked["policy_id"]
-    assert asked["said"] == whole["said"]
-    assert asked["said"] != before["said"]
+    adapted, whole, before = (run(starter, tmp_path / "ask.py", policy) for policy in (adapter, merged, base))
+    assert adapted["policy_id"] == find_policy(adapter).policy_id
+    assert "+" in adapted["policy_id"]
+    assert adapted["said"] == whole["said"]
+    assert adapted["said"] != before["said"]

@@ -85,10 +85,10 @@ class Wording:
         """
         seen: set[str] = set()
         for prompt in prompts:
-            asked = self._reword_poem(prompt, own) if prompt.family == "poetry" else self._reword_question(prompt)
-            if asked.prompt_id not in seen:
-                seen.add(asked.prompt_id)
-                yield asked
+            worded = self._reword_poem(prompt, own) if prompt.family == "poetry" else self._reword_question(prompt)
+            if worded.prompt_id not in seen:
+                seen.add(worded.prompt_id)
+                yield worded
 
     def _reword_question(self, prompt: Prompt) -> Prompt:
         for name in FAMILIES_OF.get(prompt.family, (prompt.family,)):

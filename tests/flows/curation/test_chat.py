@@ -77,15 +77,15 @@ def texts(shell: ScriptedShell) -> ScriptedShell:
     return shell
 
 
-def test_a_policy_with_a_chat_template_is_asked_in_turns(texts: ScriptedShell) -> None:
+def test_a_policy_with_a_chat_template_gets_turns(texts: ScriptedShell) -> None:
     typed = texts.find(*TEXTS, "--system-prompt", "Be terse.")
     assert typed.err.count("--chat off sends them as they are") == 1
     curated = open_curated(typed.report["curated"])
     rows = [row for part in ("train", "test", "rejects") for row in curated.read(part).to_pylist()]
     assert {tuple(turn["role"] for turn in row["prompt"]) for row in rows} == {("system", "user")}
-    asked = [Prompt(text, "arithmetic", {"answer": i + 4}, family="f", form="F") for i, text in enumerate(SCRIPT)]
-    assert {row["problem_id"] for row in rows} == {prompt.problem_id for prompt in asked}
-    assert {row["prompt_id"] for row in rows} == {as_chat(prompt, "Be terse.").prompt_id for prompt in asked}
+    wanted = [Prompt(text, "arithmetic", {"answer": i + 4}, family="f", form="F") for i, text in enumerate(SCRIPT)]
+    assert {row["problem_id"] for row in rows} == {prompt.problem_id for prompt in wanted}
+    assert {row["prompt_id"] for row in rows} == {as_chat(prompt, "Be terse.").prompt_id for prompt in wanted}
     assert curated.manifest.chat is not None
     assert curated.manifest.chat.system_prompt == "Be terse."
     assert typed.report["rendered_prompt"].startswith("system: Be terse.\nuser: Work out ")
@@ -214,7 +214,7 @@ def test_built_in_prompts_ask_in_natural_words_where_they_are_chats(texts: Scrip
     assert "leave out --wording" in refused.err
 
 
-def test_a_model_that_only_a_server_knows_is_asked_as_it_is_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_only_a_server_knows_gets_texts_unless_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from learnable.data.policies import Policy
     from learnable.flows.curation import chat
     from learnable.flows.settings import ChatSettings, CurateSettings, ServerSettings
@@ -229,8 +229,8 @@ def test_a_model_that_only_a_server_knows_is_asked_as_it_is_unless_told(monkeypa
     assert not decided.is_on
     assert decided.why == chat.UNSEEN
     assert chat.decide_chat(CurateSettings(engine=server, chat=ChatSettings("on"))).is_on
-    asked = as_chat(Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="f", form="F"), "Be brief.")
-    shown = chat.render_first(CurateSettings(engine=server), Policy("m", "m@served-0123"), [asked])
+    wanted = as_chat(Prompt("2 + 2 = ", "arithmetic", {"answer": 4}, family="f", form="F"), "Be brief.")
+    shown = chat.render_first(CurateSettings(engine=server), Policy("m", "m@served-0123"), [wanted])
     assert shown == "system: Be brief.\nuser: 2 + 2 = "
 
 

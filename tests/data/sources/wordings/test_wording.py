@@ -48,35 +48,35 @@ def test_there_are_words_enough_for_every_family() -> None:
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "poetry"])
 def test_other_words_ask_the_same_problem_and_are_judged_alike(family: str) -> None:
-    for plain, asked in reworded(family, natural()):
-        assert asked.text != plain.text
-        assert (asked.problem_id, asked.spec, asked.verifier) == (plain.problem_id, plain.spec, plain.verifier)
-        assert (asked.family, asked.form, asked.difficulty) == (plain.family, plain.form, plain.difficulty)
+    for plain, other in reworded(family, natural()):
+        assert other.text != plain.text
+        assert (other.problem_id, other.spec, other.verifier) == (plain.problem_id, plain.spec, plain.verifier)
+        assert (other.family, other.form, other.difficulty) == (plain.family, plain.form, plain.difficulty)
     pairs = reworded(family, natural())
-    assert len({asked.text for _, asked in pairs}) > 100
+    assert len({other.text for _, other in pairs}) > 100
 
 
 def test_every_part_of_a_question_is_in_its_other_words() -> None:
     for name in ("arithmetic", "comparison"):
-        for plain, asked in reworded(name, natural(), 60):
+        for plain, other in reworded(name, natural(), 60):
             parts = KINDS[name].read(plain.text)
             assert parts is not None
-            assert parts["a"] in asked.text
-            assert parts["b"] in asked.text
-    for plain, asked in reworded("programs", natural(), 60):
-        assert plain.spec["entry"] in asked.text
+            assert parts["a"] in other.text
+            assert parts["b"] in other.text
+    for plain, other in reworded("programs", natural(), 60):
+        assert plain.spec["entry"] in other.text
         parts = KINDS["programs"].read(plain.text)
         assert parts is not None
-        assert parts["statement"] in asked.text
+        assert parts["statement"] in other.text
 
 
 def test_a_poem_is_about_one_of_the_phrases_and_its_rules_are_said() -> None:
     wording = natural()
-    for plain, asked in reworded("poetry", wording):
-        assert asked.spec["topic"] in wording.topics
-        assert asked.spec["topic"] in asked.text
-        assert "lines" in asked.text
-        assert {**asked.spec, "topic": ""} == {**plain.spec, "topic": ""}
+    for plain, other in reworded("poetry", wording):
+        assert other.spec["topic"] in wording.topics
+        assert other.spec["topic"] in other.text
+        assert "lines" in other.text
+        assert {**other.spec, "topic": ""} == {**plain.spec, "topic": ""}
 
 
 def test_the_same_prompts_get_the_same_words_and_none_comes_twice() -> None:
@@ -91,20 +91,20 @@ def test_a_form_of_one_s_own_is_reworded_too(tmp_path: Path) -> None:
     (tmp_path / "forms.toml").write_text(LAMPS)
     own = load_forms(str(tmp_path / "forms.toml"))
     [plain] = builtin_prompts(["Lamp"], limit=1, own=own)
-    [asked] = natural().reword(iter([plain]), own)
-    assert asked.spec["declaration"] == plain.spec["declaration"]
-    assert asked.text != plain.text
+    [other] = natural().reword(iter([plain]), own)
+    assert other.spec["declaration"] == plain.spec["declaration"]
+    assert other.text != plain.text
 
 
-def test_a_file_says_what_is_asked_otherwise_and_the_rest_stays_plain(tmp_path: Path) -> None:
+def test_a_file_says_what_is_worded_otherwise_and_the_rest_stays_plain(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('arithmetic = ["Na, {a} {said} {b}?"]\ntopics = ["my hat"]\n')
     wording = find_wording(str(file))
     assert wording is not None
-    plain, asked = reworded("arithmetic", wording, 1)[0]
-    assert asked.text.startswith("Na, ")
-    plain, asked = reworded("comparison", wording, 1)[0]
-    assert asked == plain
+    plain, other = reworded("arithmetic", wording, 1)[0]
+    assert other.text.startswith("Na, ")
+    plain, other = reworded("comparison", wording, 1)[0]
+    assert other == plain
     _, poem = reworded("poetry", wording, 1)[0]
     assert " about my hat with " in poem.text
 
