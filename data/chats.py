@@ -15,13 +15,14 @@ TEMPLATE_FILES = ("chat_template.jinja", "chat_template.json", "tokenizer_config
 _TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 
 
-def read_chat_template(policy: str) -> str | None:
+def read_chat_template(policy: str, *, download: bool = True) -> str | None:
     """Return the chat template of a policy's tokenizer, a folder's or one on the hub; None where there is none.
 
-    Neither the tokenizer nor transformers is loaded for it.
+    Without `download` the hub is not asked for what is not in its cache here. Neither the tokenizer nor transformers
+    is loaded for it.
     """
     for name in TEMPLATE_FILES:
-        if (file := _find_file(policy, name)) is not None and (template := _read_template(file)):
+        if (file := _find_file(policy, name, download)) is not None and (template := _read_template(file)):
             return template
     return None
 
@@ -61,14 +62,17 @@ def as_chat(prompt: Prompt, system_prompt: str = "") -> Prompt:
     return replace(prompt, prompt=(*first, *turns), named_problem=prompt.problem_id)
 
 
-def _find_file(policy: str, name: str) -> Path | None:
+def _find_file(policy: str, name: str, download: bool) -> Path | None:
     folder = Path(policy)
     if folder.is_dir():
         return folder / name if (folder / name).is_file() else None
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
 
     with suppress(Exception):  # no such file, no such name, no network: each is an error of its own
-        return Path(hf_hub_download(policy, name))
+        if isinstance(cached := try_to_load_from_cache(policy, name), str):
+            return Path(cached)
+        if download and not constants.HF_HUB_OFFLINE:
+            return Path(hf_hub_download(policy, name))
     return None
 
 

@@ -54,7 +54,7 @@ class ServerEngine:
         self._served = find_served(base_urls, policy, model, self._access.key, HEALTH_TIMEOUT)
         self.policy = identify(self._served, policy)
         known = Path(self.policy.path).is_dir() or not weights_id(self.policy.policy_id).startswith(f"{UNHASHED}-")
-        self.template = read_chat_template(self.policy.path) if known else None
+        self.template = read_chat_template(self.policy.path, download=False) if known else None
         self.max_context = min(each.context or UNKNOWN_CONTEXT for each in self._served)
 
     @property
