@@ -28,6 +28,8 @@ def adopt_earlier_rollouts(store: Store, policy: Policy, *, verify: bool) -> Non
     cannot be written.
     """
     folder, weights = Path(policy.path), weights_id(policy.policy_id)
+    if policy.adapter:  # no earlier version knew adapters
+        return
     if not (folder / "config.json").is_file():
         return
     earlier, read_whole = hash_as_earlier(folder)

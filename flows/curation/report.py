@@ -13,6 +13,7 @@ from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
 from learnable.filters.statistics.forms import count_decisions, summarise
+from learnable.flows.curation.chat import render_first
 from learnable.flows.curation.goal import Goal, judge_goal
 from learnable.flows.curation.inspection import Inspection, with_unread
 from learnable.flows.run import Run
@@ -22,6 +23,7 @@ from learnable.train.results.report import TrainingReport
 MANY_TRUNCATED = 0.1  # a share of the completions
 MANY_UNREAD = 0.2  # likewise
 FORMS_NAMED = 5
+NEW = ("reasoning_tokens",)  # totals that earlier reports did not have: told where there are any
 FIGURES = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 UNREAD = "extraction_failed_share"
 
@@ -32,7 +34,7 @@ class Totals:
 
     `prompts` looked at, `kept` of them, in `train` and in `test`; `rollouts` and their `tokens`, `truncated` of them;
     prompts by `decisions`; exact `duplicates` and `bad_rows` left out; rollouts `generated` by this run; rollouts
-    without an honest score (`errors`).
+    without an honest score (`errors`); tokens of the thoughts before answers (`reasoning_tokens`).
     """
 
     prompts: int
@@ -47,6 +49,7 @@ class Totals:
     bad_rows: int
     generated: int
     errors: int
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,8 @@ class CurationReport:
 
     `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
     kept prompts that are truly in the band, None where nothing was kept. `triage` counts why prompts were never solved.
-    `training` is what training on the set came to, None where there was none.
+    `rendered_prompt` is one prompt as the policy sees it. `training` is what training on the set came to, None
+    where there was none.
     """
 
     run_id: str
@@ -73,6 +77,7 @@ class CurationReport:
     families: tuple[SummaryRow, ...]
     totals: Totals
     seconds: float
+    rendered_prompt: str = ""
     training: TrainingReport | None = None
 
     def to_json(self) -> JsonObject:
@@ -91,8 +96,9 @@ class CurationReport:
             "triage": dict(self.triage),
             "forms": to_plain(self.forms),
             "families": to_plain(self.families),
-            "totals": to_plain(self.totals),
+            "totals": {name: value for name, value in to_plain(self.totals).items() if value or name not in NEW},
             "seconds": self.seconds,
+            **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
             **({} if self.training is None else {"training": self.training.to_json()}),
         }
 
@@ -127,6 +133,7 @@ def build_report(
         families=with_unread(summary_rows(decided, "family"), inspection.unread),
         totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),
         seconds=round(seconds, 2),
+        rendered_prompt=render_first(run.settings, run.policy, prompts.prompts),
     )
 
 
@@ -162,6 +169,7 @@ def _count(
         bad_rows=prompts.bad_rows,
         generated=collected.generated,
         errors=errors,
+        reasoning_tokens=collected.reasoning_tokens,
     )
 
 
@@ -210,9 +218,10 @@ def is_unread(row: SummaryRow) -> bool:
 def describe_outcome(report: CurationReport) -> str:
     """Return what a run came to, in a sentence."""
     totals = report.totals
+    thought = f", {totals.reasoning_tokens:,} of them thought" if totals.reasoning_tokens else ""
     return (
         f"{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
-        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
+        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens{thought}, "
         f"{report.seconds:.0f} s."
     )
 

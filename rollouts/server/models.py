@@ -156,7 +156,7 @@ def _choose_model(
     elif len(by_name) == 1:
         wanted = list(by_name)
     else:
-        wanted = [policy.path, Path(policy.path).name] if policy else []
+        wanted = [policy.name, Path(policy.name).name] if policy else []
     for name in wanted:
         if name in by_name:
             return _read_card(url, by_name[name])

@@ -56,6 +56,9 @@ NEW_COLUMNS = (
     "opening_n",
     "opening_mean",
     "opening_std",
+    "rendered_prompt",
+    "reasoning",
+    "reasoning_tokens",
     *(f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)),
 )
 # Variances told of the sampler, which gives middling prompts more rollouts; now they tell of the pool.
@@ -66,6 +69,7 @@ CORRECTED_IN = {"graded": ("learnability", "forecast")}
 DIGITS_IN = {"graded": 3}
 NEW_FINDINGS = ("undecided_prompts",)
 DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
+NEW_LEDGER_COLUMNS = {"reasoning", "reasoning_tokens"}
 
 
 @pytest.fixture(autouse=True)
@@ -213,4 +217,4 @@ def ledger_table(folder: Path) -> pl.DataFrame:
     table = pl.concat([pl.read_parquet(path) for path in files], how="vertical_relaxed")
     if "reason" in table.columns:
         table = table.with_columns(pl.col("reason").str.strip_prefix(UNREAD))
-    return table.drop(*DROPPED_COLUMNS, strict=False).sort("rollout_id")
+    return table.drop(*DROPPED_COLUMNS, *NEW_LEDGER_COLUMNS, strict=False).sort("rollout_id")
