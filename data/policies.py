@@ -9,7 +9,7 @@ from pathlib import Path
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import weights_id
-from learnable.data.weights import ADAPTER_CONFIG, hash_adapter, hash_folder
+from learnable.data.storage.weights import ADAPTER_CONFIG, hash_adapter, hash_folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class Sampling:
     `min_p` drops tokens less likely than this share of the likeliest one; `repetition_penalty` divides the scores of
     tokens that were there before. A completion ends with the first text of `stop` that it comes to. `template_args` is
     what the policy's chat template is told, such as `{"enable_thinking": False}`: JSON-ready. `think_tags` are those
-    around its thoughts, as `data.thinking.find_tags` takes them: by default what its chat template has.
+    around its thoughts, as `data.dialogue.thinking.find_tags` takes them: by default what its chat template has.
     """
 
     temperature: float = 1.0

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from learnable.data.dialogue.thinking import find_tags, leaves_open
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, read_context_length
 from learnable.data.records import Prompt, Rollout, Sampling, message_list
-from learnable.data.thinking import find_tags, leaves_open
 from learnable.rollouts.protocol import with_thought
 
 LAST_TOKENS = 32  # of a prompt, in which a template would open a thought

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.errors import LearnableError
 from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, content_id
-from learnable.data.thinking import ThinkTags, split_thought
 
 
 class EngineError(LearnableError):

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.records import JsonObject, Score, Spec, canonical_json
-from learnable.data.thinking import ThinkTags, split_thought
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 Turns = Sequence[JsonObject]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from learnable.data.chats import as_chat, has_turns, read_chat_template
+from learnable.data.dialogue.chats import as_chat, has_turns, read_chat_template
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, bundled_policy_path, is_adapter
 from learnable.data.progress import progress

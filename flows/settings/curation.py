@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from learnable.data.dialogue.thinking import find_tags
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
-from learnable.data.thinking import find_tags
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import SamplingBudget

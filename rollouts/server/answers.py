@@ -8,8 +8,8 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
+from learnable.data.dialogue.thinking import NONE, USUAL, ThinkTags, find_tags
 from learnable.data.records import FinishReason, JsonObject, Rollout, Sampling, message_list
-from learnable.data.thinking import NONE, USUAL, ThinkTags, find_tags
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal, with_thought
 from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served

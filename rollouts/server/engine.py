@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
 
-from learnable.data.chats import read_chat_template
+from learnable.data.dialogue.chats import read_chat_template
 from learnable.data.policies import Policy
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, Sampling, weights_id

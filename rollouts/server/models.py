@@ -13,7 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
-from learnable.data.weights import is_sampled
+from learnable.data.storage.weights import is_sampled
 from learnable.rollouts.server.failures import read_message, shorten
 
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation

@@ -21,7 +21,7 @@ import pytest
 from learnable.cli.app import app
 from learnable.data.curated.curated_set import find_versions, open_curated
 from learnable.data.records import weights_id
-from learnable.data.weights import hash_as_earlier
+from learnable.data.storage.weights import hash_as_earlier
 from learnable.filters.stopping import operating_point
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine

@@ -10,7 +10,7 @@ from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
 from learnable.data.policies import find_policy, read_context_length
 from learnable.data.records import weights_id
-from learnable.data.weights import hash_folder
+from learnable.data.storage.weights import hash_folder
 
 
 def model_folder(path: Path, weights: bytes = b"weights") -> Path:
@@ -32,7 +32,7 @@ def test_the_id_follows_the_weights_and_not_the_place(tmp_path: Path) -> None:
 def test_a_verified_id_is_that_of_every_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = str(model_folder(tmp_path / "mine"))
     whole = find_policy(name).policy_id
-    monkeypatch.setattr("learnable.data.weights.WHOLE_BYTES", 0)
+    monkeypatch.setattr("learnable.data.storage.weights.WHOLE_BYTES", 0)
     assert find_policy(name, verify=True).policy_id == whole
     assert find_policy(name).policy_id.startswith("mine@sampled-")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from learnable.data.chats import as_chat
+from learnable.data.dialogue.chats import as_chat
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
 from learnable.data.records import Prompt, Rollout, Sampling

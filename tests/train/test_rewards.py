@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.dialogue.thinking import USUAL
 from learnable.data.records import Score
-from learnable.data.thinking import USUAL
 from learnable.train import rewards
 from learnable.train.rewards import (
     judge_answers,

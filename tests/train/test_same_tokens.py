@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from learnable.data.chats import as_chat
+from learnable.data.dialogue.chats import as_chat
 from learnable.data.records import Prompt, Sampling
 from learnable.rollouts.policy_tokens import encode_prompt, read_tokenizer
 from learnable.rollouts.protocol import GroupRequest

@@ -11,7 +11,7 @@ from learnable.data.curated.curated_set import CuratedSet, download_curated, ope
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
-from learnable.data.weights import hash_as_earlier, hash_folder, is_sampled
+from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
 from learnable.train.preflight.shards import (
     check_families,

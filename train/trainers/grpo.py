@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from learnable.data.dialogue.thinking import find_tags
 from learnable.data.errors import LearnableError
-from learnable.data.thinking import find_tags
 from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.rewards import judge_answers, pass_reward, verifier_reward

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from learnable.data.chats import as_chat
 from learnable.data.curated.curated_set import open_curated
+from learnable.data.dialogue.chats import as_chat
+from learnable.data.dialogue.thinking import find_tags
 from learnable.data.records import Prompt, Sampling
-from learnable.data.thinking import find_tags
 from learnable.rollouts.protocol import Answer, GroupRequest, with_thought
 from tests.flows import scripted_shell_for_tests
 from tests.flows.scripted_shell_for_tests import CountingEngine, ScriptedShell

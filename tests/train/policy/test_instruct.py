@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from learnable.data.chats import as_chat, has_turns, read_chat_template
+from learnable.data.dialogue.chats import as_chat, has_turns, read_chat_template
 from learnable.data.policies import bundled_policy_path
 from learnable.data.records import Message, Prompt
 from learnable.rollouts.policy_tokens import encode_prompt, read_tokenizer, render_prompt

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from learnable.data.chats import as_chat, has_turns, read_chat_template
+from learnable.data.dialogue.chats import as_chat, has_turns, read_chat_template
 from learnable.data.policies import bundled_policy_path
 from learnable.data.records import Message, Prompt, Sampling
 

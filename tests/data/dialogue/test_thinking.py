@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.dialogue.thinking import USUAL, ThinkTags, find_tags, split_thought
 from learnable.data.errors import LearnableError
 from learnable.data.records import Rollout, Sampling
-from learnable.data.thinking import USUAL, ThinkTags, find_tags, split_thought
 from learnable.rollouts.protocol import with_thought
 
 PIECES = st.lists(st.sampled_from(["<think>", "</think>", "so ", "7", "\n", " "]), max_size=6).map("".join)
