@@ -16,7 +16,7 @@ from learnable.verifiers.protocol import check_int, check_keys, check_text, faul
 
 NO_NUMBER, SEVERAL = "no number found", "names several numbers"
 
-_BARE = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\s*")  # what the families' policies mostly print
+_BARE = re.compile(r"\s*(0|-?[1-9][0-9]{0,17})\s*")  # what the families' policies mostly print
 
 
 class WholeNumberVerifier:

@@ -4,7 +4,7 @@ of its own."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from learnable.verifiers.answers.judges import ArithmeticVerifier, CountingVerifier
@@ -116,6 +116,7 @@ def test_hostile_text_is_read() -> None:
             assert found is None or not found.text.strip("<answer>")
 
 
+@example(text="-0")
 @given(text=st.from_regex(r"\A\s*-?[0-9]{1,20}\s*\Z") | st.text(alphabet="0123456789-+., \n", max_size=12))
 def test_the_short_way_of_bare_numbers_is_the_long_way(text: str) -> None:
     for judge in (ArithmeticVerifier(), CountingVerifier()):
