@@ -43,12 +43,9 @@ class WholeNumberVerifier:
 
     def read(self, completion: str, *, spec: Spec) -> Reading:
         """Return the number that counts, in digits as `normalize_number` writes them, with the rule that found it."""
-        text, rule = strip_thinking(completion), rule_of(spec)
-        if rule.name not in ("auto", "first", "last"):
-            part = narrow(text, rule)
-            if part is None:
-                return Reading(None, rule.name, missing(rule))
-            text = part.text
+        rule, text = rule_of(spec), _find_part(completion, spec)
+        if text is None:
+            return Reading(None, rule.name, missing(rule))
         try:
             if rule.name in ("first", "last"):
                 number = find_at(text, rule.name)
@@ -154,12 +151,9 @@ class ChoiceVerifier:
 
     def read(self, completion: str, *, spec: Spec) -> Reading:
         """Return the choice that the completion makes, case folded, with the rule that found it."""
-        text, rule = strip_thinking(completion), rule_of(spec)
-        if rule.name not in ("auto", "first", "last"):
-            part = narrow(text, rule)
-            if part is None:
-                return Reading(None, rule.name, missing(rule))
-            text = part.text
+        rule, text = rule_of(spec), _find_part(completion, spec)
+        if text is None:
+            return Reading(None, rule.name, missing(rule))
         choices = spec.get("choices")
         found, why = read_choice(text, str(spec["answer"]), None if choices is None else tuple(map(str, choices)))
         return Reading(found, rule.name, why if found is None else "")
@@ -177,6 +171,15 @@ class ChoiceVerifier:
         return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)
 
 
+def _find_part(completion: str, spec: Spec) -> str | None:
+    """Return the part of a completion in which its rule looks for the answer, None where there is none."""
+    text, rule = strip_thinking(completion), rule_of(spec)
+    if rule.name in ("auto", "first", "last"):
+        return text
+    part = narrow(text, rule)
+    return None if part is None else part.text
+
+
 def _is_choice(choice: object) -> bool:
     return (isinstance(choice, str) and bool(choice.strip())) or (
         isinstance(choice, int) and not isinstance(choice, bool)
@@ -185,7 +188,7 @@ def _is_choice(choice: object) -> bool:
 
 def _whole_score(found: str, answer: str) -> Score:
     """Return the score of a completion that is a number and nothing else: the shortest way of `_score`."""
-    if found == answer or (found == "-0" and answer == "0"):
+    if found == answer:
         return Score(1.0, True, {"correct": 1.0, "format": 1.0})
     return Score(0.0, False, {"correct": 0.0, "format": 1.0}, "scored", f"answered {found}")
 
