@@ -47,14 +47,20 @@ class Run:
     cpu_seconds: float
     peak_mib: float
 
+    def milliseconds_a_prompt(self, start: Run) -> float:
+        """Return what each prompt costs beyond the start, in CPU milliseconds."""
+        return 1000 * (self.cpu_seconds - start.cpu_seconds) / max(self.prompts - start.prompts, 1)
+
+    def kib_a_prompt(self, start: Run) -> float:
+        """Return the peak memory that each prompt adds to that of the start, in KiB."""
+        return 1024 * (self.peak_mib - start.peak_mib) / max(self.prompts - start.prompts, 1)
+
     def describe(self, start: Run) -> str:
         """Return the run as a line, with what each prompt costs beyond the start."""
-        more = (self.cpu_seconds - start.cpu_seconds) / max(self.prompts - start.prompts, 1)
-        memory = (self.peak_mib - start.peak_mib) * 1024 / max(self.prompts - start.prompts, 1)
         return (
             f"{self.prompts:,} prompts, {self.rollouts:,} rollouts ({self.generated:,} new), {self.kept:,} kept: "
-            f"{self.cpu_seconds:.1f} CPU s, {1000 * more:.3f} ms a prompt, {self.peak_mib:,.0f} MiB at most, "
-            f"{memory:.2f} KiB a prompt"
+            f"{self.cpu_seconds:.1f} CPU s, {self.milliseconds_a_prompt(start):.3f} ms a prompt, "
+            f"{self.peak_mib:,.0f} MiB at most, {self.kib_a_prompt(start):.2f} KiB a prompt"
         )
 
 
@@ -66,21 +72,24 @@ def main() -> None:
     parser.add_argument("--sampling", choices=["fixed", "optimal"], default="fixed")
     parser.add_argument("--again", action="store_true", help="then give each command once more")
     parser.add_argument("--folder", type=Path, help="where to work (default: a temporary folder)")
+    parser.add_argument("--prefect", action="store_true", help="with Prefect, as users get it")
+    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     flags = ["--sampling", arguments.sampling, "--group-size", str(arguments.group_size)]
+    flags += [] if arguments.prefect else ["--no-prefect"]
     runs = []
     for count in (START, *arguments.prompts):
         with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
-            write_prompts(Path(name) / "prompts.jsonl", count)
+            write_prompts(Path(name) / "prompts.jsonl", count, arguments.seed)
             for _ in range(1 + arguments.again):
                 runs.append(measure(Path(name), flags))
                 print(runs[-1].describe(runs[0]), flush=True)
     write_figures(arguments.json, {"flags": flags, "runs": [asdict(run) for run in runs]})
 
 
-def write_prompts(path: Path, count: int) -> None:
-    """Write a pool: a shorter one is the beginning of a longer one."""
-    rng = random.Random(0)
+def write_prompts(path: Path, count: int, seed: int) -> None:
+    """Write a pool: with the same seed a shorter one is the beginning of a longer one."""
+    rng = random.Random(seed)
     with path.open("w") as file:
         for number in range(count):
             spec = {"rate": round(rng.betavariate(0.3, 0.3), 12)}
@@ -91,7 +100,7 @@ def write_prompts(path: Path, count: int) -> None:
 def measure(folder: Path, flags: Sequence[str]) -> Run:
     """Curate `prompts.jsonl` of the folder in a fresh process, and return what it took."""
     where = ["--prompts", str(folder / "prompts.jsonl"), "--store", str(folder / "store"), "--engine", "simulated"]
-    command = [sys.executable, "-c", CHILD, str(folder / "figures.json"), *where, *flags, "--json", "--no-prefect"]
+    command = [sys.executable, "-c", CHILD, str(folder / "figures.json"), *where, *flags, "--json"]
     report = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     totals = {name: report["totals"][name] for name in ("prompts", "rollouts", "generated", "kept")}
     return Run(**totals, **json.loads((folder / "figures.json").read_text()))
