@@ -1,1 +1,17 @@
-"""Training: rewards, GRPO and evaluation on curated sets, and the bundled policy's own training."""
+"""Training: rewards, GRPO and evaluation on curated sets, and the bundled policy's own training.
+
+`LearnabilitySampler` is for scripts that use TRL directly.
+"""
+
+from typing import Any
+
+__all__ = ["LearnabilitySampler"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is named when it is first asked for: importing this package loads no heavy library."""
+    if name == "LearnabilitySampler":
+        from learnable.train.live.hooks import LearnabilitySampler
+
+        return LearnabilitySampler
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

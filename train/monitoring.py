@@ -37,6 +37,8 @@ METRICS = {
     "step_time": "step_seconds",
     "num_tokens": "num_tokens",
     "eval_reward": "eval_reward",
+    "sampler/expected_zero_std_share": "expected_zero_std_share",
+    "sampler/prompts_seen": "prompts_seen",
 }
 REWARD_METRICS = ("within_group_std", "zero_std_share", "mean_abs_advantage", "pass_rate", "unscored_share")
 ZERO_REWARD = (

@@ -43,9 +43,7 @@ def verifier_reward(
     """
     scores = score_completions(prompts, completions, verifier, spec)
     _log_scores("verifier_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
-    if log_extra := columns.get("log_extra"):
-        log_extra("verdict", [score.verdict for score in scores])
-        log_extra("reason", [score.reason for score in scores])
+    _log_verdicts(scores, columns)
     return [score.reward for score in scores]
 
 
@@ -62,6 +60,7 @@ def pass_reward(
     """
     scores = [_make_pass(score) for score in score_completions(prompts, completions, verifier, spec)]
     _log_scores("pass_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
+    _log_verdicts(scores, columns)
     return [score.reward for score in scores]
 
 
@@ -173,6 +172,14 @@ def _log_scores(
         log_metric(f"rewards/{function}/{name}", value)
     for name, value in measure_components(verifier, scores):
         log_metric(name, value)
+
+
+def _log_verdicts(scores: Sequence[Score], columns: Mapping[str, Any]) -> None:
+    """Add verdict, reason and, for the live sampler, whether it passed to TRL's table of completions."""
+    if log_extra := columns.get("log_extra"):
+        log_extra("verdict", [score.verdict for score in scores])
+        log_extra("reason", [score.reason for score in scores])
+        log_extra("passed", [None if score.reward is None else score.passed for score in scores])
 
 
 def _write_json(spec: str | Spec) -> str:

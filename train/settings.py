@@ -16,9 +16,11 @@ from learnable.data.records import JsonObject, Sampling
 Method = Literal["grpo", "sft"]
 Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve"]
+Sampler = Literal["static", "live"]
 METHODS = ("grpo", "sft")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve")
+SAMPLERS = ("static", "live")
 USUAL_BATCH = 128  # completions a step
 NEW = (
     "min_p",
@@ -26,6 +28,7 @@ NEW = (
     "stop",
     "chat_template_kwargs",
     "think_tags",
+    "sampler",
 )  # earlier versions' files do not have them
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
@@ -55,6 +58,8 @@ class TrainSettings:
         chat_template_kwargs: what the policy's chat template is told; None takes the curated set's own.
         think_tags: those around the policy's thoughts; None takes the curated set's own.
         loss_type: one of TRL's losses.
+        sampler: `static` visits each prompt once an epoch; `live` draws those whose groups are expected to disagree, as
+            the run's own rewards tell (`train/live/`).
         signal: train on graded rewards or on passed / not passed.
         lora_rank: rank of LoRA adapters; None trains every weight.
         eval_group_size: fresh completions a held-out prompt, before and after.
@@ -92,6 +97,7 @@ class TrainSettings:
     chat_template_kwargs: Mapping[str, object] | None = None
     think_tags: str | None = None
     loss_type: str = "grpo"
+    sampler: Sampler = "static"
     signal: Signal = "reward"
     lora_rank: int | None = None
     seed: int = 0
@@ -177,7 +183,8 @@ class TrainSettings:
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
         plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
-        return {name: value for name, value in plain.items() if value or name not in NEW}
+        usual = {"sampler": "static"}
+        return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:
         """Write the settings as JSON."""

@@ -21,7 +21,7 @@ from learnable.train.preflight.shards import (
     count_rows,
     has_chats,
 )
-from learnable.train.settings import LOSS_TYPES, METHODS, PARTS, SIGNALS, USUAL_BATCH, TrainSettings
+from learnable.train.settings import LOSS_TYPES, METHODS, PARTS, SAMPLERS, SIGNALS, USUAL_BATCH, TrainSettings
 
 FEW_GENERATIONS = 8
 FEW_HELD_OUT = 8
@@ -77,7 +77,13 @@ def check_engine(curated: CuratedSet) -> None:
 def check_numbers(settings: TrainSettings) -> None:
     """Raise `LearnableError` for settings that training cannot work with, whatever the data."""
     check_positive(settings)
-    choices = (("method", METHODS), ("part", PARTS), ("loss_type", LOSS_TYPES), ("signal", SIGNALS))
+    choices = (
+        ("method", METHODS),
+        ("part", PARTS),
+        ("loss_type", LOSS_TYPES),
+        ("signal", SIGNALS),
+        ("sampler", SAMPLERS),
+    )
     for name, known in choices:
         if (value := getattr(settings, name)) not in known:
             flag = name.replace("_", "-")
@@ -89,6 +95,10 @@ def check_numbers(settings: TrainSettings) -> None:
         raise LearnableError(
             f"--method sft trains on the demonstrations of train, and {settings.part} has none: leave out --part, or "
             "give --method grpo"
+        )
+    if settings.sampler == "live" and settings.method != "grpo":
+        raise LearnableError(
+            f"--sampler live chooses among groups, and --method {settings.method} has none: leave it out"
         )
     check_passes(settings)
     if settings.evaluate and settings.eval_k > settings.eval_group_size:

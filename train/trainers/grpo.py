@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from learnable.data.dialogue.thinking import find_tags
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
+from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.rewards import judge_answers, pass_reward, verifier_reward
 from learnable.train.settings import TrainSettings, usual_learning_rate
@@ -32,6 +33,7 @@ RESERVED_COLUMNS = (
     "trainer_state",
     "log_extra",
     "log_metric",
+    "live_row",
 )
 EVAL_PROMPTS = 32  # held-out prompts that a look during training takes
 
@@ -64,6 +66,8 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
+    if settings.sampler == "live":
+        LearnabilitySampler.attach(trainer)
     if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none
         policy = trainer.accelerator.unwrap_model(trainer.model)
         policy.generate = partial(policy.generate, tokenizer=tokenizer)

@@ -58,6 +58,8 @@ def test_the_folder_of_all_versions_will_do(settings: TrainSettings, curated: Pa
         ({"beta": 0.0}, "--beta 0 switches the KL term off.*collapse|recover"),
         ({"beta": -0.1}, "--beta -0.1"),
         ({"loss_type": "ppo"}, "--loss-type 'ppo' is not known"),
+        ({"sampler": "hot"}, "--sampler 'hot' is not known: choose one of static, live"),
+        ({"sampler": "live", "method": "sft"}, "--sampler live chooses among groups, and --method sft has none"),
         ({"signal": "passed"}, "--signal 'passed' is not known: choose one of reward, pass"),
         ({"eval_k": 17}, "--eval-k 17 needs as many completions"),
         ({"steps": 0}, "--steps 0 must be above 0"),

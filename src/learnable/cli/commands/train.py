@@ -10,7 +10,7 @@ from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
-from learnable.train.settings import Method, Part, Signal, TrainSettings
+from learnable.train.settings import Method, Part, Sampler, Signal, TrainSettings
 
 if TYPE_CHECKING:
     from learnable.train.results.report import TrainingReport
@@ -25,6 +25,7 @@ writes the trained policy, metrics.jsonl, a reward curve and report.json.
 Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
+  learnable train --curated SET --sampler live
   learnable train --curated SET --part control
   learnable train --curated SET --output runs/first --resume
 """
@@ -77,6 +78,12 @@ class TrainArguments:
     loss_type: Annotated[str, training_option(help="One of TRL's losses: grpo, dr_grpo, dapo, ...")] = (
         DEFAULTS.loss_type
     )
+    sampler: Annotated[
+        str,
+        training_option(
+            help="static: each prompt once an epoch; live: those whose groups are expected to disagree by now."
+        ),
+    ] = DEFAULTS.sampler
     signal: Annotated[str, training_option("--signal", help="Train on what: reward, or pass.")] = DEFAULTS.signal
     temperature: Annotated[
         float | None, training_option("--temperature", help="Sampling temperature. (default: the curated set's)")
@@ -127,6 +134,7 @@ class TrainArguments:
             temperature=self.temperature,
             max_completion_length=self.max_completion_length,
             loss_type=self.loss_type,
+            sampler=cast(Sampler, self.sampler),
             signal=cast(Signal, self.signal),
             lora_rank=self.lora_rank,
             seed=self.seed,

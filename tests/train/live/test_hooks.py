@@ -1,0 +1,140 @@
+"""The live sampler on TRL's real trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learnable.data.errors import LearnableError
+from learnable.train import LearnabilitySampler
+from learnable.train.live.hooks import NUMBERS, read_certificates
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:TRL currently supports vLLM:UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+class CountOnes:
+    """A user's reward function that notes which prompts it saw, in order."""
+
+    __name__ = "count_ones"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, prompts: Sequence[str], completions: Sequence[str], **columns: Any) -> list[float]:
+        self.seen += prompts
+        return [float("1" in completion) for completion in completions]
+
+
+def reward_half(prompts: Sequence[str], completions: Sequence[str], **columns: Any) -> list[float]:
+    """Every completion of a prompt in two twos passes, and every other one of the others."""
+    return [1.0 if prompt.startswith("22") else float(index % 2) for index, prompt in enumerate(prompts)]
+
+
+def make_trainer(
+    policy: Path, folder: Path, prompts: Sequence[str], reward: Any = None, **options: Any
+) -> tuple[Any, Any]:
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    config = GRPOConfig(
+        output_dir=str(folder),
+        num_generations=4,
+        max_completion_length=3,
+        save_steps=4,
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        disable_tqdm=True,
+        logging_steps=1,
+        **{"per_device_train_batch_size": 8, "max_steps": 8, "learning_rate": 1e-2, **options},
+    )
+    reward = reward or CountOnes()
+    data = Dataset.from_dict({"prompt": list(prompts)})
+    return GRPOTrainer(str(policy), reward_funcs=[reward], args=config, train_dataset=data), reward
+
+
+@pytest.fixture(scope="module")
+def prompts() -> list[str]:
+    return [f"{number:06b}=".replace("0", "2") for number in range(24)]
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"gradient_accumulation_steps": 2, "per_device_train_batch_size": 4},
+        {"num_iterations": 2},
+        {"steps_per_generation": 2, "per_device_train_batch_size": 4},
+    ],
+    ids=["plain", "accumulated", "iterated", "one generation for two steps"],
+)
+def test_a_resumed_run_draws_what_an_uninterrupted_one_draws(
+    tiny_policy: Path, tmp_path: Path, prompts: list[str], options: dict[str, Any]
+) -> None:
+    whole, reward = make_trainer(tiny_policy, tmp_path / "run", prompts, **options)
+    sampler = LearnabilitySampler.attach(whole)
+    whole.train()
+    resumed, again = make_trainer(tiny_policy, tmp_path / "run", prompts, **options)
+    LearnabilitySampler.attach(resumed)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-4"))
+
+    assert len(reward.seen) % 16 == 0
+    assert again.seen == reward.seen[len(reward.seen) // 2 :]
+    assert sampler.order.draws.batches >= len(reward.seen) // 8
+    logs = [log for log in whole.state.log_history if "reward" in log]
+    assert all(0 < log["sampler/expected_zero_std_share"] < 1 for log in logs)
+
+
+@pytest.mark.e2e
+def test_the_sampler_learns_from_the_run_and_leaves_what_always_passes(
+    tiny_policy: Path, tmp_path: Path, prompts: list[str]
+) -> None:
+    trainer, _ = make_trainer(tiny_policy, tmp_path / "run", prompts, reward_half, max_steps=6, learning_rate=0.0)
+    sampler = LearnabilitySampler.attach(trainer)
+    trainer.train()
+    rates = sampler.order.draws.rates.expect_rates()
+    drawn = sampler.order.draws.last_drawn[:16] >= 0
+    mastered = np.array([prompt.startswith("22") for prompt in prompts[:16]])
+
+    assert (rates[:16][drawn & mastered] > 0.7).all()
+    assert rates[:16][drawn & ~mastered] == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.e2e
+def test_what_cannot_work_is_refused(tiny_policy: Path, tmp_path: Path, prompts: list[str]) -> None:
+    few, _ = make_trainer(tiny_policy, tmp_path / "few", prompts[:1])
+    with pytest.raises(LearnableError, match="takes 2 different prompts and there are 1"):
+        LearnabilitySampler.attach(few)
+    static, _ = make_trainer(tiny_policy, tmp_path / "run", prompts, max_steps=4)
+    static.train()
+    live, _ = make_trainer(tiny_policy, tmp_path / "run", prompts)
+    LearnabilitySampler.attach(live)
+    with pytest.raises(LearnableError, match=f"no {NUMBERS}: the run that wrote this checkpoint had no live sampler"):
+        live.train(resume_from_checkpoint=True)
+
+
+def test_another_version_of_trl_is_refused() -> None:
+    with pytest.raises(LearnableError, match="does not know this version of TRL: no _get_train_sampler"):
+        LearnabilitySampler.attach(object())  # type: ignore[arg-type]
+
+
+def test_certificates_of_graded_rewards_are_told_by_passes() -> None:
+    from datasets import Dataset
+
+    columns = {"alpha": [8.0, 30.0], "beta": [7.0, 40.0], "p_zero": [0.1, 0.0], "p_one": [0.0, 0.0]}
+    counts = {"n": [12, 12], "n_eff": [12.0, 48.0], "pass_rate": [0.5, 0.25]}
+    found = read_certificates(Dataset.from_dict({**columns, **counts}))
+
+    assert found.alpha.tolist() == [8.0, 3.5]
+    assert found.beta.tolist() == [7.0, 9.5]
+    assert found.p_zero.tolist() == [0.1, 0.0]
+    assert read_certificates(Dataset.from_dict({"prompt": ["a"]})).alpha.tolist() == [0.5]

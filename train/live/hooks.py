@@ -1,0 +1,207 @@
+"""The live sampler on TRL's trainer: `LearnabilitySampler.attach(trainer)`, before `trainer.train()`.
+
+TRL has no hook for it, so methods of the trainer object are replaced: the one that makes the sampler, the one that
+returns rewards, which are told to the sampler, and the one that takes extra columns, of which `passed` is read.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from learnable.data.errors import LearnableError
+from learnable.train.live.rates import DRIFT, Certificates, PassRates
+from learnable.train.live.sampler import Draws, Layout, LiveOrder
+
+if TYPE_CHECKING:
+    from trl import GRPOTrainer
+
+REPLACED = ("_get_train_sampler", "_calculate_rewards", "_log_completion_extra", "_log_metric")
+ROW = "live_row"  # the column that tells which row a completion answers
+ARRAYS, NUMBERS = "live_sampler.npz", "live_sampler.json"
+PASSED_AT = 0.5  # the reward from which a completion counts as right, where the reward function logs no `passed`
+
+
+class LearnabilitySampler:
+    """Draws the prompts of a run by their expected usable share, and learns their rates from the run's own rewards.
+
+    A completion is right where the reward function logs an extra column `passed` that says so, as `verifier_reward`
+    does, or else where the sum of its rewards reaches `passed_at`. The state is kept in each checkpoint.
+    """
+
+    def __init__(self, trainer: GRPOTrainer, *, drift: float = DRIFT, passed_at: float = PASSED_AT) -> None:
+        """Read the certificates of the trainer's prompts. Raises `LearnableError` as `attach` does."""
+        self.trainer: Any = trainer
+        self.passed_at = passed_at
+        arguments = self.trainer.args
+        self.layout = Layout(
+            prompts=arguments.generation_batch_size // self.trainer.num_generations,
+            group_size=self.trainer.num_generations,
+            repeats=self.trainer.num_iterations * arguments.steps_per_generation,
+        )
+        rates = PassRates.of(read_certificates(self.trainer.train_dataset), drift)
+        self.order = LiveOrder(Draws(rates, self.layout, arguments.seed))
+        self.passed: list[bool | None] = []
+        self.steps = 0  # of the optimizer since the run began or went on
+        self.finished = 0  # batches since then
+        self.told_starved = False
+
+    @classmethod
+    def attach(cls, trainer: GRPOTrainer, *, drift: float = DRIFT, passed_at: float = PASSED_AT) -> LearnabilitySampler:
+        """Let a trainer draw its prompts by what they can teach; call it before `trainer.train()`.
+
+        Raises `LearnableError` for a data set that is a stream, for fewer prompts than a batch takes, and where the
+        installed TRL has not the methods that are replaced.
+        """
+        if missing := [name for name in REPLACED if not hasattr(trainer, name)]:
+            raise LearnableError(f"the live sampler does not know this version of TRL: no {', '.join(missing)}")
+        if not hasattr(trainer.train_dataset, "add_column"):
+            raise LearnableError("the live sampler needs a data set with rows that can be counted, not a stream")
+        sampler = cls(trainer, drift=drift, passed_at=passed_at)
+        sampler._replace_methods()
+        return sampler
+
+    def _replace_methods(self) -> None:
+        trainer = self.trainer
+        data = trainer.train_dataset
+        trainer.train_dataset = data.add_column(ROW, list(range(len(data))))
+        calculate, log_extra = trainer._calculate_rewards, trainer._log_completion_extra
+        make_sampler = trainer._get_train_sampler
+
+        def note_extra(column: str, values: Sequence[Any]) -> None:
+            if column == "passed":
+                self.passed = list(values)
+            log_extra(column, values)
+
+        def calculate_rewards(inputs: Sequence[Mapping[str, Any]], *rest: Any) -> Any:
+            self.passed = []
+            rewards = calculate(inputs, *rest)
+            if trainer.model.training:
+                self._take_in(inputs, rewards)
+            return rewards
+
+        def get_train_sampler(dataset: Any = None) -> Any:
+            return self.order if dataset is None or dataset is trainer.train_dataset else make_sampler(dataset)
+
+        trainer._log_completion_extra = note_extra
+        trainer._calculate_rewards = calculate_rewards
+        trainer._get_train_sampler = get_train_sampler
+        trainer.args.ignore_data_skip = True  # what is pending is kept with the state, no replay finds it again
+        trainer.add_callback(_make_callback(self))
+
+    def _take_in(self, inputs: Sequence[Mapping[str, Any]], rewards: Any) -> None:
+        """Tell the draws what a batch's completions earned, on every process alike."""
+        own = len(inputs)
+        start = self.trainer.accelerator.process_index * own
+        passed = self.passed or self._judge(rewards[start : start + own])
+        rows, verdicts = self._gather([row[ROW] for row in inputs], passed)
+        groups: dict[int, tuple[int, int]] = {}
+        for row, verdict in zip(rows, verdicts, strict=True):
+            passes, failures = groups.get(row, (0, 0))
+            groups[row] = (passes + (verdict == 1), failures + (verdict == 0))
+        self._log(groups)
+        self.order.draws.observe(groups)
+
+    def _judge(self, rewards: Any) -> list[bool | None]:
+        """Return which completions reach `passed_at`, None for those without a reward. `rewards` is (n, functions)."""
+        unscored = rewards.isnan().all(dim=1)
+        sums = rewards.nansum(dim=1)
+        return [None if no else bool(value >= self.passed_at) for no, value in zip(unscored, sums, strict=True)]
+
+    def _gather(self, rows: Sequence[int], passed: Sequence[bool | None]) -> tuple[list[int], list[int]]:
+        """Return rows and verdicts (1, 0, or -1 for none) of all processes, in their order."""
+        import torch
+
+        verdicts = [-1 if value is None else int(value) for value in passed]
+        accelerator = self.trainer.accelerator
+        pairs = torch.tensor([list(rows), verdicts], device=accelerator.device).T.contiguous()
+        gathered = accelerator.gather(pairs)
+        return gathered[:, 0].tolist(), gathered[:, 1].tolist()
+
+    def _log(self, groups: Mapping[int, tuple[int, int]]) -> None:
+        draws = self.order.draws
+        usable = draws.rates.expect_usable(self.layout.group_size)[list(groups)]
+        self.trainer._log_metric("sampler/expected_zero_std_share", float(1 - usable.mean()))
+        self.trainer._log_metric("sampler/prompts_seen", float((draws.last_drawn >= 0).sum()))
+        if draws.is_starved(list(groups)) and not self.told_starved:
+            self.told_starved = True
+            self._warn_starved(float(usable.mean()))
+
+    def _warn_starved(self, usable: float) -> None:
+        warnings.warn(
+            f"the live sampler runs dry: {usable:.0%} of a batch's groups are expected to have any spread, though they "
+            f"are the best of {self.order.draws.count} prompts. It goes on with them; train on more prompts, or curate "
+            "again for the policy as it is now",
+            stacklevel=2,
+        )
+
+    def finish_step(self) -> None:
+        """Count a step of the optimizer, and the batches that end with it."""
+        self.steps += 1
+        whole = self.steps * self.trainer.args.gradient_accumulation_steps // self.layout.repeats
+        while self.finished < whole:
+            self.order.finish_batch()
+            self.finished += 1
+
+    def save(self, folder: Path) -> None:
+        """Keep the state beside a checkpoint."""
+        state = self.order.draws.get_state()
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        np.savez(folder / ARRAYS, **arrays)
+        numbers = {name: value for name, value in state.items() if name not in arrays} | {"pending": self.order.pending}
+        partial = folder / f".{NUMBERS}.partial"
+        partial.write_text(json.dumps(numbers), encoding="utf-8")
+        partial.rename(folder / NUMBERS)
+
+    def load(self, folder: Path) -> None:
+        """Go on from a checkpoint. Raises `LearnableError` where it has no state, or one of other prompts."""
+        if not (folder / NUMBERS).is_file():
+            raise LearnableError(f"{folder}: no {NUMBERS}: the run that wrote this checkpoint had no live sampler")
+        numbers = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
+        with np.load(folder / ARRAYS) as arrays:
+            self.order.draws.set_state({**numbers, **arrays})
+        self.order.resume(numbers["pending"])
+
+
+def read_certificates(rows: Any) -> Certificates:
+    """Return what the columns of a curated set say of its prompts' pass rates; unknown where there are none.
+
+    Rewards that are pass and fail have the certificate's posterior. Of graded ones that is a posterior of their mean,
+    so the completions that passed are counted instead.
+    """
+    columns = set(rows.column_names)
+    if not {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"} <= columns:
+        return Certificates.unknown(len(rows))
+    found = {name: np.asarray(rows[name], float) for name in ("alpha", "beta", "p_zero", "p_one", "n", "pass_rate")}
+    graded = np.asarray(rows["n_eff"], float) > found["n"] * (1 + 1e-9)
+    unknown = Certificates.unknown(len(rows))
+    passes = np.nan_to_num(found["n"] * found["pass_rate"])
+    return Certificates(
+        alpha=np.where(graded, unknown.alpha + passes, found["alpha"]),
+        beta=np.where(graded, unknown.beta + np.nan_to_num(found["n"]) - passes, found["beta"]),
+        p_zero=np.where(graded, 0.0, found["p_zero"]),
+        p_one=np.where(graded, 0.0, found["p_one"]),
+    )
+
+
+def _make_callback(sampler: LearnabilitySampler) -> Any:
+    from transformers import TrainerCallback
+
+    class Callback(TrainerCallback):
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if state.global_step:
+                sampler.load(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            sampler.finish_step()
+
+        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if state.is_world_process_zero:
+                sampler.save(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+    return Callback()

@@ -1,0 +1,169 @@
+"""Which prompts come next: those whose groups are expected to disagree, each at most once a round.
+
+A round walks through all prompts in a random order and takes each with the square of its expected usable share, the
+chance that its group is of any use to GRPO. So prompts in the middle are taken alike, which keeps the batch as varied
+as the pool allows, and those that are mastered or hopeless rest until their rates have become uncertain again. One
+place in `REVIEWED` goes to the prompt that waited longest, whatever is expected of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learnable.data.errors import LearnableError
+from learnable.train.live.rates import PassRates
+
+REVIEWED = 32  # places, of which one is a review
+ROUNDS = 3  # that one draw may walk through, before it takes what is left
+STARVED = 0.25  # expected usable share of a batch, below which the pool has run dry
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How TRL's loader wants indices: `prompts` different ones, `group_size` times each, the whole `repeats` times."""
+
+    prompts: int
+    group_size: int
+    repeats: int
+
+
+@dataclass
+class Draws:
+    """Draws batches of prompts by their rates, the same ones from the same seed, state and observations.
+
+    `last_drawn` is the number of the batch that a prompt was in last, -1 for none.
+    """
+
+    rates: PassRates
+    layout: Layout
+    seed: int = 0
+    batches: int = 0
+    order: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    last_drawn: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Raise `LearnableError` for a pool that does not fill a batch."""
+        self.count = len(self.rates.weights)
+        if self.count < self.layout.prompts:
+            raise LearnableError(
+                f"a generation batch takes {self.layout.prompts} different prompts and there are {self.count}: train "
+                "on more prompts, or take fewer a step"
+            )
+        self.last_drawn = np.full(self.count, -1, np.int64)
+        self.generator = np.random.default_rng(self.seed)
+
+    def draw(self) -> list[int]:
+        """Return the next batch: `prompts` different indices."""
+        usable = self.rates.expect_usable(self.layout.group_size)
+        batch = self._review()
+        rounds = 0
+        while len(batch) < self.layout.prompts and rounds < ROUNDS:
+            if not len(self.order):
+                self.order = self.generator.permutation(self.count)
+                rounds += 1
+            batch = self._walk(batch, usable)
+        if missing := self.layout.prompts - len(batch):
+            best = np.argsort(-usable, kind="stable")
+            batch += [int(index) for index in best if index not in batch][:missing]
+        self.last_drawn[batch] = self.batches
+        self.batches += 1
+        return batch
+
+    def _review(self) -> list[int]:
+        """Return the prompt that waited longest where this batch has the place of a review, else none."""
+        places = self.layout.prompts
+        due = (self.batches + 1) * places // REVIEWED > self.batches * places // REVIEWED
+        if not due or not self.batches:
+            return []
+        waiting = np.flatnonzero(self.last_drawn == self.last_drawn.min())
+        return [int(self.generator.choice(waiting))]
+
+    def _walk(self, batch: Sequence[int], usable: NDArray[np.float64]) -> list[int]:
+        """Go on through the order until the batch is full or the order ends."""
+        missing = self.layout.prompts - len(batch)
+        chances = self.generator.random(len(self.order))
+        taken = np.flatnonzero((chances < usable[self.order] ** 2) & ~np.isin(self.order, batch))[:missing]
+        end = taken[-1] + 1 if len(taken) == missing else len(self.order)
+        found = [int(index) for index in self.order[taken]]
+        self.order = self.order[end:]
+        return [*batch, *found]
+
+    def observe(self, groups: dict[int, tuple[int, int]]) -> None:
+        """Take in the passes and failures of each prompt of a batch; the policy moves on."""
+        for prompt, (passes, failures) in sorted(groups.items()):
+            self.rates.observe(prompt, passes, failures)
+        self.rates.drift_on()
+
+    def is_starved(self, batch: Sequence[int]) -> bool:
+        """Whether few of a batch's groups are expected to be of use, the best there are as they may be."""
+        return bool(self.rates.expect_usable(self.layout.group_size)[list(batch)].mean() < STARVED)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all that the next draws depend on: arrays, and numbers that JSON takes."""
+        return {
+            "weights": self.rates.weights.copy(),
+            "order": self.order.copy(),
+            "last_drawn": self.last_drawn.copy(),
+            "batches": self.batches,
+            "generator": self.generator.bit_generator.state,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state. Raises `LearnableError` where it is of another number of prompts."""
+        if len(state["weights"]) != self.count:
+            raise LearnableError(
+                f"the live sampler's state is of {len(state['weights'])} prompts, and there are {self.count}: go on "
+                "with the set that the run began with"
+            )
+        self.rates.weights = state["weights"].copy()
+        self.order, self.last_drawn = state["order"].copy(), state["last_drawn"].copy()
+        self.batches = int(state["batches"])
+        self.generator.bit_generator.state = state["generator"]
+
+
+class LiveOrder:
+    """The order in which TRL's data loader reads rows: iterate it as a sampler.
+
+    A data loader reads ahead, so a batch may be drawn that is not yet trained on: `pending` has those, and a run that
+    goes on begins with them.
+    """
+
+    def __init__(self, draws: Draws) -> None:
+        self.draws = draws
+        self.pending: list[list[int]] = []
+        self.waiting: list[list[int]] = []
+
+    def __len__(self) -> int:
+        """Return the indices of an epoch: as many whole batches as the prompts fill."""
+        layout = self.draws.layout
+        return self.draws.count // layout.prompts * layout.prompts * layout.group_size * layout.repeats
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield an epoch of indices, in the layout of TRL's `RepeatSampler`."""
+        layout = self.draws.layout
+        for _ in range(self.draws.count // layout.prompts):
+            batch = self._next_batch()
+            for _ in range(layout.repeats):
+                for index in batch:
+                    yield from [index] * layout.group_size
+
+    def _next_batch(self) -> list[int]:
+        if self.waiting:
+            return self.waiting.pop(0)
+        batch = self.draws.draw()
+        self.pending.append(batch)
+        return batch
+
+    def finish_batch(self) -> None:
+        """Say that all of the oldest pending batch is trained on."""
+        self.pending.pop(0)
+
+    def resume(self, pending: Sequence[Sequence[int]]) -> None:
+        """Begin with the batches that were pending when a state was kept."""
+        self.pending = [list(batch) for batch in pending]
+        self.waiting = [list(batch) for batch in pending]
