@@ -113,7 +113,7 @@ def test_the_two_rewards_log_under_their_own_names() -> None:
     pass_reward(["a"], ["7"], verifier=["arithmetic"], spec=[SEVEN], log_metric=log.metric, log_extra=log.column)
 
     assert log.metrics["rewards/pass_reward/pass_rate"] == 1.0
-    assert not log.extra
+    assert log.extra["passed"] == [True]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.floats(0, 1)), min_size=1, max_size=40))
