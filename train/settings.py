@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import lcm
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -29,6 +29,7 @@ NEW = (
     "chat_template_kwargs",
     "think_tags",
     "sampler",
+    "trl",
 )  # earlier versions' files do not have them
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
@@ -69,6 +70,7 @@ class TrainSettings:
         save_steps: steps between checkpoints.
         use_vllm: let TRL sample with vLLM inside the training process; needs CUDA.
         num_processes: training processes, one a GPU, started by torchrun where there are several.
+        trl: other settings of TRL's by its own names, checked against the installed version.
         report_to: TRL's name of a tracker, such as `trackio`.
         resume: go on from the last checkpoint in `output`.
     """
@@ -109,6 +111,7 @@ class TrainSettings:
     save_steps: int = 20
     use_vllm: bool = False
     num_processes: int = 1
+    trl: Mapping[str, object] = field(default_factory=dict)
     report_to: str = "none"
     resume: bool = False
 
@@ -200,7 +203,7 @@ def read_settings(path: Path | str) -> TrainSettings:
         raise LearnableError(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
     except json.JSONDecodeError as error:
         raise LearnableError(f"settings file {str(path)!r} is not valid JSON: {error}") from error
-    known = [field.name for field in fields(TrainSettings)]
+    known = [one.name for one in fields(TrainSettings)]
     for key in values:
         if key not in known:
             near = nearest_names(key, known)

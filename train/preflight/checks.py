@@ -22,6 +22,7 @@ from learnable.train.preflight.shards import (
     has_chats,
 )
 from learnable.train.settings import LOSS_TYPES, METHODS, PARTS, SAMPLERS, SIGNALS, USUAL_BATCH, TrainSettings
+from learnable.train.trl_options import check_trl_options
 
 FEW_GENERATIONS = 8
 FEW_HELD_OUT = 8
@@ -60,6 +61,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     policy = find_policy(settings.policy)
     check_whole(policy)
     check_chat(settings, curated, policy)
+    check_trl_options(settings.trl, settings.method)
     check_output(settings)
     check_lengths(settings, curated, policy)
     warnings = find_weak_settings(settings, curated, policy, rows)

@@ -87,22 +87,23 @@ def make_config(settings: TrainSettings, end_token: int | None = None) -> GRPOCo
             "--use-vllm needs a CUDA device and there is none: leave it out, TRL then samples by itself"
         )
     sampling = settings.sampling
-    return GRPOConfig(
-        num_generations=settings.num_generations,
-        max_completion_length=sampling.max_tokens,
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        top_k=sampling.top_k,
-        min_p=sampling.min_p or None,
-        repetition_penalty=sampling.repetition_penalty,
-        chat_template_kwargs=dict(sampling.template_args) or None,
-        generation_kwargs=make_stop_options(settings, end_token) or None,
-        beta=settings.kl_weight,
-        loss_type=settings.loss_type,
+    options = {
+        "num_generations": settings.num_generations,
+        "max_completion_length": sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p or None,
+        "repetition_penalty": sampling.repetition_penalty,
+        "chat_template_kwargs": dict(sampling.template_args) or None,
+        "generation_kwargs": make_stop_options(settings, end_token) or None,
+        "beta": settings.kl_weight,
+        "loss_type": settings.loss_type,
         **make_training_options(settings),
         **make_evaluation_options(settings),
         **make_vllm_options(settings),
-    )
+    }
+    return GRPOConfig(**options | dict(settings.trl))
 
 
 def make_stop_options(settings: TrainSettings, end_token: int | None) -> dict[str, object]:

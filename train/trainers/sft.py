@@ -56,7 +56,9 @@ def make_config(settings: TrainSettings) -> SFTConfig:
     """Translate our settings into TRL's. `batch_size` counts demonstrations."""
     from trl import SFTConfig
 
-    return SFTConfig(max_length=None, completion_only_loss=True, **make_training_options(settings))
+    return SFTConfig(
+        **{"max_length": None, "completion_only_loss": True, **make_training_options(settings), **settings.trl}
+    )
 
 
 if __name__ == "__main__":

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
-from learnable.train.settings import Method, Part, Sampler, Signal, TrainSettings
+from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts, tabulate_settings
+from learnable.train.presets import TrainPreset, explain_settings, find_train_preset, list_train_presets
+from learnable.train.settings import TrainSettings
+from learnable.train.trl_options import read_trl_options
 
 if TYPE_CHECKING:
     from learnable.train.results.report import TrainingReport
@@ -26,11 +28,10 @@ Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
   learnable train --curated SET --sampler live
+  learnable train --curated SET --preset dapo-like --trl warmup_steps=20 --explain
   learnable train --curated SET --part control
   learnable train --curated SET --output runs/first --resume
 """
-
-DEFAULTS = TrainSettings(curated="", output="")
 
 set_option = options.panel("What is trained on what")
 training_option = options.panel("How it is trained")
@@ -42,112 +43,121 @@ class TrainArguments:
     """The flags that make the settings."""
 
     curated: Annotated[str, set_option(help="A curated set: its folder, or a version's.")]
-    part: Annotated[str, set_option(help="The set's train, its random control, or the reserve of its preset.")] = (
-        DEFAULTS.part
-    )
+    part: Annotated[
+        str | None,
+        set_option(help="The set's train, its random control, or the reserve of its preset. (default: train)"),
+    ] = None
     family: Annotated[list[str] | None, set_option("--family", help="Train on this family alone; repeatable.")] = None
     output: Annotated[str | None, set_option(help="Folder of the run. (default: runs/NAME-N, runs/NAME-PART-N)")] = None
     policy: Annotated[
         str | None, set_option(help="Model folder or hub id. (default: the one the set was curated for)")
-    ] = DEFAULTS.policy
-    method: Annotated[str, training_option(help="grpo, or sft on the set's demonstrations to warm up for it.")] = (
-        DEFAULTS.method
-    )
-    steps: Annotated[int, training_option(help="Optimizer steps.")] = DEFAULTS.steps
-    num_generations: Annotated[int, training_option(help="Completions a prompt: GRPO's group size.")] = (
-        DEFAULTS.num_generations
-    )
+    ] = None
+    preset: Annotated[str | None, training_option(help=f"{', '.join(list_train_presets())}, or a TOML file.")] = None
+    method: Annotated[
+        str | None, training_option(help="grpo, or sft on the set's demonstrations to warm up for it. (default: grpo)")
+    ] = None
+    steps: Annotated[int | None, training_option(help="Optimizer steps. (default: 60)")] = None
+    num_generations: Annotated[
+        int | None, training_option(help="Completions a prompt: GRPO's group size. (default: 16)")
+    ] = None
     batch_size: Annotated[
         int | None,
         training_option(
             help="Completions a step: prompts times --num-generations. (default: 128, or what the set fills)"
         ),
-    ] = DEFAULTS.batch_size
+    ] = None
     micro_batch_size: Annotated[
         int | None, training_option(help="Completions in one pass of one process. (default: all)")
-    ] = DEFAULTS.micro_batch_size
+    ] = None
     learning_rate: Annotated[
         float | None, training_option(help="Learning rate. (default: one that suits the model's size)")
-    ] = DEFAULTS.learning_rate
-    beta: Annotated[float, training_option(help="Weight of the KL term that pulls toward the policy as it was.")] = (
-        DEFAULTS.beta
-    )
+    ] = None
+    beta: Annotated[
+        float | None,
+        training_option(help="Weight of the KL term that pulls toward the policy as it was. (default: 0.04)"),
+    ] = None
     no_kl: Annotated[
-        bool, training_option("--no-kl", help="Train without the KL term, knowing that policies collapse so.")
-    ] = DEFAULTS.no_kl
-    loss_type: Annotated[str, training_option(help="One of TRL's losses: grpo, dr_grpo, dapo, ...")] = (
-        DEFAULTS.loss_type
-    )
+        bool | None, training_option("--no-kl", help="Train without the KL term, knowing that policies collapse so.")
+    ] = None
+    loss_type: Annotated[
+        str | None, training_option(help="One of TRL's losses: grpo, dr_grpo, dapo, ... (default: grpo)")
+    ] = None
     sampler: Annotated[
-        str,
+        str | None,
         training_option(
-            help="static: each prompt once an epoch; live: those whose groups are expected to disagree by now."
+            help="static: each prompt once an epoch; live: those whose groups are expected to disagree by now. "
+            "(default: static)"
         ),
-    ] = DEFAULTS.sampler
-    signal: Annotated[str, training_option("--signal", help="Train on what: reward, or pass.")] = DEFAULTS.signal
+    ] = None
+    signal: Annotated[
+        str | None, training_option("--signal", help="Train on what: reward, or pass. (default: reward)")
+    ] = None
     temperature: Annotated[
         float | None, training_option("--temperature", help="Sampling temperature. (default: the curated set's)")
-    ] = DEFAULTS.temperature
+    ] = None
     max_completion_length: Annotated[
         int | None, training_option(help="Most tokens of a completion. (default: the curated set's)")
-    ] = DEFAULTS.max_completion_length
+    ] = None
     lora_rank: Annotated[
         int | None, training_option(help="Train LoRA adapters of this rank. (default: train every weight)")
-    ] = DEFAULTS.lora_rank
-    use_vllm: Annotated[bool, training_option("--use-vllm", help="Let the trainer sample with vLLM; needs a GPU.")] = (
-        DEFAULTS.use_vllm
+    ] = None
+    trl: Annotated[
+        list[str] | None,
+        training_option("--trl", help="Another setting by TRL's own name, as key=value; repeatable."),
+    ] = None
+    use_vllm: Annotated[
+        bool | None, training_option("--use-vllm", help="Let the trainer sample with vLLM; needs a GPU.")
+    ] = None
+    num_processes: Annotated[int | None, training_option(help="Training processes on this machine. (default: 1)")] = (
+        None
     )
-    num_processes: Annotated[int, training_option(help="Training processes on this machine.")] = DEFAULTS.num_processes
     evaluate: Annotated[
-        bool, measure_option("--evaluate/--no-evaluate", help="Measure held-out reward before and after.")
-    ] = DEFAULTS.evaluate
-    eval_group_size: Annotated[int, measure_option(help="Fresh completions a held-out prompt.")] = (
-        DEFAULTS.eval_group_size
-    )
-    eval_k: Annotated[int, measure_option(help="The k of pass@k.")] = DEFAULTS.eval_k
-    eval_limit: Annotated[int | None, measure_option(help="Most held-out prompts. (default: all)")] = (
-        DEFAULTS.eval_limit
-    )
-    save_steps: Annotated[int, measure_option(help="Steps between checkpoints.")] = DEFAULTS.save_steps
-    report_to: Annotated[str, measure_option(help="A tracker that TRL knows, such as trackio.")] = DEFAULTS.report_to
-    resume: Annotated[bool, set_option("--resume", help="Go on from the last checkpoint in --output.")] = (
-        DEFAULTS.resume
-    )
-    seed: Annotated[int, training_option("--seed", help="Seed of data order, sampling and evaluation.")] = DEFAULTS.seed
+        bool | None,
+        measure_option("--evaluate/--no-evaluate", help="Measure held-out reward before and after. (default: yes)"),
+    ] = None
+    eval_group_size: Annotated[
+        int | None, measure_option(help="Fresh completions a held-out prompt. (default: 16)")
+    ] = None
+    eval_k: Annotated[int | None, measure_option(help="The k of pass@k. (default: 8)")] = None
+    eval_limit: Annotated[int | None, measure_option(help="Most held-out prompts. (default: all)")] = None
+    save_steps: Annotated[int | None, measure_option(help="Steps between checkpoints. (default: 20)")] = None
+    report_to: Annotated[str | None, measure_option(help="A tracker that TRL knows, such as trackio.")] = None
+    resume: Annotated[bool | None, set_option("--resume", help="Go on from the last checkpoint in --output.")] = None
+    seed: Annotated[
+        int | None, training_option("--seed", help="Seed of data order, sampling and evaluation. (default: 0)")
+    ] = None
+
+    def find_preset(self) -> TrainPreset | None:
+        """Return the preset that was named. Raises `LearnableError` for one that is not there or cannot be read."""
+        return find_train_preset(self.preset) if self.preset else None
+
+    def list_given(self) -> dict[str, Any]:
+        """Return the settings that were typed. Raises `LearnableError` for a `--trl` that is no key=value."""
+        typed = {name: getattr(self, name) for name in SETTINGS}
+        given = {name: value for name, value in typed.items() if value is not None}
+        if self.family:
+            given["families"] = tuple(self.family)
+        if self.trl:
+            given["trl"] = read_trl_options(self.trl)
+        return given
 
     def settings(self) -> TrainSettings:
-        """Return the settings. The stage itself refuses a part, method or signal that there is not."""
-        return TrainSettings(
-            curated=self.curated,
-            output=self.output or "",
-            part=cast(Part, self.part),
-            families=tuple(self.family or ()),
-            method=cast(Method, self.method),
-            policy=self.policy,
-            steps=self.steps,
-            num_generations=self.num_generations,
-            batch_size=self.batch_size,
-            micro_batch_size=self.micro_batch_size,
-            learning_rate=self.learning_rate,
-            beta=self.beta,
-            no_kl=self.no_kl,
-            temperature=self.temperature,
-            max_completion_length=self.max_completion_length,
-            loss_type=self.loss_type,
-            sampler=cast(Sampler, self.sampler),
-            signal=cast(Signal, self.signal),
-            lora_rank=self.lora_rank,
-            seed=self.seed,
-            evaluate=self.evaluate,
-            eval_group_size=self.eval_group_size,
-            eval_k=self.eval_k,
-            eval_limit=self.eval_limit,
-            save_steps=self.save_steps,
-            use_vllm=self.use_vllm,
-            num_processes=self.num_processes,
-            report_to=self.report_to,
-            resume=self.resume,
-        )
+        """Return the settings: what was typed, else the preset's. The stage refuses those that cannot work.
+
+        Raises `LearnableError` as `find_preset` and `list_given` do.
+        """
+        preset = self.find_preset()
+        values, given = dict(preset.values) if preset else {}, self.list_given()
+        trl = {**values.get("trl", {}), **given.get("trl", {})}
+        if "beta" in given:
+            values.pop("no_kl", None)
+        return TrainSettings(**{"output": "", **values, **given, "trl": trl})
+
+
+# Those that are typed as they are; `family` and `trl` are not.
+SETTINGS = tuple(
+    {field.name for field in fields(TrainArguments)} & {field.name for field in fields(TrainSettings)} - {"trl"}
+)
 
 
 @options.with_flags
@@ -155,6 +165,10 @@ def train(
     arguments: TrainArguments,
     schedule: ScheduleArguments,
     prefect: options.UsePrefect = False,
+    explain: Annotated[
+        bool,
+        training_option("--explain", help="Print every setting of the run, where it is from and why; train nothing."),
+    ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -164,12 +178,29 @@ def train(
 
         scheduled = schedule.timetable(prefect=True)
         settings = arguments.settings()
+        if explain:
+            show_settings(shell, arguments)
+            return
         if scheduled:
             from learnable.flows.launch import serve_training
 
             serve_training(settings, scheduled)
             return
         show_training(shell, run_training(settings, use_prefect=prefect))
+
+
+def show_settings(shell: Shell, arguments: TrainArguments) -> None:
+    """Show the settings that a run would have, where each is from and why."""
+    from learnable.train.preflight.checks import prepare_run
+
+    settings, preset = arguments.settings(), arguments.find_preset()
+    rows = explain_settings(settings, prepare_run(settings).settings, arguments.list_given(), preset)
+    if shell.as_json:
+        shell.dump({"settings": [asdict(row) for row in rows]})
+        return
+    if preset:
+        shell.line(f"{preset.name}: {preset.title} ({preset.source})\n")
+    shell.out.print(tabulate_settings(rows))
 
 
 def show_training(shell: Shell, report: TrainingReport) -> None:

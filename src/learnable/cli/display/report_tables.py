@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from learnable.filters.stopping.plan import Estimate
     from learnable.flows.curation.cost import CostReport
     from learnable.flows.curation.report import CurationReport
+    from learnable.train.presets import ExplainedSetting
     from learnable.train.results.comparison import Comparison, HeldOut
     from learnable.train.results.earlier_runs import PartsComparison
     from learnable.train.results.statistics import Interval
@@ -122,6 +123,17 @@ def tabulate_parts(comparison: PartsComparison) -> FittedTable:
     table = FittedTable([Column("part", text=8), *figures, Column("run", text=12)], title)
     for run in (comparison.first, comparison.second):
         table.add_row(run.part, *_comparison_cells(run.mean_reward), run.folder)
+    return table
+
+
+def tabulate_settings(rows: Sequence[ExplainedSetting]) -> FittedTable:
+    """Return the table of a run's settings, where each is from and why it is that."""
+    table = FittedTable(
+        [Column("setting", text=12), Column("value", text=10), Column("from", text=8), Column("why", text=20)]
+    )
+    for row in rows:
+        shown = " ".join(map(str, row.value)) if isinstance(row.value, tuple) else str(row.value)
+        table.add_row(row.name, shown, row.source, row.why)
     return table
 
 

@@ -1,0 +1,92 @@
+"""Settings of TRL's that are given by its own names: `--trl key=value`, checked against the installed class."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from learnable.data.errors import LearnableError, UnknownNameError
+
+# What has a flag of ours, which other parts of a run read too.
+OUR_FLAGS = {
+    "num_generations": "--num-generations",
+    "max_completion_length": "--max-completion-length",
+    "temperature": "--temperature",
+    "learning_rate": "--learning-rate",
+    "beta": "--beta",
+    "loss_type": "--loss-type",
+    "max_steps": "--steps",
+    "num_train_epochs": "--steps",
+    "output_dir": "--output",
+    "seed": "--seed",
+    "report_to": "--report-to",
+    "save_steps": "--save-steps",
+    "per_device_train_batch_size": "--batch-size and --micro-batch-size",
+    "gradient_accumulation_steps": "--batch-size and --micro-batch-size",
+    "use_vllm": "--use-vllm",
+    "resume_from_checkpoint": "--resume",
+}
+
+
+def read_trl_options(pairs: Sequence[str]) -> dict[str, Any]:
+    """Return `key=value` pairs as a mapping; a value is JSON, or else text.
+
+    Raises `LearnableError` for a pair without a sign, or a key that is given twice.
+
+    >>> read_trl_options(["epsilon_high=0.28", "scale_rewards=none", "mask_truncated_completions=true"])
+    {'epsilon_high': 0.28, 'scale_rewards': 'none', 'mask_truncated_completions': True}
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not sign or not key:
+            raise LearnableError(f"--trl {pair!r} is not key=value: give for example --trl epsilon_high=0.28")
+        if key in found:
+            raise LearnableError(f"--trl {key} is given twice: give it once")
+        try:
+            found[key] = json.loads(text)
+        except ValueError:
+            found[key] = text
+    return found
+
+
+def check_trl_options(given: Mapping[str, Any], method: str) -> None:
+    """Raise `LearnableError` for an option that the installed TRL does not have, or that has a flag of ours.
+
+    Loads TRL where there is anything to check.
+    """
+    if not given:
+        return
+    import trl
+
+    config = {"grpo": trl.GRPOConfig, "sft": trl.SFTConfig}[method]
+    known = {field.name for field in fields(config)}
+    hints = get_type_hints(config)
+    for key, value in given.items():
+        if key in OUR_FLAGS:
+            raise LearnableError(f"--trl {key}={value}: give {OUR_FLAGS[key]} for it")
+        if key not in known:
+            raise UnknownNameError(f"setting of {config.__name__} (TRL {trl.__version__})", key, sorted(known))
+        if not _is_of(value, hints[key]):
+            raise LearnableError(f"--trl {key}={value!r} cannot work: {config.__name__} wants {_describe(hints[key])}")
+
+
+def _is_of(value: Any, wanted: Any) -> bool:
+    """Whether a value that JSON can have fits a type; what is no plain type takes anything."""
+    origin = get_origin(wanted)
+    if origin in (Union, UnionType):
+        return any(_is_of(value, one) for one in get_args(wanted))
+    if origin is Literal:
+        return value in get_args(wanted)
+    if wanted in (bool, str, NoneType):
+        return isinstance(value, wanted)
+    if wanted in (int, float):
+        return isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
+    return (origin in (dict, list) and isinstance(value, origin)) or origin is None
+
+
+def _describe(wanted: Any) -> str:
+    return getattr(wanted, "__name__", str(wanted)) if get_origin(wanted) is None else str(wanted)
