@@ -265,3 +265,47 @@ def test_settings_of_a_part_are_plain_data() -> None:
 
     assert json.loads(json.dumps(settings.as_json())) == settings.as_json()
     assert replace(settings, batch_size=None).step_size == 128
+
+
+def test_explain_says_where_each_setting_is_from_and_trains_nothing(
+    run: Run, make_curated: MakeCurated, tmp_path: Path
+) -> None:
+    curated = make_curated(bundled_policy_path())
+    typed = ("--curated", curated, "--preset", "dapo-like", "--batch-size", 32, "--steps", 3, "--trl", "epsilon=0.3")
+    status, out, err = run(*typed, "--explain", "--json")
+    rows = {row["name"]: row for row in json.loads(out)["settings"]}
+
+    assert status == 0, err
+    assert (rows["steps"]["value"], rows["steps"]["source"]) == (3, "typed")
+    assert (rows["no_kl"]["value"], rows["no_kl"]["source"]) == (True, "dapo-like")
+    assert rows["no_kl"]["why"]
+    assert rows["trl"]["value"] == {"epsilon": 0.3, "epsilon_high": 0.28, "mask_truncated_completions": True}
+    assert rows["max_completion_length"]["source"] == "the set"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_kl_weight_that_is_typed_counts_against_a_preset_without_one(
+    prepared: Callable[..., TrainSettings], make_curated: MakeCurated
+) -> None:
+    curated = make_curated(bundled_policy_path())
+    settings = prepared("--curated", curated, "--preset", "dr-grpo-like", "--batch-size", 32, "--beta", 0.02)
+
+    assert (settings.kl_weight, settings.loss_type, settings.trl) == (0.02, "dr_grpo", {"scale_rewards": "none"})
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("--preset", "dapo"), "did you mean 'dapo-like'"),
+        (("--trl", "epsilon"), "--trl 'epsilon' is not key=value"),
+        (("--trl", "beta=0"), "--trl beta=0: give --beta for it"),
+        (("--sampler", "life"), "--sampler 'life' is not known: choose one of static, live"),
+    ],
+)
+def test_presets_and_settings_that_there_are_not(
+    run: Run, make_curated: MakeCurated, typed: tuple[str, ...], message: str
+) -> None:
+    status, _, err = run("--curated", make_curated(bundled_policy_path()), *typed)
+
+    assert status == 2
+    assert message in err

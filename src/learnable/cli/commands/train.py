@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from shlex import quote
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 from learnable.cli import options
@@ -193,8 +194,10 @@ def show_settings(shell: Shell, arguments: TrainArguments) -> None:
     """Show the settings that a run would have, where each is from and why."""
     from learnable.train.preflight.checks import prepare_run
 
-    settings, preset = arguments.settings(), arguments.find_preset()
-    rows = explain_settings(settings, prepare_run(settings).settings, arguments.list_given(), preset)
+    settings, preset, given = arguments.settings(), arguments.find_preset(), arguments.list_given()
+    with TemporaryDirectory() as folder:  # a run without --output would begin a folder of its own
+        filled = prepare_run(replace(settings, output=settings.output or folder)).settings
+    rows = explain_settings(settings, replace(filled, output=settings.output), given, preset)
     if shell.as_json:
         shell.dump({"settings": [asdict(row) for row in rows]})
         return
