@@ -136,7 +136,7 @@ def count_problems(
 ) -> int | None:
     """Return how many distinct problems the prompts so chosen have; None where a family of theirs does not count.
 
-    The arguments are those of `builtin_prompts`, and so is what it raises.
+    The arguments are those of `builtin_prompts`. Raises `LearnableError` for what it refuses.
     """
     counts = [choice.count_problems() for choice in _choose(forms, families, knobs or {}, own or {})]
     known = [count for count in counts if count is not None]
