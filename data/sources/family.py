@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Prompt
+from learnable.data.sources.drawing import hash_to_uniform
 
 Knobs = Mapping[str, str | float]  # by name; texts are read as the type of the knob
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A knob as users see it. `low` and `high` are the least and the largest value; a text has none."""
+
+    name: str
+    kind: type[Any]
+    default: str | float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """A named group of forms that share knobs.
 
-    The fields of `knobs` are the knobs; a field may have another name for users, as `metadata["knob"]`.
-    `generate(form, seed, knobs)` yields distinct prompts of one form in an order that the seed fixes; it
-    ends when the form has no more. `aliases` gives other names of forms.
+    The fields of `knobs` are the knobs, each declared by `knob`. `generate(form, seed, knobs)` yields distinct prompts
+    of one form in an order that the seed fixes; it ends when the form has no more. `aliases` gives other names of
+    forms. `on_request` are further forms, which are drawn only where they are named.
+
+    `count(forms, knobs)` is the exact number of distinct problems that the forms have together. A family without it
+    does not know, or has no knob that would give more.
     """
 
     name: str
@@ -27,6 +42,30 @@ class Family:
     knobs: type[Any]
     generate: Callable[[str, int, Any], Iterator[Prompt]]
     aliases: Mapping[str, str] = field(default_factory=dict)
+    on_request: tuple[str, ...] = ()
+    count: Callable[[Sequence[str], Any], int] | None = None
+
+    def draw(self, forms: Sequence[str], seed: int, knobs: Any) -> Iterator[Prompt]:
+        """Yield the prompts of these forms, which take turns in an order that the seed draws.
+
+        What runs dry leaves its turns to the others. Where problems are counted, each is yielded once before any is
+        yielded in other words.
+        """
+        # In the order of a bank, topics and levels come one after another.
+        order = sorted(forms, key=lambda form: hash_to_uniform(seed, "turns", self.name, form))
+
+        def in_turns() -> Iterator[Prompt]:
+            return take_turns([self.generate(form, seed, knobs) for form in order])
+
+        return _problems_first(in_turns) if self.count else in_turns()
+
+    def list_knobs(self) -> list[Knob]:
+        """Return every knob with its type, its default and its range."""
+        defaults, listed = self.knobs(), []
+        for name, declared in self._knob_fields().items():
+            default, limits = getattr(defaults, declared.name), declared.metadata.get("range", (None, None))
+            listed.append(Knob(name, type(default), default, *limits))
+        return listed
 
     def knob_names(self) -> tuple[str, ...]:
         """Return the names of the knobs, as users give them."""
@@ -34,8 +73,7 @@ class Family:
 
     def knob_defaults(self) -> dict[str, float | str]:
         """Return what each knob is where users do not set it, by its name for users."""
-        defaults = self.knobs()
-        return {name: getattr(defaults, field_name) for name, field_name in self._knob_fields().items()}
+        return {knob.name: knob.default for knob in self.list_knobs()}
 
     def set_knobs(self, values: Knobs) -> Any:
         """Return the knobs with `values` in place of their defaults; texts are read as the default's type.
@@ -47,11 +85,25 @@ class Family:
         for name, value in values.items():
             if name not in known:
                 raise unknown_knob(f"{self.name} prompts", name, tuple(known))
-            read[known[name]] = _read_knob(self.name, name, value, type(getattr(defaults, known[name])))
+            field_name = known[name].name
+            read[field_name] = _read_knob(self.name, name, value, type(getattr(defaults, field_name)))
         return self.knobs(**read)
 
-    def _knob_fields(self) -> dict[str, str]:
-        return {knob.metadata.get("knob", knob.name): knob.name for knob in fields(self.knobs)}
+    def _knob_fields(self) -> dict[str, Field[Any]]:
+        return {_name_of(declared): declared for declared in fields(self.knobs)}
+
+
+def knob(default: Any, low: float | None = None, high: float | None = None, name: str = "") -> Any:
+    """Declare a field as a knob. `check_knobs` holds it to the range; `name` is its name for users, if another one."""
+    limits = {} if low is None else {"range": (low, high)}
+    return field(default=default, metadata=limits | ({"knob": name} if name else {}))
+
+
+def check_knobs(place: str, knobs: Any) -> None:
+    """Raise `LearnableError` for the first knob that is out of its range."""
+    for declared in fields(knobs):
+        if limits := declared.metadata.get("range"):
+            require(place, _name_of(declared), getattr(knobs, declared.name), *limits)
 
 
 def unknown_knob(place: str, name: str, known: Sequence[str]) -> LearnableError:
@@ -118,12 +170,51 @@ def shuffled_grid(seed: str, *axes: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         yield tuple(point)
 
 
+def take_turns(streams: Iterable[Iterator[Prompt]]) -> Iterator[Prompt]:
+    """Yield from the streams one after the other; one that runs dry leaves its turns to the others."""
+    waiting = list(streams)
+    while waiting:
+        still = []
+        for stream in waiting:
+            if (prompt := next(stream, None)) is not None:
+                still.append(stream)
+                yield prompt
+        waiting = still
+
+
+def count_pairs(size: int) -> int:
+    """Return how many pairs there are of so many things, in no order, with a thing and itself.
+
+    >>> count_pairs(21)
+    231
+    """
+    return size * (size + 1) // 2
+
+
 def distinct(prompts: Iterator[Prompt]) -> Iterator[Prompt]:
     """Yield the prompts whose content was not yielded before."""
     seen: set[str] = set()
     for prompt in prompts:
         if prompt.prompt_id not in seen:
             seen.add(prompt.prompt_id)
+            yield prompt
+
+
+def _problems_first(draw: Callable[[], Iterator[Prompt]]) -> Iterator[Prompt]:
+    """Yield one prompt of each problem, in the order of the draw, and then the prompts that are left.
+
+    Those are drawn once more, for they may be many times what is wanted, and too many to be held.
+    """
+    problems: set[str] = set()
+    yielded: set[str] = set()
+    for prompt in draw():
+        if prompt.problem_id not in problems:
+            problems.add(prompt.problem_id)
+            yielded.add(prompt.prompt_id)
+            yield prompt
+    for prompt in draw():
+        if prompt.prompt_id not in yielded:
+            yielded.add(prompt.prompt_id)
             yield prompt
 
 
@@ -134,6 +225,13 @@ def on_scale(value: float) -> float:
 
 def _read_knob(family: str, name: str, value: Any, kind: type[Any]) -> Any:
     try:
+        if kind is int and isinstance(value, float | bool):
+            raise ValueError  # int() would round it
         return kind(value)
     except (TypeError, ValueError) as error:
-        raise LearnableError(f"{family} knob {name}={value!r} is not {kind.__name__}: give a number") from error
+        wanted = "a whole number" if kind is int else "a number"
+        raise LearnableError(f"{family} knob {name}={value!r} is not {kind.__name__}: give {wanted}") from error
+
+
+def _name_of(declared: Field[Any]) -> str:
+    return str(declared.metadata.get("knob", declared.name))

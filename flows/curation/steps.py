@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -11,7 +12,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.forms import load_forms
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
-from learnable.data.sources.builtin import builtin_prompts
+from learnable.data.sources.builtin import builtin_prompts, count_problems, require_problems
 from learnable.data.sources.files.bad_rows import BadRows
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
@@ -77,12 +78,13 @@ def _find_candidates(
         streams = limit is not None and find_local(wanted.location) is None
         return _read_ahead(prompts, wanted.location) if streams else prompts
     own = load_forms(wanted.forms_file) if wanted.forms_file else {}
-    count = limit or BUILTIN_LIMIT
     wording = find_wording(wanted.wording or (NATURAL if is_chat else PLAIN))
-    if wording is None:
-        return builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
-    plain = builtin_prompts(wanted.forms, wanted.families, None, settings.seed, wanted.knobs, own)
-    return islice(wording.reword(plain, own), count)
+    if wanted.limit:
+        require_problems(wanted.limit, wanted.forms, wanted.families, wanted.knobs, own)
+    problems = count_problems(wanted.forms, wanted.families, wanted.knobs, own)
+    prompts = builtin_prompts(wanted.forms, wanted.families, None, settings.seed, wanted.knobs, own)
+    worded = prompts if wording is None else wording.reword(prompts, own)
+    return islice(worded, min(limit or BUILTIN_LIMIT, problems or sys.maxsize))
 
 
 def _read_ahead(prompts: Iterable[Prompt], location: str) -> Iterator[Prompt]:

@@ -31,7 +31,7 @@ from learnable.data.sources.code.search import SEARCH
 from learnable.data.sources.code.strings import STRINGS
 from learnable.data.sources.code.tables import TABLES
 from learnable.data.sources.code.words import WORD_PROBLEMS
-from learnable.data.sources.family import Family, read_levels, require, shuffled_grid
+from learnable.data.sources.family import Family, check_knobs, knob, read_levels, shuffled_grid
 
 TOPICS = {
     "FizzBuzz": FIZZBUZZ + FIZZBUZZ_RULES,
@@ -62,15 +62,13 @@ class CodeKnobs:
     """
 
     difficulty: str = "1-10"
-    examples: int = 1
-    drawn_cases: int = 8
-    cpu_seconds: float = 0.3
+    examples: int = knob(1, 0, 1)
+    drawn_cases: int = knob(8, 0, 100)
+    cpu_seconds: float = knob(0.3, 0.05, 60)
 
     def __post_init__(self) -> None:
         read_levels("code", self.difficulty)
-        require("code", "examples", self.examples, 0, 1)
-        require("code", "drawn_cases", self.drawn_cases, 0, 100)
-        require("code", "cpu_seconds", self.cpu_seconds, 0.05, 60)
+        check_knobs("code", self)
 
 
 def generate(form: str, seed: int, knobs: CodeKnobs) -> Iterator[Prompt]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
-from learnable.data.sources.family import Family, on_scale, require, shuffled_grid
+from learnable.data.sources.family import Family, check_knobs, count_pairs, knob, on_scale, shuffled_grid
 
 TEMPLATES = (
     "Calculate: {a} {sign} {b} = ",
@@ -29,18 +29,16 @@ SIGNS = {
 class ArithmeticKnobs:
     """`largest`: the small forms draw operands from 0 to it. `digits`: how long operands of the large forms are."""
 
-    largest: int = 20
-    digits: int = 4
+    largest: int = knob(20, 1, 10**12)
+    digits: int = knob(4, 2, 12)
 
     def __post_init__(self) -> None:
-        require("arithmetic", "largest", self.largest, 1, 10**12)
-        require("arithmetic", "digits", self.digits, 2, 12)
+        check_knobs("arithmetic", self)
 
 
 def generate(form: str, seed: int, knobs: ArithmeticKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one arithmetic form."""
-    large = form.startswith("Large")
-    operands = range(10 ** (knobs.digits - 1), 10**knobs.digits) if large else range(knobs.largest + 1)
+    operands = _operands(form, knobs)
     for a, b, sign, template in shuffled_grid(f"{form}:{seed}", operands, operands, SIGNS[form], TEMPLATES):
         yield Prompt(
             prompt=template.format(a=a, b=b, sign=sign),
@@ -49,8 +47,31 @@ def generate(form: str, seed: int, knobs: ArithmeticKnobs) -> Iterator[Prompt]:
             family="arithmetic",
             form=form,
             difficulty=rate(a, sign, b),
-            named_problem=name_problem("arithmetic", a, sign, b),
+            named_problem=_name(a, sign, b),
         )
+
+
+def count_problems(forms: Sequence[str], knobs: ArithmeticKnobs) -> int:
+    """Return how many problems the forms have: of sums and products, those in the other order are the same."""
+    total = 0
+    for sign in OPERATIONS:
+        ranges = list(dict.fromkeys(_operands(form, knobs) for form in forms if sign in SIGNS[form]))
+        total += sum(len(one) ** 2 if sign == "-" else count_pairs(len(one)) for one in ranges)
+        if len(ranges) == 2:
+            small, large = ranges
+            total -= count_pairs(max(0, min(small.stop, large.stop) - large.start))
+    return total
+
+
+def _operands(form: str, knobs: ArithmeticKnobs) -> range:
+    if form.startswith("Large"):
+        return range(10 ** (knobs.digits - 1), 10**knobs.digits)
+    return range(knobs.largest + 1)
+
+
+def _name(a: int, sign: str, b: int) -> str:
+    first, second = (a, b) if sign == "-" else sorted((a, b))
+    return name_problem("arithmetic", first, sign, second)
 
 
 def rate(a: int, sign: str, b: int) -> float:
@@ -67,4 +88,5 @@ ARITHMETIC = Family(
     ArithmeticKnobs,
     generate,
     {"add": "Addition", "subtract": "Subtraction", "multiply": "Multiplication", "large": "LargeSums"},
+    count=count_problems,
 )

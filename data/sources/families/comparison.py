@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
-from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
+from learnable.data.sources.family import Family, check_knobs, count_pairs, distinct, knob, on_scale, shuffled_grid
 
 CHOICES = ("Yes", "No")
 WORDS = {"GreaterThan": ("greater",), "LessThan": ("less",), "WideGap": ("greater", "less")}
 TEMPLATES = ("Is {a} {word} than {b}? Answer Yes or No.", "Yes or No: is {a} {word} than {b}?")
+WIDE = 100  # the numbers of WideGap are below it
+SIZES = {"Larger": "larger", "Smaller": "smaller"}
+SIZE_TEMPLATES = ("Which is {word}, {a} or {b}?", "Which number is {word}: {a} or {b}?")
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonKnobs:
-    """`largest`: the narrow forms compare 0 to it. `gap`: how far apart the numbers of WideGap are at least."""
+    """`largest`: the narrow forms compare 0 to it. `gap`: how far apart the numbers of WideGap are at least.
 
-    largest: int = 20
-    gap: int = 50
+    `decimals`: how many digits the numbers of Larger and Smaller have behind the point at most, as in 9.11 and 9.9.
+    """
+
+    largest: int = knob(20, 1, 10**9)
+    gap: int = knob(50, 1, 90)
+    decimals: int = knob(0, 0, 6)
 
     def __post_init__(self) -> None:
-        require("comparison", "largest", self.largest, 1, 10**9)
-        require("comparison", "gap", self.gap, 1, 90)
+        check_knobs("comparison", self)
 
 
 def generate(form: str, seed: int, knobs: ComparisonKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one comparison form."""
-    numbers = range(100) if form == "WideGap" else range(knobs.largest + 1)
+    if form in SIZES:
+        return _which(form, seed, knobs)
+    numbers = range(WIDE) if form == "WideGap" else range(knobs.largest + 1)
     points = shuffled_grid(f"{form}:{seed}", numbers, numbers, WORDS[form], TEMPLATES)
     return distinct(
-        _prompt(form, a, b, word, template)
+        _whether(form, a, b, word, template)
         for a, b, word, template in points
         if form != "WideGap" or abs(a - b) >= knobs.gap
     )
 
 
-def _prompt(form: str, a: int, b: int, word: str, template: str) -> Prompt:
+def count_problems(forms: Sequence[str], knobs: ComparisonKnobs) -> int:
+    """Return how many problems the forms have: 3 is greater than 5 where 5 is less than 3, so that is one."""
+    narrow = knobs.largest + 1 if {"GreaterThan", "LessThan"} & set(forms) else 0
+    total = narrow**2
+    if "WideGap" in forms:
+        total += _count_wide(WIDE, knobs.gap) - _count_wide(min(narrow, WIDE), knobs.gap)
+    unlike_pairs = count_pairs(knobs.largest * 10**knobs.decimals)
+    return total + unlike_pairs * len(SIZES.keys() & set(forms))
+
+
+def _count_wide(size: int, gap: int) -> int:
+    """Return how many ordered pairs of the numbers below `size` are `gap` or more apart."""
+    return 2 * count_pairs(max(0, size - gap))
+
+
+def _whether(form: str, a: int, b: int, word: str, template: str) -> Prompt:
     holds = a > b if word == "greater" else a < b
+    greater, less = (a, b) if word == "greater" else (b, a)
     return Prompt(
         prompt=template.format(a=a, b=b, word=word),
         verifier="choice",
@@ -45,8 +69,38 @@ def _prompt(form: str, a: int, b: int, word: str, template: str) -> Prompt:
         family="comparison",
         form=form,
         difficulty=on_scale(6 - abs(a - b) / 2),
-        named_problem=name_problem("comparison", a, word, b),
+        named_problem=name_problem("comparison", greater, "greater", less),
     )
+
+
+def _which(form: str, seed: int, knobs: ComparisonKnobs) -> Iterator[Prompt]:
+    parts = 10**knobs.decimals
+    numbers = range(knobs.largest * parts + 1)
+    for a, b, template in shuffled_grid(f"{form}:{seed}", numbers, numbers, SIZE_TEMPLATES):
+        if a == b:
+            continue
+        low, high = sorted((a, b))
+        written = {number: write_decimal(number, knobs.decimals) for number in (a, b)}
+        misleads = len(written[low]) > len(written[high])  # 9.11 looks greater than 9.9
+        yield Prompt(
+            prompt=template.format(a=written[a], b=written[b], word=SIZES[form]),
+            verifier="choice",
+            spec={"answer": written[high if form == "Larger" else low], "choices": [written[a], written[b]]},
+            family="comparison",
+            form=form,
+            difficulty=on_scale(4 - (high - low) / parts / 5 + 4 * misleads),
+            named_problem=name_problem("comparison", form, written[low], written[high]),
+        )
+
+
+def write_decimal(number: int, decimals: int) -> str:
+    """Write a number of so many parts of one, without zeros at its end.
+
+    >>> write_decimal(911, 2), write_decimal(990, 2), write_decimal(900, 2)
+    ('9.11', '9.9', '9')
+    """
+    whole, rest = divmod(number, 10**decimals)
+    return f"{whole}.{rest:0{decimals}}".rstrip("0") if rest else str(whole)
 
 
 COMPARISON = Family(
@@ -55,4 +109,6 @@ COMPARISON = Family(
     ComparisonKnobs,
     generate,
     {"greater": "GreaterThan", "less": "LessThan", "wide": "WideGap"},
+    tuple(SIZES),
+    count_problems,
 )

@@ -1,19 +1,22 @@
-"""Counting prompts: letters in a word, the length of a word, words in a list.
+"""Counting prompts: letters in a word, of a dictionary or made up, the length of a word, words in a list.
 
 Short lists are trivial on purpose, as part of a real pool is.
 """
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.families.words import COUNTED_WORDS, LISTED_WORDS
-from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid, shuffled_range
+from learnable.data.sources.family import Family, check_knobs, distinct, knob, on_scale, shuffled_grid, shuffled_range
 
 FORMS = ("LetterCount", "WordLength", "WordCount", "ShortList")
+MADE_WORD = "MadeWord"
+CONSONANTS, VOWELS = "bdklmnprst", "aeiou"
 LETTER_TEMPLATES = (
     "How many times does '{letter}' appear in '{word}'?",
     "Count the letter '{letter}' in '{word}'.",
@@ -21,36 +24,69 @@ LETTER_TEMPLATES = (
 LENGTH_TEMPLATES = ("How many letters are in '{word}'?", "Count the letters of '{word}'.")
 LIST_TEMPLATES = ("Count the words: {words}", "How many words are in this list? {words}")
 SHORT = 2  # words of a ShortList at most
-LIST_POOL = 1_000_000
+LETTERS = 5  # that are asked for in one word of the dictionary
 
 
 @dataclass(frozen=True, slots=True)
 class CountingKnobs:
-    """`most_words`: how long the lists of WordCount get, from three words on."""
+    """`most_words`: how long the lists of WordCount get, from three words on.
 
-    most_words: int = 12
+    `word_length`: how many letters the words of MadeWord have.
+    """
+
+    most_words: int = knob(12, SHORT + 1, 200)
+    word_length: int = knob(8, 2, 30)
 
     def __post_init__(self) -> None:
-        require("counting", "most_words", self.most_words, SHORT + 1, 200)
+        check_knobs("counting", self)
 
 
 def generate(form: str, seed: int, knobs: CountingKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one counting form."""
-    if form == "WordCount":
-        return distinct(_lists(form, seed, SHORT + 1, knobs.most_words))
-    if form == "ShortList":
-        return distinct(_lists(form, seed, 1, SHORT))
+    if form in ("WordCount", "ShortList"):
+        return _lists(form, seed, _list_lengths(form, knobs))
+    if form == MADE_WORD:
+        return _made_words(seed, knobs.word_length)
     return distinct(_letters(seed) if form == "LetterCount" else _lengths(seed))
+
+
+def count_problems(forms: Sequence[str], knobs: CountingKnobs) -> int:
+    """Return how many problems the forms have."""
+    total = sum(len(LISTED_WORDS) ** length for form in forms for length in _list_lengths(form, knobs))
+    if "LetterCount" in forms:
+        total += len({(word, _letter(word, turn)) for word in COUNTED_WORDS for turn in range(LETTERS)})
+    if "WordLength" in forms:
+        total += len(set(COUNTED_WORDS))
+    return total + math.prod(map(len, _letters_of(knobs.word_length))) * (MADE_WORD in forms)
 
 
 def _letters(seed: int) -> Iterator[Prompt]:
     # Mostly letters that the word has; some that it has not, so that 0 is an answer too.
-    for word, turn, template in shuffled_grid(f"letters:{seed}", COUNTED_WORDS, range(5), LETTER_TEMPLATES):
-        rng = random.Random(f"{word}:{turn}")
-        letter = rng.choice("aeioust") if turn == 0 else rng.choice(word)
-        count = word.count(letter)
-        text = template.format(letter=letter, word=word)
-        yield _prompt("LetterCount", text, count, on_scale(1 + len(word) / 4 + 2 * count), f"{letter} {word}")
+    for word, turn, template in shuffled_grid(f"letters:{seed}", COUNTED_WORDS, range(LETTERS), LETTER_TEMPLATES):
+        yield _ask_letter("LetterCount", _letter(word, turn), word, template)
+
+
+def _letter(word: str, turn: int) -> str:
+    rng = random.Random(f"{word}:{turn}")
+    return rng.choice("aeioust") if turn == 0 else rng.choice(word)
+
+
+def _ask_letter(form: str, letter: str, word: str, template: str) -> Prompt:
+    count = word.count(letter)
+    text = template.format(letter=letter, word=word)
+    return _prompt(form, text, count, on_scale(1 + len(word) / 4 + 2 * count), f"{letter} {word}")
+
+
+def _letters_of(length: int) -> list[str]:
+    """Return the letters that each place of a made word may have."""
+    return [(CONSONANTS, VOWELS)[place % 2] for place in range(length)]
+
+
+def _made_words(seed: int, length: int) -> Iterator[Prompt]:
+    for *letters, template in shuffled_grid(f"{MADE_WORD}:{seed}", *_letters_of(length), LETTER_TEMPLATES):
+        word = "".join(letters)
+        turn = random.Random(word).randrange(LETTERS)  # one letter a word, so that the words are the problems
+        yield _ask_letter(MADE_WORD, _letter(word, turn), word, template)
 
 
 def _lengths(seed: int) -> Iterator[Prompt]:
@@ -58,12 +94,25 @@ def _lengths(seed: int) -> Iterator[Prompt]:
         yield _prompt("WordLength", template.format(word=word), len(word), on_scale(len(word) - 1), word)
 
 
-def _lists(form: str, seed: int, least: int, most: int) -> Iterator[Prompt]:
-    for index in shuffled_range(LIST_POOL, f"{form}:{seed}"):
-        rng = random.Random(index)
-        words = [rng.choice(LISTED_WORDS) for _ in range(rng.randint(least, most))]
-        text = rng.choice(LIST_TEMPLATES).format(words=" ".join(words))
-        yield _prompt(form, text, len(words), on_scale(len(words)), " ".join(words))
+def _list_lengths(form: str, knobs: CountingKnobs) -> range:
+    if form == "ShortList":
+        return range(1, SHORT + 1)
+    return range(SHORT + 1, knobs.most_words + 1) if form == "WordCount" else range(0)
+
+
+def _lists(form: str, seed: int, lengths: range) -> Iterator[Prompt]:
+    """Yield every list of these lengths once in each wording; all lengths are as frequent until one runs dry."""
+    rng = random.Random(f"{form}:{seed}")
+    size = len(LISTED_WORDS)
+    places = {n: shuffled_range(size**n * len(LIST_TEMPLATES), f"{form}:{seed}:{n}") for n in lengths}
+    while places:
+        length = rng.choice(list(places))
+        if (place := next(places[length], None)) is None:
+            del places[length]
+            continue
+        place, template = divmod(place, len(LIST_TEMPLATES))
+        words = " ".join(LISTED_WORDS[place // size**n % size] for n in range(length))
+        yield _prompt(form, LIST_TEMPLATES[template].format(words=words), length, on_scale(length), words)
 
 
 def _prompt(form: str, text: str, answer: int, difficulty: float, counted: str) -> Prompt:
@@ -77,4 +126,6 @@ COUNTING = Family(
     CountingKnobs,
     generate,
     {"letters": "LetterCount", "length": "WordLength", "words": "WordCount"},
+    (MADE_WORD,),
+    count_problems,
 )

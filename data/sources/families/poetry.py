@@ -12,7 +12,7 @@ from learnable.data.forms import CORE, Form, constrain_form, poem_forms, require
 from learnable.data.forms.labels import say_scheme
 from learnable.data.records import Prompt, Spec, name_problem
 from learnable.data.sources.families.words import QUOTES, SPELLED_WORDS, TOPICS
-from learnable.data.sources.family import Family, distinct, on_scale, require, shuffled_grid
+from learnable.data.sources.family import Family, check_knobs, distinct, knob, on_scale, shuffled_grid
 
 PLAIN = ("Write a {title} about {topic}{rhyming}.", "Compose a {title} about {topic}{rhyming}.")
 EXPLICIT = ("Write a {title} about {topic} with {requirement}.",)
@@ -56,18 +56,14 @@ class PoetryKnobs:
     one).
     """
 
-    topics: int = len(TOPICS)
-    lines: int = 8
-    constraints: int = 0
-    tolerance: int = -1
-    stanzas: int = 0
+    topics: int = knob(len(TOPICS), 1, len(TOPICS))
+    lines: int = knob(8, 1, 8)
+    constraints: int = knob(0, 0, len(ASKABLE))
+    tolerance: int = knob(-1, -1, 5)
+    stanzas: int = knob(0, 0, 100)
 
     def __post_init__(self) -> None:
-        require("poetry", "topics", self.topics, 1, len(TOPICS))
-        require("poetry", "lines", self.lines, 1, 8)
-        require("poetry", "constraints", self.constraints, 0, len(ASKABLE))
-        require("poetry", "tolerance", self.tolerance, -1, 5)
-        require("poetry", "stanzas", self.stanzas, 0, 100)
+        check_knobs("poetry", self)
 
 
 def generate(form: str, seed: int, knobs: PoetryKnobs) -> Iterator[Prompt]:

@@ -10,7 +10,7 @@ from learnable.data.records import Prompt
 from learnable.data.sources.code.number_problems import NUMBER_PROBLEMS
 from learnable.data.sources.code.problem import Problem
 from learnable.data.sources.code.sequence_problems import LIST_PROBLEMS, TEXT_PROBLEMS
-from learnable.data.sources.family import Family, read_levels, require, shuffled_grid
+from learnable.data.sources.family import Family, check_knobs, knob, read_levels, shuffled_grid
 
 PROBLEMS = {problem.form: problem for problem in (*NUMBER_PROBLEMS, *LIST_PROBLEMS, *TEXT_PROBLEMS)}
 TEMPLATES = (
@@ -24,11 +24,11 @@ TEMPLATES = (
 class ProgramKnobs:
     """`cpu_seconds`: what one program may use for all its cases. `difficulty`: the levels to use, `3` or `2-5`."""
 
-    cpu_seconds: int = 2
+    cpu_seconds: int = knob(2, 1, 60)
     difficulty: str = "1-10"
 
     def __post_init__(self) -> None:
-        require("programs", "cpu_seconds", self.cpu_seconds, 1, 60)
+        check_knobs("programs", self)
         read_levels("programs", self.difficulty)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeGuard
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt, Spec
-from learnable.data.sources.family import Family, on_scale, require
+from learnable.data.sources.family import Family, check_knobs, knob, on_scale
 
 NOTICE = "simulated rollouts: no model answered; use them for planning and teaching only."
 FORM = "Simulated"
@@ -31,18 +31,14 @@ class SimulatedKnobs:
     Raises `LearnableError` for a value out of range, and for both ways of grading at once.
     """
 
-    alpha: float = 0.3
-    beta: float = 0.3
-    std: float = field(default=0.0, metadata={"knob": "spread"})
-    cases: int = 1
-    partial_credit: float = 0.5
+    alpha: float = knob(0.3, 0.01, 10_000)
+    beta: float = knob(0.3, 0.01, 10_000)
+    std: float = knob(0.0, 0, 0.49, name="spread")
+    cases: int = knob(1, 1, MAX_CASES)
+    partial_credit: float = knob(0.5, 0, 1)
 
     def __post_init__(self) -> None:
-        require("simulated", "alpha", self.alpha, 0.01, 10_000)
-        require("simulated", "beta", self.beta, 0.01, 10_000)
-        require("simulated", "spread", self.std, 0, 0.49)
-        require("simulated", "cases", self.cases, 1, MAX_CASES)
-        require("simulated", "partial_credit", self.partial_credit, 0, 1)
+        check_knobs("simulated", self)
         if self.std and self.cases > 1:
             raise LearnableError("family simulated: give spread or cases, not both")
 

@@ -54,6 +54,12 @@ KINDS: Mapping[str, Kind] = {
         (("a",), ("b",), ("word", "said")),
         complete=lambda parts: {**parts, "said": SIZES[parts["word"]]},
     ),
+    "sizes": Kind(
+        re.compile(r"(?P<word>larger|smaller)[,:] (?P<a>[\d.]+) or (?P<b>[\d.]+)\?"), (("a",), ("b",), ("word",))
+    ),
+    "parity": Kind(re.compile(r"(?:Is|odd:) (?P<counted>\d+(?: \+ \d+)?)"), (("counted",),)),
+    "to_binary": Kind(re.compile(r"(?:Write|is) (?P<given>\d+) in binary"), (("given",),)),
+    "from_binary": Kind(re.compile(r"the binary number (?P<given>\d+) in decimal"), (("given",),)),
     "letters": Kind(re.compile(r"'(?P<letter>\w)' (?:appear )?in '(?P<word>\w+)'"), (("letter",), ("word",))),
     "lengths": Kind(re.compile(r"letters (?:are in|of) '(?P<word>\w+)'"), (("word",),)),
     "lists": Kind(re.compile(r"(?:words:|list\?) (?P<words>.+)$"), (("words",),)),
@@ -68,7 +74,12 @@ KINDS: Mapping[str, Kind] = {
     ),
     "poetry": Kind(re.compile("(?!)"), (("title",), ("topic",), ("requirement",)), ("a",)),
 }
-FAMILIES_OF = {"counting": ("letters", "lengths", "lists")}  # other families are one kind, called as they are
+# Other families are one kind, called as they are.
+FAMILIES_OF = {
+    "binary": ("to_binary", "from_binary"),
+    "comparison": ("comparison", "sizes"),
+    "counting": ("letters", "lengths", "lists"),
+}
 
 
 @dataclass(frozen=True, slots=True)

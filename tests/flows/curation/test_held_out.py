@@ -47,6 +47,8 @@ def both_sides(prompts: list[Prompt], what: Callable[[Prompt], object]) -> tuple
         ("arithmetic", lambda p: p.problem_id),
         ("counting", lambda p: p.problem_id),
         ("comparison", lambda p: p.problem_id),
+        ("parity", lambda p: p.problem_id),
+        ("mixed", lambda p: p.problem_id),
     ],
 )
 def test_no_held_out_prompt_has_its_problem_in_train(family: str, what: Callable[[Prompt], object]) -> None:

@@ -35,6 +35,8 @@ always fails nor always succeeds, and writes them as Parquet that TRL's GRPOTrai
 Examples:
   find-learnable --form sonnet --limit 40
   find-learnable --family arithmetic --family comparison
+  find-learnable --family binary --knob bits=8 --limit 200
+  find-learnable --curriculum counting --stage some
   find-learnable --prompts questions.jsonl --verifier arithmetic
   find-learnable --prompts org/name --answer-column label --verifier choice
   find-learnable --form haiku --policy path/to/model --signal pass --json

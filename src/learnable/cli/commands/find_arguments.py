@@ -74,6 +74,15 @@ class PromptArguments:
     knob: Annotated[
         list[str] | None, prompt_option(help="A generator's knob, such as arithmetic.largest=50; repeatable.")
     ] = None
+    curriculum: Annotated[
+        str | None,
+        prompt_option(
+            help="Stages of a family's knobs: counting, arithmetic, or a TOML or JSON file (docs/numbers.md)."
+        ),
+    ] = None
+    stage: Annotated[
+        str | None, prompt_option(help="Stage of --curriculum whose knobs are used, by its name or number.")
+    ] = None
     wording: Annotated[
         str,
         prompt_option(help="Words of the built-in prompts: plain, or natural, as for chats; or a TOML file of yours."),
@@ -97,9 +106,10 @@ class PromptArguments:
             from learnable.verifiers.registry import find_verifier
 
             find_verifier(self.verifier)
+        families, knobs = self._staged()
         return PromptSettings(
             forms=tuple(self.form or ()),
-            families=tuple(self.family or ()),
+            families=families,
             forms_file=self.forms_file,
             location=self.prompts,
             prompt_column=self.prompt_column,
@@ -110,10 +120,31 @@ class PromptArguments:
             skip_bad_rows=self.skip_bad_rows,
             limit=self.limit,
             decontaminate=tuple(self.decontaminate or ()),
-            knobs=read_pairs(self.knob, "--knob"),
+            knobs=knobs,
             wording=self.wording,
             near_duplicates=self._overlap(),
         )
+
+    def _staged(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Return the families, and their knobs: those of the stage, and above them those of flags."""
+        families, knobs = tuple(self.family or ()), dict(read_pairs(self.knob, "--knob"))
+        if self.curriculum is None:
+            if self.stage is not None:
+                raise LearnableError(f"--stage {self.stage} is a stage of a curriculum: give --curriculum too")
+            return families, knobs
+        from learnable.data.sources.curriculum import read_curriculum
+
+        curriculum = read_curriculum(self.curriculum)
+        if self.prompts:
+            raise LearnableError("--prompts brings its own prompts: leave out --curriculum")
+        if self.stage is None:
+            names = ", ".join(stage.name for stage in curriculum.stages)
+            raise LearnableError(f"--curriculum {self.curriculum} has the stages {names}: give one as --stage")
+        stage = curriculum.find_stage(self.stage)
+        staged = {f"{curriculum.family}.{name}": str(value) for name, value in stage.knobs.items()}
+        given = {name.rpartition(".")[2] for name in knobs if name.rpartition(".")[0] in ("", curriculum.family)}
+        staged = {name: value for name, value in staged.items() if name.rpartition(".")[2] not in given}
+        return families if families or self.form else (curriculum.family,), staged | knobs
 
     def _overlap(self) -> float | None:
         """Return the overlap that makes prompts duplicates; where none is given, prompts of a file alone have one."""

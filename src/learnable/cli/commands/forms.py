@@ -17,12 +17,13 @@ from learnable.cli.display.terminal_text import print_text, shorten
 if TYPE_CHECKING:
     from learnable.data.forms import Form
     from learnable.data.records import JsonObject, Prompt
-    from learnable.data.sources.family import Family
+    from learnable.data.sources.family import Family, Knob
 
 FORMS_HELP = """
 List the built-in families and their forms, or show one: what it asks for, its knobs, an example.
 
-`code` and `simulated` are drawn from only where they are named. Names ignore case, spaces and hyphens.
+`binary`, `code`, `mixed`, `parity` and `simulated` are drawn from only where they are named. Names ignore case, \
+spaces and hyphens.
 
 \b
 Examples:
@@ -110,6 +111,9 @@ class Account:
         return account | {
             "knobs": self.family.knob_defaults(),
             "knobs_mean": _knobs_mean(self.family),
+            "knob_ranges": {
+                knob.name: [knob.low, knob.high] for knob in self.family.list_knobs() if knob.low is not None
+            },
             "example": example,
         }
 
@@ -135,8 +139,8 @@ class Account:
             yield self.family.name, ", ".join(self.forms)
         if self.example is None:
             return
-        if knobs := self.family.knob_defaults():
-            yield "knobs", ", ".join(f"{name}={value}" for name, value in knobs.items())
+        if knobs := self.family.list_knobs():
+            yield "knobs", ", ".join(map(_say_knob, knobs))
             yield " ", _knobs_mean(self.family)
         yield "example", self.example.text
         spec = json.dumps(dict(self.example.spec), ensure_ascii=False)
@@ -194,6 +198,11 @@ def _toml(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def _say_knob(knob: Knob) -> str:
+    limits = "" if knob.low is None else f" ({knob.low:,} to {knob.high:,})"
+    return f"{knob.name}={knob.default}{limits}"
 
 
 def _knobs_mean(family: Family) -> str:

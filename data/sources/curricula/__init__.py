@@ -1,0 +1,1 @@
+"""The curricula that come with the library, a TOML file each."""
