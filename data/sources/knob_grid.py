@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from math import prod
+from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.sources.builtin import find_family
+from learnable.data.sources.family import Family
 
 MAX_VALUES = 12  # that a range is thinned to
 MAX_CELLS = 256
+COMPARED = 8  # prompts of a form, to see whether a knob moves it
 WIDE = 10.0  # ratio of its ends from which on a range is divided in equal ratios
-# Where each family's knobs are tried unless users say where. What is not here has no knob that makes all of its forms
-# harder, step by step.
+# Where each family's knobs are tried unless users say where.
 USUAL_RANGES: Mapping[str, Mapping[str, str]] = {
     "arithmetic": {"largest": "10..1000"},
     "code": {"difficulty": "1..10"},
-    "comparison": {"largest": "5..1000"},
+    "comparison": {"largest": "2..1000"},
     "counting": {"most_words": "3..40"},
     "poetry": {"constraints": "1..6"},
     "programs": {"difficulty": "1..7"},
@@ -113,6 +116,25 @@ def find_grid(family: str, given: Mapping[str, str]) -> KnobGrid:
         usual = USUAL_RANGES.get(family, {})
         axes += [read_axis(knob, text) for knob, text in usual.items() if knob not in named]
     return KnobGrid(tuple(axes))
+
+
+def find_moved_forms(family: str, grid: KnobGrid, seed: int = 0) -> list[str]:
+    """Return the family's usual forms whose prompts are not the same at every setting of the grid.
+
+    The others would pass as often whatever the knobs are. All forms are returned where none is moved.
+    """
+    found = find_family(family)
+    settings = [
+        found.set_knobs({name.removeprefix(f"{family}."): value for name, value in knobs.items()})
+        for knobs in grid.cells()
+    ]
+    return [form for form in found.forms if _is_moved(found, form, settings, seed)] or list(found.forms)
+
+
+def _is_moved(family: Family, form: str, settings: Sequence[Any], seed: int) -> bool:
+    firsts = ([p.prompt_id for p in islice(family.generate(form, seed, knobs), COMPARED)] for knobs in settings)
+    usual = next(firsts)
+    return any(first != usual for first in firsts)
 
 
 def _whole_values(low: int, high: int) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ COVERAGE = 0.9  # of the intervals: 5 % on either side
 HOPELESS = 0.01  # chance that any setting is within the tolerance, below which the search is given up
 POSTERIOR_SAMPLES = 2000
 PICKS = 4  # settings in a round, one for each of so many draws
+ENOUGH_TO_GIVE_UP = 16  # settings that were sampled: in a smaller grid all of them, since a curve may hide one
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Look:
 
     `mean`, `low` and `high` are the pass rate's posterior mean and 90 % interval by the curve. `nearest` is the setting
     whose rate is nearest to the target, `found` the one where the search may end, None where there is none yet.
-    `is_hopeless` says that hardly any setting can be within the tolerance. `picks` are the settings to sample next.
+    `is_hopeless` says that hardly any setting can be within the tolerance, and that enough of them were sampled.
+    `picks` are the settings to sample next.
     """
 
     mean: Values
@@ -129,16 +131,32 @@ class DialSearch:
         off = np.abs(mean - self.aim.target)
         sure = (self.prompts > 0) & self.aim.covers(low, high) & self.aim.covers(*self.own_intervals())
         misses = np.abs(rates - self.aim.target)
-        open_misses = np.where(self.is_dry, np.inf, misses[:PICKS])
+        is_hopeless = (misses.min(axis=1) <= self.aim.tolerance).mean() < HOPELESS
+        known = (self.prompts > 0) | self.is_dry
         return Look(
             mean,
             low,
             high,
             nearest=int(off.argmin()),
             found=int(np.where(sure, off, np.inf).argmin()) if sure.any() else None,
-            is_hopeless=bool((misses.min(axis=1) <= self.aim.tolerance).mean() < HOPELESS),
-            picks=() if self.is_dry.all() else tuple(int(pick) for pick in open_misses.argmin(axis=1)),
+            is_hopeless=bool(is_hopeless and known.sum() >= min(len(known), ENOUGH_TO_GIVE_UP)),
+            picks=self._pick(misses[:PICKS], high - low, known if is_hopeless else self.is_dry),
         )
+
+    def _pick(self, misses: Values, widths: Values, is_out: Flags) -> tuple[int, ...]:
+        """Return the best settings of some draws; where all that is left is to be sure, those that are least known.
+
+        Args:
+            misses: how far each setting is from the target, shape (draws, settings).
+            widths: of the intervals of the settings.
+            is_out: the settings not to pick.
+        """
+        if is_out.all():
+            return ()
+        if (is_out != self.is_dry).any():
+            order = np.argsort(np.where(is_out, -1.0, widths))[::-1]
+            return tuple(int(pick) for pick in order[: min(PICKS, int((~is_out).sum()))])
+        return tuple(int(pick) for pick in np.where(is_out, np.inf, misses).argmin(axis=1))
 
     def _effective_counts(self) -> tuple[Values, Values]:
         """Return passes and rollouts of each setting, in prompts that pass or fail whole.

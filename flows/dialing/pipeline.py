@@ -10,6 +10,8 @@ import numpy as np
 
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, progress, watched_by
+from learnable.data.sources.builtin import find_family, find_forms
+from learnable.data.sources.knob_grid import find_moved_forms
 from learnable.filters.dial.search import DialSearch, Look
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.steps import read_prompts
@@ -27,6 +29,7 @@ def run_dial(settings: DialSettings) -> DialReport:
     on where an earlier one stopped. Raises `LearnableError` for bad input before anything is sampled.
     """
     check_engine(settings.curation)
+    settings = leave_out_unmoved(settings)
     list_examples(settings)
     with locked_store(settings.curation) as store:
         run = start_run(settings.curation, policy_for(settings.curation), store)
@@ -43,6 +46,8 @@ def run_dial(settings: DialSettings) -> DialReport:
             outcome=outcome,
             nearest=described[nearest],
             settings=described,
+            forms=settings.curation.prompts.forms,
+            families=settings.curation.prompts.families,
             rollouts=sampler.rollouts,
             generated=sampler.generated,
             advice=advise(settings, search, look, outcome),
@@ -51,6 +56,25 @@ def run_dial(settings: DialSettings) -> DialReport:
             return report
         progress().note(f"curating at {report.nearest.named}")
         return replace(report, curation=run_pipeline(settings_at(settings.curation, report.nearest.knobs)))
+
+
+def leave_out_unmoved(settings: DialSettings) -> DialSettings:
+    """Return the settings with those forms of a family that the knobs move, and say which others are left out.
+
+    Forms that users name stay.
+    """
+    prompts = settings.curation.prompts
+    if not prompts.families:
+        return settings
+    family = find_family(prompts.families[0])
+    moved = find_moved_forms(family.name, settings.grid, settings.curation.seed)
+    if not (still := [form for form in family.forms if form not in moved]):
+        return settings
+    progress().note(f"{' and '.join(settings.grid.turned)} does not move {', '.join(still)}: left out")
+    # A name that another family has too would mean that one's form.
+    own = [form for form in moved if find_forms([form]) == [(family.name, form)]]
+    forms = tuple(dict.fromkeys([*own, *prompts.forms]))
+    return replace(settings, curation=replace(settings.curation, prompts=replace(prompts, forms=forms, families=())))
 
 
 def list_examples(settings: DialSettings) -> list[str]:

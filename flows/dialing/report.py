@@ -46,6 +46,7 @@ class Setting:
 class DialReport:
     """How the search ended, the setting that is nearest to the target, and every setting of the grid.
 
+    `forms` and `families` are those that were dialled; both are empty where prompts are not the library's own.
     `rollouts` were looked at, `generated` of them are new. `advice` says what to do where the target was not reached.
     `curation` is the report of the set that was made there, None where none was.
     """
@@ -57,6 +58,8 @@ class DialReport:
     outcome: Outcome
     nearest: Setting
     settings: tuple[Setting, ...]
+    forms: tuple[str, ...]
+    families: tuple[str, ...]
     rollouts: int
     generated: int
     advice: str = ""
@@ -76,6 +79,8 @@ class DialReport:
             "reached": self.is_reached,
             "nearest": _rounded(self.nearest),
             "settings": [_rounded(setting) for setting in self.settings],
+            "forms": list(self.forms),
+            "families": list(self.families),
             "rollouts": self.rollouts,
             "generated": self.generated,
             **({"advice": self.advice} if self.advice else {}),

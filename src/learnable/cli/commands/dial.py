@@ -138,13 +138,14 @@ def dial(
 ) -> None:
     """Find the knobs at which a policy passes at a wanted rate, and curate a set there."""
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.flows.dialing.pipeline import list_examples, run_dial
+        from learnable.flows.dialing.pipeline import leave_out_unmoved, list_examples, run_dial
 
         settings = dial_settings(arguments, policy, engine, output, run)
         if arguments.dry_run:
+            settings = leave_out_unmoved(settings)
             show_grid(shell, settings, list_examples(settings))
         else:
-            show_dial(shell, run_dial(settings), arguments)
+            show_dial(shell, run_dial(settings))
 
 
 def dial_settings(
@@ -197,7 +198,7 @@ def show_grid(shell: Shell, settings: DialSettings, examples: Sequence[str]) -> 
     shell.line("\nnext         the same command without --dry-run")
 
 
-def show_dial(shell: Shell, report: DialReport, arguments: DialArguments) -> None:
+def show_dial(shell: Shell, report: DialReport) -> None:
     """Show the curve, how the search ended, and the set that was made or what to type next."""
     if shell.as_json:
         shell.dump(report.to_json())
@@ -212,11 +213,11 @@ def show_dial(shell: Shell, report: DialReport, arguments: DialArguments) -> Non
     if report.curation is not None:
         shell.line("")
         show_curation(shell, report.curation)
-    elif not arguments.prompts:
-        named = [f"--form {quote(form)}" for form in arguments.form or ()]
-        named += [f"--family {quote(arguments.family)}"] if arguments.family else []
+    elif report.forms or report.families:
+        forms = [f"--form {quote(form)}" for form in report.forms]
+        forms += [f"--family {quote(family)}" for family in report.families]
         knobs = [f"--knob {quote(f'{name}={value}')}" for name, value in report.nearest.knobs.items()]
-        shell.line(f"\nnext         find-learnable {' '.join([*named, *knobs])}", whole=True)
+        shell.line(f"\nnext         find-learnable {' '.join([*forms, *knobs])}", whole=True)
 
 
 def tabulate_curve(report: DialReport) -> FittedTable:
