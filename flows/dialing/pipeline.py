@@ -15,7 +15,7 @@ from learnable.data.sources.knob_grid import find_moved_forms
 from learnable.filters.dial.search import DialSearch, Look
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.steps import read_prompts
-from learnable.flows.dialing.report import DialReport, Outcome, advise, describe_settings
+from learnable.flows.dialing.report import DialReport, Outcome, build_report
 from learnable.flows.dialing.rounds import KnobSampler, settings_at
 from learnable.flows.engines import check_engine, policy_for
 from learnable.flows.run import locked_store, start_run
@@ -36,22 +36,8 @@ def run_dial(settings: DialSettings) -> DialReport:
         sampler = KnobSampler(run, settings.grid.cells())
         search = DialSearch(np.array(settings.grid.points()), settings.aim, settings.curation.seed)
         look, outcome = _search(settings, search, sampler)
-        described = describe_settings(settings, search, look)
-        nearest = look.found if look.found is not None else look.nearest
-        report = DialReport(
-            policy=run.policy.policy_id,
-            engine=settings.curation.engine.name,
-            store=settings.curation.store,
-            aim=settings.aim,
-            outcome=outcome,
-            nearest=described[nearest],
-            settings=described,
-            forms=settings.curation.prompts.forms,
-            families=settings.curation.prompts.families,
-            rollouts=sampler.rollouts,
-            generated=sampler.generated,
-            advice=advise(settings, search, look, outcome),
-        )
+        report = build_report(run, settings, search, look, outcome)
+        report = replace(report, rollouts=sampler.rollouts, generated=sampler.generated)
         if not (settings.curate and report.is_reached):
             return report
         progress().note(f"curating at {report.nearest.named}")

@@ -10,8 +10,10 @@ import numpy as np
 
 from learnable.data.curated.manifest import to_plain
 from learnable.data.records import JsonObject
+from learnable.filters.arrays import Values
 from learnable.filters.dial.search import Aim, DialSearch, Look
 from learnable.flows.curation.report import CurationReport
+from learnable.flows.run import Run
 from learnable.flows.settings.dial import DialSettings
 
 Outcome = Literal["reached", "unreachable", "budget", "dry"]
@@ -60,9 +62,9 @@ class DialReport:
     settings: tuple[Setting, ...]
     forms: tuple[str, ...]
     families: tuple[str, ...]
-    rollouts: int
-    generated: int
     advice: str = ""
+    rollouts: int = 0
+    generated: int = 0
     curation: CurationReport | None = None
 
     @property
@@ -88,20 +90,20 @@ class DialReport:
         }
 
 
-def describe_settings(settings: DialSettings, search: DialSearch, look: Look) -> tuple[Setting, ...]:
-    """Return what is known of every setting."""
-    shares, within = (_numbers(values) for values in (search.shares, search.within_variances))
-    return tuple(
-        Setting(
-            knobs,
-            int(search.prompts[place]),
-            shares[place],
-            float(look.mean[place]),
-            float(look.low[place]),
-            float(look.high[place]),
-            within[place],
-        )
-        for place, knobs in enumerate(settings.grid.cells())
+def build_report(run: Run, settings: DialSettings, search: DialSearch, look: Look, outcome: Outcome) -> DialReport:
+    """Return the report of a search that has ended, what it cost aside."""
+    described = _describe_settings(settings, search, look)
+    return DialReport(
+        policy=run.policy.policy_id,
+        engine=settings.curation.engine.name,
+        store=settings.curation.store,
+        aim=settings.aim,
+        outcome=outcome,
+        nearest=described[look.nearest if look.found is None else look.found],
+        settings=described,
+        forms=settings.curation.prompts.forms,
+        families=settings.curation.prompts.families,
+        advice=_advise(settings, look, outcome),
     )
 
 
@@ -120,7 +122,7 @@ def describe_outcome(report: DialReport) -> str:
     return f"{why}. The nearest: {passes}."
 
 
-def advise(settings: DialSettings, search: DialSearch, look: Look, outcome: Outcome) -> str:
+def _advise(settings: DialSettings, look: Look, outcome: Outcome) -> str:
     """Say what to do where the target was not reached: widen the grid where it ends, fill it in where it jumps."""
     if outcome == "reached":
         return ""
@@ -139,10 +141,26 @@ def advise(settings: DialSettings, search: DialSearch, look: Look, outcome: Outc
     )
 
 
-def _numbers(values: np.ndarray) -> list[float | None]:
+def _numbers(values: Values) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
 def _rounded(setting: Setting) -> JsonObject:
     plain = asdict(setting)
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def _describe_settings(settings: DialSettings, search: DialSearch, look: Look) -> tuple[Setting, ...]:
+    shares, within = (_numbers(values) for values in (search.shares, search.within_variances))
+    return tuple(
+        Setting(
+            knobs,
+            int(search.prompts[place]),
+            shares[place],
+            float(look.mean[place]),
+            float(look.low[place]),
+            float(look.high[place]),
+            within[place],
+        )
+        for place, knobs in enumerate(settings.grid.cells())
+    )

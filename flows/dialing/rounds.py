@@ -24,7 +24,7 @@ from learnable.flows.settings.dial import ROLLOUTS_A_PROMPT
 class Sampled:
     """New prompts of one setting: the share of each one's rollouts that passed, and their sample variance.
 
-    Prompts without an honest score are left out. `is_dry` says that the setting has no prompts beyond these.
+    Prompts that lack an honest score are left out. `is_dry` says that the setting has no prompts beyond these.
     """
 
     shares: Values
@@ -33,14 +33,17 @@ class Sampled:
 
 
 class WarningsOnly(Silence):
-    """Progress of a round, of which only warnings are worth a line; `outer` hears them."""
+    """Progress of a round, of which only warnings are worth a line, each once; `outer` hears them."""
 
     def __init__(self) -> None:
         self.outer = progress()
+        self._heard: set[str] = set()
 
     def warn(self, text: str) -> None:
         """Pass it on."""
-        self.outer.warn(text)
+        if text not in self._heard:
+            self._heard.add(text)
+            self.outer.warn(text)
 
 
 def settings_at(settings: CurateSettings, knobs: Mapping[str, str]) -> CurateSettings:
@@ -69,22 +72,12 @@ class KnobSampler:
     """
 
     def __init__(self, run: Run, cells: list[dict[str, str]]) -> None:
-        few = SamplingBudget("fixed")
-        self.run = replace(
-            run,
-            settings=replace(
-                run.settings,
-                preset=run.settings.preset.override(by="pass"),
-                budget=few,
-                group_size=ROLLOUTS_A_PROMPT,
-                test_share=0.0,
-                prompts=replace(run.settings.prompts, limit=None),
-            ),
-        )
+        self.run = replace(run, settings=_with_few_rollouts(run.settings))
         self.cells = cells
         self.rollouts = self.generated = 0
         self._taken = [0] * len(cells)  # prompts of each, from the first on
         self._is_first = True
+        self._quiet = WarningsOnly()
 
     def sample(self, counts: Mapping[int, int]) -> dict[int, Sampled]:
         """Sample so many new prompts of each of these settings, in one call of the engine.
@@ -110,20 +103,28 @@ class KnobSampler:
         return prompts, len(found.prompts) + len(found.dropped_prompts) < limit
 
     def _roll_out(self, prompts: list[Prompt]) -> dict[str, tuple[float, float]]:
-        """Return the pass rate and the sample variance of each prompt that has an honest score, by its id."""
-        is_first = not self.rollouts
-        with watched_by(progress() if is_first else WarningsOnly()), open_sampling(self.run, PromptSet(prompts)) as it:
-            with it.interruptible():
-                it.run()
-            n, mean, variance = it.schedule.measure(np.arange(len(prompts)))
-            self.generated += it.generated
+        """Return the pass rate and the sample variance of each prompt that has all its scores, by its id."""
+        watcher = self._quiet if self.rollouts else progress()
+        with watched_by(watcher), open_sampling(self.run, PromptSet(prompts)) as sampling:
+            with sampling.interruptible():
+                sampling.run()
+            n, mean, variance = sampling.schedule.measure(np.arange(len(prompts)))
+            self.generated += sampling.generated
         self.rollouts += len(prompts) * ROLLOUTS_A_PROMPT
-        sample = variance * n / np.maximum(n - 1, 1)
-        return {
-            prompt.prompt_id: (mean[row], sample[row] if n[row] > 1 else np.nan)
-            for row, prompt in enumerate(prompts)
-            if n[row]
-        }
+        unbiased = variance * n / np.maximum(n - 1, 1)
+        whole = np.flatnonzero(n == ROLLOUTS_A_PROMPT)
+        return {prompts[row].prompt_id: (float(mean[row]), float(unbiased[row])) for row in whole}
+
+
+def _with_few_rollouts(settings: CurateSettings) -> CurateSettings:
+    return replace(
+        settings,
+        preset=settings.preset.override(by="pass"),
+        budget=SamplingBudget("fixed"),
+        group_size=ROLLOUTS_A_PROMPT,
+        test_share=0.0,
+        prompts=replace(settings.prompts, limit=None),
+    )
 
 
 def _gather(prompts: list[Prompt], measured: Mapping[str, tuple[float, float]], *, is_dry: bool) -> Sampled:

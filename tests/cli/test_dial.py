@@ -37,7 +37,7 @@ def test_the_curve_is_shown(run: Run) -> None:
     assert "●" in nearest
     assert low.index("●") < nearest.index("●")
     assert "Within 0.5 ± 0.1: alpha=0.3, beta=0.3 passes 0." in out
-    assert "next find-learnable --form Simulated --knob alpha=0.3 --knob beta=0.3" in " ".join(out.split())
+    assert "next find-learnable --family simulated --knob alpha=0.3 --knob beta=0.3" in " ".join(out.split())
 
 
 def test_a_dry_run_samples_nothing_and_shows_a_prompt_of_each_setting(run: Run) -> None:
