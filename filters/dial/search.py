@@ -3,8 +3,8 @@
 Settings to sample next are drawn as Thompson did (1933, "On the likelihood that one unknown probability exceeds
 another"): each is the best one of a draw from the posterior of all. The search ends at a setting whose pass rate lies
 within the tolerance by two accounts: the 90 % interval of its own rollouts alone, and that of the curve through all.
-Either alone would err more often: of many settings just outside, some look well by chance, and a curve may be wrong
-where it is steep.
+Of many settings just outside some look well by chance, which the curve does not believe; and a curve may be wrong
+where it is steep, which a setting's own rollouts show.
 """
 
 from __future__ import annotations
