@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
-OPTIONAL = ("chat",)  # keys of a manifest that are there only where they say something
+OPTIONAL = ("chat", "knobs")  # keys of a manifest that are there only where they say something
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
 
@@ -293,9 +293,9 @@ class Manifest(Record):
 
     `budget` and `preset` are for `filters`' `SamplingBudget` and `Preset`. `verifiers` are their versions by name,
     `conditions` what those say of the machine, `schema` the Arrow types of the columns of `train`. `chat` is None
-    where prompts went to the policy as they are, `refresh` in a version that no refresh made. `absent` names the
-    keys that the file did not have, whose fields have defaults: sets of earlier versions lack some, and sets that
-    were made by hand most.
+    where prompts went to the policy as they are, `refresh` in a version that no refresh made. `knobs` are those of the
+    prompts' generator that were set, None where none was. `absent` names the keys that the file did not have, whose
+    fields have defaults: sets of earlier versions lack some, and sets that were made by hand most.
     """
 
     parent: str | None = None
@@ -305,6 +305,7 @@ class Manifest(Record):
     engine: str = ""
     sampling: Sampling = field(default=Sampling(), metadata=_json(read=_sampling))
     chat: ChatRecord | None = field(default=None, metadata=_json(read=ChatRecord.from_json))
+    knobs: Mapping[str, str] | None = None
     group_size: int = 0
     budget: JsonObject = field(default_factory=dict, metadata=_json("effort"))
     family_priors: Mapping[str, FamilyPriorRecord] = field(

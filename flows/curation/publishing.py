@@ -128,6 +128,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         engine=settings.engine.name,
         sampling=settings.sampling,
         chat=chat,
+        knobs=dict(settings.prompts.knobs) or None,
         group_size=settings.group_size,
         budget=asdict(settings.budget),
         family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},

@@ -28,7 +28,9 @@ def test_the_version_is_that_of_the_package(run: Run, command: Callable[..., obj
     assert run("--version", command=command) == (0, f"learnable {version('learnable')}\n", "")
 
 
-@pytest.mark.parametrize("words", [[], ["find"], ["show"], ["forms"], ["ledger"], ["ledger", "check"], ["explain"]])
+@pytest.mark.parametrize(
+    "words", [[], ["find"], ["dial"], ["show"], ["forms"], ["ledger"], ["ledger", "check"], ["explain"]]
+)
 def test_h_is_help_everywhere(run: Run, words: list[str]) -> None:
     status, short, _ = run(*words, "-h")
     assert status == 0
@@ -37,7 +39,7 @@ def test_h_is_help_everywhere(run: Run, words: list[str]) -> None:
 
 
 def test_help_and_version_import_nothing_heavy() -> None:
-    words = ("", "find", "verify", "train", "refresh", "show", "forms", "ledger", "explain", "doctor")
+    words = ("", "find", "dial", "verify", "train", "refresh", "show", "forms", "ledger", "explain", "doctor")
     typed = [["--version"], *([*word.split(), "--help"] for word in words)]
     code = (
         "import sys\nfrom learnable.cli.app import app\n"

@@ -24,6 +24,7 @@ JSON_BORDER = {
     "filters/stopping/budget.py",
     "flows/curation/cost.py",  # `--json`
     "flows/curation/report.py",
+    "flows/dialing/report.py",
     "flows/refreshing/pool.py",  # settings in manifest.json
     "flows/refreshing/publishing.py",
     "flows/settings/earlier_versions.py",  # parameters that Prefect keeps

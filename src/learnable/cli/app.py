@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from learnable.cli import options
+from learnable.cli.commands.dial import DIAL_HELP, dial
 from learnable.cli.commands.doctor import DOCTOR_HELP, doctor
 from learnable.cli.commands.explain import EXPLAIN_HELP, explain
 from learnable.cli.commands.find import FIND_HELP, find
@@ -32,6 +33,7 @@ def about(version: options.Version = False) -> None:
 
 find_app.command(help=FIND_HELP)(find)
 app.command(help=FIND_HELP)(find)
+app.command(help=DIAL_HELP)(dial)
 app.command(help=TRAIN_HELP)(train)
 app.command(help=VERIFY_HELP)(verify)
 app.command(help=REFRESH_HELP)(refresh)
