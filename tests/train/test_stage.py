@@ -92,6 +92,32 @@ def test_adapters_are_merged_into_a_policy_that_loads(tiny_policy: Path, make_cu
     assert (run.folder / "adapter" / "adapter_model.safetensors").is_file()
 
 
+@pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
+def test_an_adapter_is_trained_further(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    curated = make_curated(tiny_policy)
+    first = settings(curated, tmp_path / "first", steps=1, lora_rank=2, evaluate=False)
+    train_curated(first, Listener())
+    adapter = first.folder / "adapter"
+
+    run = settings(curated, tmp_path / "run", steps=2, policy=str(adapter), eval_limit=8, reward_range=(-1.0, 1.0))
+    report = train_curated(run, Listener())
+
+    assert report.policy == str(adapter)
+    assert report.policy_id == find_policy(str(adapter)).policy_id
+    assert report.training.trained_parameters < 100_000 < 10 * report.training.trained_parameters
+    before, after = (load_file(folder / "adapter_model.safetensors") for folder in (adapter, run.folder / "adapter"))
+    assert before.keys() == after.keys()
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+    assert not (run.folder / "adapter" / "ref").exists()
+    assert find_policy(report.trained_policy).adapter == ""
+    assert all(0 <= (record.read("reward") or 0) <= 1 for record in read_metrics(run.folder / "metrics.jsonl"))
+    assert json.loads((run.folder / "report.json").read_text())["settings"]["reward_range"] == [-1.0, 1.0]
+
+
 def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
     with pytest.raises(LearnableError, match="--batch-size 30"):
         train_curated(settings(make_curated(tiny_policy), tmp_path / "run", batch_size=30), Listener())

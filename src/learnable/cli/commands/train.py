@@ -26,6 +26,7 @@ Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
   learnable train --curated SET --part control
+  learnable train --curated SET --reward-range -1 1 --scale-rewards none
   learnable train --curated SET --output runs/first --resume
 """
 
@@ -34,6 +35,14 @@ DEFAULTS = TrainSettings(curated="", output="")
 set_option = options.panel("What is trained on what")
 training_option = options.panel("How it is trained")
 measure_option = options.panel("What is measured")
+
+AllowSilentReward = Annotated[
+    bool,
+    set_option(
+        "--allow-silent-reward",
+        help="Train although no rollout of the curation moved what rewards ask of a completion's form.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +56,8 @@ class TrainArguments:
     family: Annotated[list[str] | None, set_option("--family", help="Train on this family alone; repeatable.")] = None
     output: Annotated[str | None, set_option(help="Folder of the run. (default: runs/NAME-N, runs/NAME-PART-N)")] = None
     policy: Annotated[
-        str | None, set_option(help="Model folder or hub id. (default: the one the set was curated for)")
+        str | None,
+        set_option(help="Model folder, LoRA adapter's folder, or hub id. (default: the one the set was curated for)"),
     ] = DEFAULTS.policy
     method: Annotated[str, training_option(help="grpo, or sft on the set's demonstrations to warm up for it.")] = (
         DEFAULTS.method
@@ -78,6 +88,16 @@ class TrainArguments:
         DEFAULTS.loss_type
     )
     signal: Annotated[str, training_option("--signal", help="Train on what: reward, or pass.")] = DEFAULTS.signal
+    reward_range: Annotated[
+        tuple[float, float] | None,
+        training_option(
+            help="What TRL is given for the worst and the best reward, as -1 1. It changes no step unless with "
+            "--scale-rewards none. (default: 0 1)"
+        ),
+    ] = DEFAULTS.reward_range
+    scale_rewards: Annotated[
+        str | None, training_option(help="TRL divides advantages by the std of the group, of the batch, or by none.")
+    ] = DEFAULTS.scale_rewards
     temperature: Annotated[
         float | None, training_option("--temperature", help="Sampling temperature. (default: the curated set's)")
     ] = DEFAULTS.temperature
@@ -103,6 +123,7 @@ class TrainArguments:
     )
     save_steps: Annotated[int, measure_option(help="Steps between checkpoints.")] = DEFAULTS.save_steps
     report_to: Annotated[str, measure_option(help="A tracker that TRL knows, such as trackio.")] = DEFAULTS.report_to
+    allow_silent_reward: AllowSilentReward = DEFAULTS.allow_silent_reward
     resume: Annotated[bool, set_option("--resume", help="Go on from the last checkpoint in --output.")] = (
         DEFAULTS.resume
     )
@@ -128,6 +149,9 @@ class TrainArguments:
             max_completion_length=self.max_completion_length,
             loss_type=self.loss_type,
             signal=cast(Signal, self.signal),
+            reward_range=self.reward_range,
+            scale_rewards=self.scale_rewards,
+            allow_silent_reward=self.allow_silent_reward,
             lora_rank=self.lora_rank,
             seed=self.seed,
             evaluate=self.evaluate,
