@@ -72,6 +72,12 @@ def test_training_on_it_is_refused(shell: ScriptedShell) -> None:
     assert f"error: curated set '{report['curated']}': {finding['text']}" in refused.err
     assert not Path("run").exists()
 
+    usual = ("--policy", "policy", "--no-prefect", "--workers", 0, "--sampling", "fixed")
+    shown = shell.type("find", *usual, "--prompts", "questions.jsonl", "--verifier", "number", "--spec", "@spec.json")
+    [line] = [line for line in shown.out.splitlines() if line.startswith("next ")]
+    assert "mend the reward, or learnable train --curated " in line
+    assert line.endswith(" --allow-silent-reward")
+
 
 def test_a_run_that_goes_on_to_train_stops_before_it(shell: ScriptedShell) -> None:
     refused = find(shell, "--then-train", "--name", "sums")

@@ -211,5 +211,6 @@ def test_rewards_are_kept_from_0_to_1_whatever_trl_was_given(tmp_path: Path) -> 
     TrainingWatch(metrics, emitted.append, (-1.0, 1.0)).on_log(
         None, SimpleNamespace(global_step=1, max_steps=2), None, {"reward": -1.0, "loss": 0.1}
     )
+    metrics.close()
     assert emitted[0]["metrics"]["reward"] == 0.0
     assert read_metrics(tmp_path / "metrics.jsonl")[0].read("reward") == 0.0

@@ -201,7 +201,7 @@ def explain_range(settings: TrainSettings) -> list[str]:
 def check_silent_rewards(settings: TrainSettings, curated: CuratedSet) -> list[str]:
     """Return what the curation found of rewards that never move in what they ask of a completion's form.
 
-    GRPO on them is refused: raises `LearnableError` unless the settings allow it.
+    Raises `LearnableError` where GRPO would train on them and the settings do not allow it.
     """
     if settings.method != "grpo" or settings.signal != "reward":
         return []

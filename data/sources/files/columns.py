@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import JsonObject, Row
+from learnable.data.records import JsonObject, Row, Spec
 from learnable.data.sources.files.bad_rows import BadRowError
 
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
@@ -33,7 +33,7 @@ class Columns:
     answer: str | None = None
     verifier: str | None = None
     problem: str | None = None
-    spec: Mapping[str, Any] = field(default_factory=dict)
+    spec: Spec = field(default_factory=dict)
 
 
 class NoColumnError(LearnableError):

@@ -108,7 +108,7 @@ def find_parts(spec: Spec) -> Mapping[str, Spec]:
     shape = spec.get(KEY)
     if not isinstance(shape, Mapping) and shape != "distance":
         return {}
-    parts = _parts(shape)
+    parts: Mapping[str, Any] = _parts(shape)
     return parts if all(isinstance(part, Mapping) and part.get("kind") in _KINDS for part in parts.values()) else {}
 
 
