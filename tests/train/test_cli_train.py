@@ -265,3 +265,18 @@ def test_settings_of_a_part_are_plain_data() -> None:
 
     assert json.loads(json.dumps(settings.as_json())) == settings.as_json()
     assert replace(settings, batch_size=None).step_size == 128
+
+
+def test_rewards_are_mapped_and_scaled_as_typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed: list[TrainSettings] = []
+
+    def stop(settings: TrainSettings, **_: object) -> None:
+        typed.append(settings)
+        raise SystemExit(0)
+
+    monkeypatch.setattr("learnable.flows.launch.run_training", stop)
+    assert run("--curated", "x", "--reward-range", "-1", "1", "--scale-rewards", "none")[0] == 0
+    assert run("--curated", "x", "--allow-silent-reward")[0] == 0
+    assert [settings.reward_range for settings in typed] == [(-1.0, 1.0), None]
+    assert [settings.scale_rewards for settings in typed] == ["none", None]
+    assert [settings.allow_silent_reward for settings in typed] == [False, True]
