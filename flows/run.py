@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from learnable.data.ledger.ledger import Draw
@@ -19,12 +19,16 @@ from learnable.flows.settings import CurateSettings
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its id, its settings, the policy that answers, and the store that it writes."""
+    """One run: its id, its settings, the policy that answers, and the store that it writes.
+
+    `named` has the families and components of rewards that somebody was told of: see `ComponentWatch`.
+    """
 
     run_id: str
     settings: CurateSettings
     policy: Policy
     store: Store
+    named: set[tuple[str, str]] = field(default_factory=set, compare=False)
 
     @property
     def draw(self) -> Draw:

@@ -79,6 +79,16 @@ class StepRecord:
         metrics = {name: value for name, value in line.items() if name not in ("step", "components")}
         return cls(line["step"], metrics, line.get("components", {}))
 
+    def mapped_back(self, low: float, high: float) -> StepRecord:
+        """Return the record of a run whose rewards went from `low` to `high` as if they had gone from 0 to 1."""
+        mapped = {
+            name: value if value is None else (value - start) / (high - low)
+            for name, start in (("reward", low), ("eval_reward", low), ("reward_std", 0.0))
+            if name in self.metrics
+            for value in [self.metrics[name]]
+        }
+        return replace(self, metrics={**self.metrics, **mapped})
+
     def to_json(self) -> JsonObject:
         """Return the record as a line of `metrics.jsonl`: one flat object, with `components` where there are any."""
         parts = {"components": dict(self.components)} if self.components else {}

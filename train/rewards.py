@@ -80,6 +80,23 @@ def judge_answers(reward: RewardFunction, tags: ThinkTags | None) -> RewardFunct
     return judge
 
 
+def map_rewards(reward: RewardFunction, low: float, high: float) -> RewardFunction:
+    """Return a reward function whose rewards go from `low` to `high`, mapped linearly from 0 and 1; None stays None.
+
+    TRL divides advantages by the std of a group, so this changes no step unless that is switched off
+    (`scale_rewards="none"`) or other reward functions are added.
+
+    >>> map_rewards(lambda **_: [0.0, 0.75, None], -1.0, 1.0)(completions=())
+    [-1.0, 0.5, None]
+    """
+
+    @wraps(reward)
+    def mapped(**columns: Any) -> list[float | None]:
+        return [None if value is None else low + (high - low) * value for value in reward(**columns)]
+
+    return mapped
+
+
 def score_completions(
     prompts: Sequence[str | Turns],
     completions: Sequence[str | Turns],

@@ -30,7 +30,11 @@ NEW = (
     "think_tags",
     "sampler",
     "trl",
+    "reward_range",
+    "scale_rewards",
+    "allow_silent_reward",
 )  # earlier versions' files do not have them
+SCALES = ("group", "batch", "none")
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
 
@@ -62,6 +66,10 @@ class TrainSettings:
         sampler: `static` visits each prompt once an epoch; `live` draws those whose groups are expected to disagree, as
             the run's own rewards tell (`train/live/`).
         signal: train on graded rewards or on passed / not passed.
+        reward_range: what TRL is given for rewards of 0 and 1, those between mapped linearly; None for 0 and 1.
+        scale_rewards: by what TRL divides advantages: the std of the `group`, of the `batch`, or nothing (`none`); None
+            for the group's.
+        allow_silent_reward: train also where no rollout of the curation moved what rewards ask of a completion's form.
         lora_rank: rank of LoRA adapters; None trains every weight.
         eval_group_size: fresh completions a held-out prompt, before and after.
         eval_k: the k of pass@k.
@@ -101,6 +109,9 @@ class TrainSettings:
     loss_type: str = "grpo"
     sampler: Sampler = "static"
     signal: Signal = "reward"
+    reward_range: tuple[float, float] | None = None
+    scale_rewards: str | None = None
+    allow_silent_reward: bool = False
     lora_rank: int | None = None
     seed: int = 0
     evaluate: bool = True
@@ -186,6 +197,7 @@ class TrainSettings:
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
         plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
+        plain["reward_range"] = list(self.reward_range or ())
         usual = {"sampler": "static"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
@@ -212,8 +224,8 @@ def read_settings(path: Path | str) -> TrainSettings:
     for key in ("curated", "output"):
         if key not in values:
             raise LearnableError(f"settings file {str(path)!r}: key {key!r} is missing: add it")
-    stop = values.get("stop")
-    tuples = {"families": tuple(values.get("families", ())), "stop": None if stop is None else tuple(stop)}
+    tuples = {"families": tuple(values.get("families", ()))}
+    tuples |= {name: tuple(values[name]) for name in ("stop", "reward_range") if values.get(name) is not None}
     return TrainSettings(**{**values, **tuples})
 
 

@@ -53,7 +53,7 @@ class _Stage:
             self.watcher.warn(warning)
         self.settings.write(self.folder / "settings.json")
         try:
-            before = self._time("evaluate_before", lambda: self._evaluate("before", self.run.policy.path))
+            before = self._time("evaluate_before", lambda: self._evaluate("before", self.run.policy.name))
             if self.forecast:
                 self.watcher.note(self.forecast.sentence)
             self._time("train", self._train)
@@ -150,7 +150,7 @@ class _Stage:
         earlier = find_earlier_runs(settings, str(self.run.curated.path), self.run.policy.policy_id) if held_out else []
         return TrainingReport(
             curated=str(self.run.curated.path),
-            policy=self.run.policy.path,
+            policy=self.run.policy.name,
             policy_id=self.run.policy.policy_id,
             trained_policy=str(self.folder / POLICY),
             settings=settings,

@@ -18,6 +18,7 @@ OUR_FLAGS = {
     "learning_rate": "--learning-rate",
     "beta": "--beta",
     "loss_type": "--loss-type",
+    "scale_rewards": "--scale-rewards",
     "max_steps": "--steps",
     "num_train_epochs": "--steps",
     "output_dir": "--output",
@@ -36,8 +37,8 @@ def read_trl_options(pairs: Sequence[str]) -> dict[str, Any]:
 
     Raises `LearnableError` for a pair without a sign, or a key that is given twice.
 
-    >>> read_trl_options(["epsilon_high=0.28", "scale_rewards=none", "mask_truncated_completions=true"])
-    {'epsilon_high': 0.28, 'scale_rewards': 'none', 'mask_truncated_completions': True}
+    >>> read_trl_options(["epsilon_high=0.28", "run_name=first", "mask_truncated_completions=true"])
+    {'epsilon_high': 0.28, 'run_name': 'first', 'mask_truncated_completions': True}
     """
     found: dict[str, Any] = {}
     for pair in pairs:

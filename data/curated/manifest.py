@@ -14,6 +14,7 @@ from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
 OPTIONAL = ("chat", "knobs")  # keys of a manifest that are there only where they say something
+SILENT = "silent_reward"  # the `code` of a finding that GRPO stops at
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
 

@@ -16,6 +16,7 @@ from learnable.filters.statistics.variance import split_pool_variance
 Code = Literal[
     "no_spread",
     "constant_component",
+    "silent_reward",
     "faked_signal",
     "spread_between_forms",
     "spread_between_prompts",

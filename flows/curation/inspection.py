@@ -12,6 +12,7 @@ from learnable.data.records import Prompt
 from learnable.filters.decisions.findings import Finding, find_warnings
 from learnable.filters.decisions.triage import Attempts, count_attempts, explain
 from learnable.filters.statistics.forms import summarise_components
+from learnable.flows.curation.silent_rewards import find_silent_rewards
 from learnable.flows.sampling.sampler import Collected
 from learnable.flows.sampling.scan import RolloutScan
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
@@ -49,9 +50,14 @@ class Inspection:
 def inspect_pool(decided: pl.DataFrame, collected: Collected) -> Inspection:
     """Look at a decided pool. `decided` has a row a prompt, as `decide_groups` returns them."""
     components = summarise_components(collected.evidence.components.lazy()).collect()
-    return Inspection(
-        components, find_warnings(decided, components), _triage(decided, collected), collected.evidence.unread
-    )
+    silent = list(find_silent_rewards(components, collected.scan))
+    told = {finding.subject for finding in silent}
+    others = [
+        finding
+        for finding in find_warnings(decided, components)
+        if not (finding.code == "constant_component" and finding.subject in told)
+    ]
+    return Inspection(components, [*silent, *others], _triage(decided, collected), collected.evidence.unread)
 
 
 def with_unread(rows: Iterable[SummaryRow], unread: pl.DataFrame) -> tuple[SummaryRow, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import polars as pl
@@ -32,7 +33,7 @@ from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected, open_sampling
 from learnable.flows.sampling.top_up import top_up
-from learnable.flows.settings import CurateSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.curation import BUILTIN_LIMIT
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier
@@ -73,18 +74,26 @@ def _find_candidates(
 ) -> Iterable[Prompt]:
     wanted = settings.prompts
     if wanted.location:
-        columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by)
+        columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by, wanted.spec)
         prompts = file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)
         streams = limit is not None and find_local(wanted.location) is None
         return _read_ahead(prompts, wanted.location) if streams else prompts
+    own = _generate(wanted, limit or BUILTIN_LIMIT, settings.seed, is_chat=is_chat)
+    return (replace(prompt, spec={**wanted.spec, **prompt.spec}) for prompt in own) if wanted.spec else own
+
+
+def _generate(wanted: PromptSettings, count: int, seed: int, *, is_chat: bool) -> Iterator[Prompt]:
+    """Yield so many built-in prompts, in the words that were chosen."""
     own = load_forms(wanted.forms_file) if wanted.forms_file else {}
     wording = find_wording(wanted.wording or (NATURAL if is_chat else PLAIN))
     if wanted.limit:
         require_problems(wanted.limit, wanted.forms, wanted.families, wanted.knobs, own)
     problems = count_problems(wanted.forms, wanted.families, wanted.knobs, own)
-    prompts = builtin_prompts(wanted.forms, wanted.families, None, settings.seed, wanted.knobs, own)
-    worded = prompts if wording is None else wording.reword(prompts, own)
-    return islice(worded, min(limit or BUILTIN_LIMIT, problems or sys.maxsize))
+    plain = builtin_prompts(wanted.forms, wanted.families, None, seed, wanted.knobs, own)
+    if wording is not None and (topics := wanted.knobs.get("poetry.topics", wanted.knobs.get("topics"))):
+        wording = wording.with_topics(int(topics))
+    worded = plain if wording is None else wording.reword(plain, own)
+    return islice(worded, min(count, problems or sys.maxsize))
 
 
 def _read_ahead(prompts: Iterable[Prompt], location: str) -> Iterator[Prompt]:

@@ -10,7 +10,7 @@ from typing import Self
 import polars as pl
 
 from learnable.data.ledger.ledger import STORED_COLUMNS, Draw
-from learnable.data.records import Rollout, Score
+from learnable.data.records import Prompt, Rollout, Score
 from learnable.data.store import Store
 from learnable.flows.sampling.chunk_writer import ChunkWriter
 from learnable.flows.sampling.component_watch import ComponentWatch
@@ -27,14 +27,22 @@ MAX_SCORING = 128  # batches whose texts wait for their scores: beyond this the 
 class Collector:
     """One run's rollouts and scores on their way into the ledger; the table learns their rewards, and keeps no more."""
 
-    def __init__(self, draw: Draw, table: RewardTable, store: Store, pool: ScoringPool, watch: ErrorWatch) -> None:
+    def __init__(
+        self,
+        draw: Draw,
+        table: RewardTable,
+        store: Store,
+        pool: ScoringPool,
+        watch: ErrorWatch,
+        named: set[tuple[str, str]] | None = None,
+    ) -> None:
         self.draw = draw
         self.table = table
         self.ledger = store.ledger
         self.pool = pool
         self.versions = {name: find_verifier(name).version for name in {p.verifier for p in table.prompts}}
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
-        self.components = ComponentWatch()
+        self.components = ComponentWatch(self._read_text, named)
         self._watch = watch
         self.reasoning_tokens = 0
         self._unscored: list[Answered] = []
@@ -70,6 +78,7 @@ class Collector:
         """Take rollouts that are in the ledger, one row each; those without a current score are scored."""
         self.reasoning_tokens += int(stored.unique("rollout_id")["reasoning_tokens"].sum())
         scores = self.ledger.find_scores(self.draw, stored, self.versions)
+        self.components.add_stored({name: self._prompt(name) for name in stored["prompt_id"].unique()}, scores)
         columns = ["prompt_id", "rollout_id", "reward", "passed", "verdict"]
         joined = stored.join(scores.select(columns), on=["prompt_id", "rollout_id"], how="left")
         unscored = pl.col("verdict").is_null()
@@ -92,15 +101,24 @@ class Collector:
         keys = rollouts.select(name for name in STORED_COLUMNS if name != "completion_id").with_columns(
             rollouts["prompt_id"]
         )
-        prompts = [self.table.prompts[self.table.row[name]] for name in rollouts["prompt_id"].unique()]
+        prompts = [self._prompt(name) for name in rollouts["prompt_id"].unique()]
         for texts in self.ledger.read_completions(self.draw, rollouts, prompts, reasoning=True):
             for row in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows(named=True):
-                prompt = self.table.prompts[self.table.row[row.pop("prompt_id")]]
+                prompt = self._prompt(row.pop("prompt_id"))
                 stored_id = row.pop("rollout_id")
                 rollout = Rollout(**row, policy_id=policy_id, sampling_id=sampling_id, stored_id=stored_id)
                 self._unscored.append((prompt, rollout))
             self._submit_batches()
             self._gather_done()
+
+    def _prompt(self, prompt_id: str) -> Prompt:
+        return self.table.prompts[self.table.row[prompt_id]]
+
+    def _read_text(self, prompt: Prompt, rollout_id: str) -> str:
+        """Return the completion of a stored rollout."""
+        wanted = pl.DataFrame({"rollout_id": [rollout_id]})
+        found = self.ledger.read_completions(self.draw, wanted, [prompt])
+        return next((texts["completion"][0] for texts in found if texts.height), "")
 
     def _note_refusal(self, refusal: Refusal) -> None:
         """Count the rollouts as missing for an engine error: they are not in the ledger, and never scored."""

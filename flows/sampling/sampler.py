@@ -68,7 +68,7 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     table, watch = RewardTable(schedule, pool, settings), ErrorWatch()
     with (
         ScoringPool(settings.workers, settings.verifier_timeout, watch.see) as pool_of_judges,
-        Collector(run.draw, table, run.store, pool_of_judges, watch) as collector,
+        Collector(run.draw, table, run.store, pool_of_judges, watch, run.named) as collector,
     ):
         pool_of_judges.warm_up(prompts.verifiers)
         sampling = AdaptiveSampling(schedule, table, collector, settings, endless=endless)

@@ -50,7 +50,8 @@ class PromptSettings:
     """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
 
     `forms_file` declares poem forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier`
-    and `dataset_split` say how `location` is read. `split_by` is its column that says which rows are one problem, so
+    and `dataset_split` say how `location` is read. `spec` is for the judge of every prompt: what its own spec does not
+    say. `split_by` is its column that says which rows are one problem, so
     that none is on both sides of the split; None for what their cases or questions say. `skip_bad_rows` leaves out its
     rows that are no prompt, which otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names
     evaluation sets that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which
@@ -68,6 +69,7 @@ class PromptSettings:
     prompt_column: str = "prompt"
     answer_column: str | None = None
     verifier: str | None = None
+    spec: Mapping[str, object] = field(default_factory=dict)
     dataset_split: str = "train"
     split_by: str | None = None
     skip_bad_rows: bool = False

@@ -52,3 +52,9 @@ def test_what_cannot_be_explained_is_named(
 ) -> None:
     assert explain(tmp_path, "a", "--verifier", name, "--spec", spec) == 2
     assert message in " ".join(capfd.readouterr().err.split())
+
+
+def test_a_spec_may_stand_in_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "spec.json").write_text('{"answer": 7}')
+    assert explain(tmp_path, "7", "--json", "--verifier", "number", "--spec", f"@{tmp_path / 'spec.json'}") == 0
+    assert json.loads(capfd.readouterr().out)["passed"]

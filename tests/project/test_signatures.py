@@ -30,6 +30,7 @@ JSON_BORDER = {
     "flows/settings/earlier_versions.py",  # parameters that Prefect keeps
     "flows/settings/engines.py",  # options of engines, which users give as JSON
     "rollouts/server/answers.py",  # bodies of requests
+    "src/learnable/cli/arguments.py",  # `--spec`
     "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
     "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
     "train/child.py",  # lines between processes

@@ -290,7 +290,7 @@ def test_a_kl_weight_that_is_typed_counts_against_a_preset_without_one(
     curated = make_curated(bundled_policy_path())
     settings = prepared("--curated", curated, "--preset", "dr-grpo-like", "--batch-size", 32, "--beta", 0.02)
 
-    assert (settings.kl_weight, settings.loss_type, settings.trl) == (0.02, "dr_grpo", {"scale_rewards": "none"})
+    assert (settings.kl_weight, settings.loss_type, settings.scale_rewards) == (0.02, "dr_grpo", "none")
 
 
 @pytest.mark.parametrize(
@@ -309,3 +309,18 @@ def test_presets_and_settings_that_there_are_not(
 
     assert status == 2
     assert message in err
+
+
+def test_rewards_are_mapped_and_scaled_as_typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed: list[TrainSettings] = []
+
+    def stop(settings: TrainSettings, **_: object) -> None:
+        typed.append(settings)
+        raise SystemExit(0)
+
+    monkeypatch.setattr("learnable.flows.launch.run_training", stop)
+    assert run("--curated", "x", "--reward-range", "-1", "1", "--scale-rewards", "none")[0] == 0
+    assert run("--curated", "x", "--allow-silent-reward")[0] == 0
+    assert [settings.reward_range for settings in typed] == [(-1.0, 1.0), None]
+    assert [settings.scale_rewards for settings in typed] == ["none", None]
+    assert [settings.allow_silent_reward for settings in typed] == [False, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -22,6 +23,7 @@ from learnable.train.monitoring import (
     read_metrics,
 )
 from learnable.train.settings import TrainSettings
+from learnable.train.trainers.trainer import TrainingWatch
 
 HEALTHY = {
     "reward": 0.4,
@@ -195,3 +197,20 @@ def test_the_first_logs_stand_beside_the_forecast(tmp_path: Path) -> None:
     assert seen.measured_mean_abs_advantage == pytest.approx(0.7)
     assert "measured in the first steps: 10%, 0.70" in seen.sentence
     assert "measured" not in add_measured(found, []).sentence
+
+
+def test_rewards_are_kept_from_0_to_1_whatever_trl_was_given(tmp_path: Path) -> None:
+    logs = {"reward": 0.0, "reward_std": 0.8, "eval_reward": -1.0, "kl": 0.1, "loss": 0.2}
+    record = StepRecord.from_logs(3, logs).mapped_back(-1.0, 1.0)
+    assert record.to_json() == {
+        "step": 3, "loss": 0.2, "reward": 0.5, "reward_std": 0.4, "kl": 0.1, "eval_reward": 0.0,
+    }  # fmt: skip
+    assert StepRecord.from_logs(3, {"reward": None, "kl": 0.1}).mapped_back(-1.0, 1.0).read("reward") is None  # type: ignore[dict-item]  # as TRL logs it
+    emitted: list[dict[str, Any]] = []
+    metrics = MetricsFile(tmp_path / "metrics.jsonl")
+    TrainingWatch(metrics, emitted.append, (-1.0, 1.0)).on_log(
+        None, SimpleNamespace(global_step=1, max_steps=2), None, {"reward": -1.0, "loss": 0.1}
+    )
+    metrics.close()
+    assert emitted[0]["metrics"]["reward"] == 0.0
+    assert read_metrics(tmp_path / "metrics.jsonl")[0].read("reward") == 0.0

@@ -17,6 +17,15 @@ def test_settings_survive_the_trip_through_a_file(tmp_path: Path) -> None:
     assert read_settings(tmp_path / "deep" / "settings.json") == settings
 
 
+def test_a_range_of_rewards_survives_and_is_not_written_where_there_is_none(tmp_path: Path) -> None:
+    settings = TrainSettings(curated="c", output="o", reward_range=(-1.0, 1.0), scale_rewards="none")
+    settings.write(tmp_path / "settings.json")
+    assert read_settings(tmp_path / "settings.json") == settings
+    assert settings.as_json()["reward_range"] == [-1.0, 1.0]
+    new = {"reward_range", "scale_rewards", "allow_silent_reward"}
+    assert not new & TrainSettings(curated="c", output="o").as_json().keys()
+
+
 def test_manifest_fills_what_is_unset_and_nothing_else() -> None:
     manifest = {
         "policy": {"path": "them"},

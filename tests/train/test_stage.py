@@ -80,16 +80,36 @@ def test_training_raises_held_out_reward_and_says_so(tiny_policy: Path, make_cur
 
 @pytest.mark.e2e
 @pytest.mark.usefixtures("_warm_stages")
-def test_adapters_are_merged_into_a_policy_that_loads(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
+def test_adapters_are_merged_into_a_policy_that_loads_and_are_trained_further(
+    tiny_policy: Path, make_curated: Any, tmp_path: Path
+) -> None:
+    from safetensors.numpy import load_file
     from transformers import AutoModelForCausalLM
 
-    run = settings(make_curated(tiny_policy), tmp_path / "run", steps=2, lora_rank=2, evaluate=False, signal="pass")
+    curated = make_curated(tiny_policy)
+    run = settings(curated, tmp_path / "run", steps=2, lora_rank=2, evaluate=False, signal="pass")
 
     report = train_curated(run, Listener())
 
     assert report.verdict == "held-out reward was not measured"
     assert AutoModelForCausalLM.from_pretrained(report.trained_policy).num_parameters() > 0
-    assert (run.folder / "adapter" / "adapter_model.safetensors").is_file()
+    adapter = run.folder / "adapter"
+    given = {"policy": str(adapter), "reward_range": (-1.0, 1.0), "scale_rewards": "none"}
+    further = settings(curated, tmp_path / "further", steps=2, evaluate=False, **given)
+
+    report = train_curated(further, Listener())
+
+    assert (report.policy, report.policy_id) == (str(adapter), find_policy(str(adapter)).policy_id)
+    assert report.training.trained_parameters == 4352  # of the adapter alone, without TRL's copy of it
+    before, after = (
+        load_file(folder / "adapter" / "adapter_model.safetensors") for folder in (run.folder, further.folder)
+    )
+    assert before.keys() == after.keys()
+    assert any((before[name] != after[name]).any() for name in before)
+    assert not (further.folder / "adapter" / "ref").exists()
+    assert AutoModelForCausalLM.from_pretrained(report.trained_policy).num_parameters() > 0
+    assert all(0 <= (record.read("reward") or 0) <= 1 for record in read_metrics(further.folder / "metrics.jsonl"))
+    assert json.loads((further.folder / "report.json").read_text())["settings"]["reward_range"] == [-1.0, 1.0]
 
 
 def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:

@@ -32,7 +32,12 @@ def test_text_may_have_equals_signs() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"epsilon_high": 0.28}, {"epsilon_high": 1}, {"scale_rewards": "none"}, {"mask_truncated_completions": True}],
+    [
+        {"epsilon_high": 0.28},
+        {"epsilon_high": 1},
+        {"run_name": "first"},
+        {"mask_truncated_completions": True},
+    ],
 )
 def test_what_the_installed_trl_has_is_taken(given: dict[str, Any]) -> None:
     check_trl_options(given, "grpo")

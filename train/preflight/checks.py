@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 
 from learnable.data.curated.curated_set import CuratedSet, download_curated, open_curated
+from learnable.data.curated.manifest import SILENT
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
@@ -21,7 +23,16 @@ from learnable.train.preflight.shards import (
     count_rows,
     has_chats,
 )
-from learnable.train.settings import LOSS_TYPES, METHODS, PARTS, SAMPLERS, SIGNALS, USUAL_BATCH, TrainSettings
+from learnable.train.settings import (
+    LOSS_TYPES,
+    METHODS,
+    PARTS,
+    SAMPLERS,
+    SCALES,
+    SIGNALS,
+    USUAL_BATCH,
+    TrainSettings,
+)
 from learnable.train.trl_options import check_trl_options
 
 FEW_GENERATIONS = 8
@@ -38,6 +49,11 @@ class PreparedRun:
     policy: Policy
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def trains_adapter(self) -> bool:
+        """Whether a LoRA adapter is trained, a new one or the policy's own, and not every weight."""
+        return bool(self.settings.lora_rank or self.policy.adapter)
 
 
 def prepare_run(settings: TrainSettings) -> PreparedRun:
@@ -58,14 +74,16 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     given, settings = settings, settings.filled_from(curated.manifest).fitted_to(rows[settings.rows_part])
     check_rows(settings, curated, rows)
     check_verifiers(curated, settings.rows_part)
+    silent = check_silent_rewards(settings, curated)
     policy = find_policy(settings.policy)
-    check_whole(policy)
+    check_adapter(settings, policy)
     check_chat(settings, curated, policy)
     check_trl_options(settings.trl, settings.method)
     check_output(settings)
     check_lengths(settings, curated, policy)
-    warnings = find_weak_settings(settings, curated, policy, rows)
-    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(explain_batch(given, settings, rows)))
+    warnings = [*silent, *find_weak_settings(settings, curated, policy, rows)]
+    notes = [*explain_batch(given, settings, rows), *explain_range(settings)]
+    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes))
 
 
 def check_engine(curated: CuratedSet) -> None:
@@ -93,6 +111,7 @@ def check_numbers(settings: TrainSettings) -> None:
     if settings.method == "grpo":
         check_groups(settings)
         check_kl(settings)
+        check_rewards(settings)
     elif settings.part != "train":
         raise LearnableError(
             f"--method sft trains on the demonstrations of train, and {settings.part} has none: leave out --part, or "
@@ -108,6 +127,21 @@ def check_numbers(settings: TrainSettings) -> None:
             f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
             f"{settings.eval_group_size}: raise that, or lower --eval-k"
         )
+
+
+def check_rewards(settings: TrainSettings) -> None:
+    """Raise `LearnableError` unless TRL is given rewards of which more is better, scaled in a way that it knows."""
+    if settings.scale_rewards not in (None, *SCALES):
+        raise LearnableError(
+            f"--scale-rewards {settings.scale_rewards!r} is not known: choose one of {', '.join(SCALES)}"
+        )
+    if settings.reward_range is not None:
+        low, high = settings.reward_range
+        if not (isfinite(low) and isfinite(high) and low < high):
+            raise LearnableError(
+                f"--reward-range {low:g} {high:g} is no range: give the rewards of the worst and of the best "
+                "completion, as -1 1"
+            )
 
 
 def check_passes(settings: TrainSettings) -> None:
@@ -171,12 +205,41 @@ def explain_batch(given: TrainSettings, settings: TrainSettings, rows: Mapping[s
     ]
 
 
-def check_whole(policy: Policy) -> None:
-    """Raise `LearnableError` for a LoRA adapter: it can be asked as it is, and trained once it is part of its base."""
-    if policy.adapter:
+def explain_range(settings: TrainSettings) -> list[str]:
+    """Return what another range of rewards changes, where one is given."""
+    if settings.reward_range is None:
+        return []
+    low, high = settings.reward_range
+    flag, width = f"--reward-range {low:g} {high:g}", high - low
+    if settings.scale_rewards == "none":
+        return [f"{flag} with --scale-rewards none: advantages are {width:g} times those of rewards from 0 to 1"]
+    return [
+        f"{flag} changes no step, for TRL divides advantages by the spread of rewards; with --scale-rewards none they "
+        f"would be {width:g} times those of rewards from 0 to 1"
+    ]
+
+
+def check_silent_rewards(settings: TrainSettings, curated: CuratedSet) -> list[str]:
+    """Return what the curation found of rewards that never move in what they ask of a completion's form.
+
+    Raises `LearnableError` where GRPO would train on them and the settings do not allow it.
+    """
+    if settings.method != "grpo" or settings.signal != "reward":
+        return []
+    found = [finding for finding in curated.manifest.findings if finding.code == SILENT]
+    if settings.families:
+        found = [f for f in found if any(f.subject.startswith(f"{family}: ") for family in settings.families)]
+    if found and not settings.allow_silent_reward:
+        raise LearnableError(f"curated set {str(curated.path)!r}: {found[0].text}")
+    return [finding.text for finding in found]
+
+
+def check_adapter(settings: TrainSettings, policy: Policy) -> None:
+    """Raise `LearnableError` where a LoRA adapter is to be trained, and another one over it."""
+    if policy.adapter and settings.lora_rank:
         raise LearnableError(
-            f"policy {policy.adapter!r} is a LoRA adapter over {policy.path!r}, and only whole models are trained: "
-            "merge the two (peft's merge_and_unload), or name another with --policy; --lora-rank trains a new adapter"
+            f"policy {policy.adapter!r} is a LoRA adapter over {policy.path!r} and is trained on as it is: leave out "
+            f"--lora-rank {settings.lora_rank}"
         )
 
 
@@ -230,7 +293,7 @@ def _find_other_policy(curated: CuratedSet, policy: Policy) -> list[str]:
 def _names_weights(weights: str, policy: Policy) -> bool:
     """Whether that part of an id names the policy's weights: as hashed now, by an earlier version, or in full."""
     own, folder = weights_id(policy.policy_id), Path(policy.path)
-    if weights == own or not (folder / "config.json").is_file():
+    if weights == own or policy.adapter or not (folder / "config.json").is_file():
         return weights == own
     return weights == hash_as_earlier(folder)[0] or (
         is_sampled(own) and weights == hash_folder(folder, every_byte=True)

@@ -11,14 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from learnable.data.dialogue.thinking import find_tags
+from learnable.data.dialogue.thinking import ThinkTags, find_tags
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
-from learnable.train.rewards import judge_answers, pass_reward, verifier_reward
+from learnable.train.rewards import RewardFunction, judge_answers, map_rewards, pass_reward, verifier_reward
 from learnable.train.settings import TrainSettings, usual_learning_rate
-from learnable.train.trainers.trainer import make_lora_config, make_training_options, read_world_size, run_trainer
+from learnable.train.trainers.trainer import (
+    load_policy,
+    make_lora_config,
+    make_training_options,
+    read_world_size,
+    run_trainer,
+)
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -47,19 +53,18 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     """Build TRL's trainer. Loads the policy. Raises `LearnableError` as `make_config` does."""
     from transformers import AutoTokenizer
     from trl import GRPOTrainer
-    from trl.trainer.utils import create_model_from_path
 
     settings = run.settings
     tokenizer = AutoTokenizer.from_pretrained(run.policy.path, padding_side="left", truncation_side="left")
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else None
     tags = find_tags(settings.sampling.think_tags, template)
     config = make_config(settings, tokenizer.eos_token_id)
-    model = create_model_from_path(run.policy.path, dtype=choose_weight_type(settings, config))
+    model = load_policy(run, choose_weight_type(run, config))
     if settings.learning_rate is None:
-        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
+        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
     trainer = GRPOTrainer(
         model=model,
-        reward_funcs=[judge_answers(verifier_reward if settings.signal == "reward" else pass_reward, tags)],
+        reward_funcs=[make_reward(settings, tags)],
         args=config,
         train_dataset=load_part(run, settings.part),
         eval_dataset=load_part(run, "test", EVAL_PROMPTS) if settings.eval_steps else None,
@@ -72,6 +77,12 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         policy = trainer.accelerator.unwrap_model(trainer.model)
         policy.generate = partial(policy.generate, tokenizer=tokenizer)
     return trainer
+
+
+def make_reward(settings: TrainSettings, tags: ThinkTags | None) -> RewardFunction:
+    """Return the reward function that TRL gets: the answers' rewards, in the range that the settings say."""
+    reward = judge_answers(verifier_reward if settings.signal == "reward" else pass_reward, tags)
+    return map_rewards(reward, *settings.reward_range) if settings.reward_range else reward
 
 
 def make_config(settings: TrainSettings, end_token: int | None = None) -> GRPOConfig:
@@ -99,6 +110,7 @@ def make_config(settings: TrainSettings, end_token: int | None = None) -> GRPOCo
         "generation_kwargs": make_stop_options(settings, end_token) or None,
         "beta": settings.kl_weight,
         "loss_type": settings.loss_type,
+        "scale_rewards": settings.scale_rewards or "group",
         **make_training_options(settings),
         **make_evaluation_options(settings),
         **make_vllm_options(settings),
@@ -134,9 +146,9 @@ def make_vllm_options(settings: TrainSettings) -> dict[str, object]:
     return {"use_vllm": True, "vllm_mode": "colocate"} if settings.use_vllm else {}
 
 
-def choose_weight_type(settings: TrainSettings, config: GRPOConfig) -> str:
+def choose_weight_type(run: PreparedRun, config: GRPOConfig) -> str:
     """Return the type to load weights in: adapters train over frozen bf16 weights, full training needs float32."""
-    return "bfloat16" if settings.lora_rank and config.bf16 else "float32"
+    return "bfloat16" if run.trains_adapter and config.bf16 else "float32"
 
 
 def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.settings import TrainSettings, usual_learning_rate
-from learnable.train.trainers.trainer import make_lora_config, make_training_options, run_trainer
+from learnable.train.trainers.trainer import load_policy, make_lora_config, make_training_options, run_trainer
 
 if TYPE_CHECKING:
     from trl import SFTConfig, SFTTrainer
@@ -31,13 +31,12 @@ def make_trainer(run: PreparedRun) -> SFTTrainer:
     from datasets import Dataset
     from transformers import AutoTokenizer
     from trl import SFTTrainer
-    from trl.trainer.utils import create_model_from_path
 
     settings = run.settings
     config = make_config(settings)
-    model = create_model_from_path(run.policy.path, dtype="float32")
+    model = load_policy(run, "float32")
     if settings.learning_rate is None:
-        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
+        config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
     rows = Dataset(
         run.curated.read("demonstrations", settings.families).select(["prompt", "completion"]).combine_chunks()
     )

@@ -19,6 +19,7 @@ from learnable.train.settings import TrainSettings, read_settings
 CHECKPOINTS = "checkpoints"
 POLICY = "policy"
 SUMMARY = "training.json"
+REFERENCE = "ref"  # TRL's name for the copy of a given adapter as it was
 
 
 def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: OnEvent) -> None:
@@ -35,7 +36,7 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
     metrics = (
         MetricsFile(run.settings.folder / "metrics.jsonl", from_step=done) if trainer.is_world_process_zero() else None
     )
-    callback = make_callback(metrics, emit)
+    callback = make_callback(metrics, emit, run.settings.reward_range)
     signal.signal(signal.SIGINT, lambda *_: callback.stop())
     trainer.add_callback(callback)
     started = time.monotonic()
@@ -61,8 +62,10 @@ class TrainingWatch:
     `stop()` asks for a checkpoint and an end after the current step; `stopped` says that this happened.
     """
 
-    def __init__(self, metrics: MetricsFile | None, emit: OnEvent) -> None:
-        self.metrics, self.emit = metrics, emit
+    def __init__(
+        self, metrics: MetricsFile | None, emit: OnEvent, reward_range: tuple[float, float] | None = None
+    ) -> None:
+        self.metrics, self.emit, self.reward_range = metrics, emit, reward_range
         self.monitor = TrainingMonitor()
         self.stopping = False
         self.stopped = False
@@ -79,6 +82,8 @@ class TrainingWatch:
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         """Keep what the trainer logged; `metrics` is None in all processes but the first."""
         record = StepRecord.from_logs(state.global_step, logs or {})
+        if self.reward_range:  # what is kept is from 0 to 1, as what is held out is
+            record = record.mapped_back(*self.reward_range)
         if self.metrics is None or not {"reward", "eval_reward", "loss"} & set(record.metrics):
             return
         self.metrics.write(record)
@@ -89,14 +94,14 @@ class TrainingWatch:
             self.emit({"event": "warning", "message": f"step {state.global_step}: {warning}"})
 
 
-def make_callback(metrics: MetricsFile | None, emit: OnEvent) -> Any:
+def make_callback(metrics: MetricsFile | None, emit: OnEvent, reward_range: tuple[float, float] | None = None) -> Any:
     """Return a `TrainingWatch` that is a `TrainerCallback` too: made here because that base loads transformers."""
     from transformers import TrainerCallback
 
     class Callback(TrainingWatch, TrainerCallback):
         pass
 
-    return Callback(metrics, emit)
+    return Callback(metrics, emit, reward_range)
 
 
 def make_training_options(settings: TrainSettings) -> dict[str, object]:
@@ -130,6 +135,18 @@ def read_world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def load_policy(run: PreparedRun, weight_type: str) -> Any:
+    """Load what is trained: a whole model, or a LoRA adapter over its base, which stays as it is."""
+    from trl.trainer.utils import create_model_from_path
+
+    model = create_model_from_path(run.policy.path, dtype=weight_type)
+    if not run.policy.adapter:
+        return model
+    from peft import PeftModel
+
+    return PeftModel.from_pretrained(model, run.policy.adapter, is_trainable=True)
+
+
 def make_lora_config(rank: int) -> Any:
     """Return LoRA on every linear layer but the head, where TRL forbids it."""
     from peft import LoraConfig
@@ -140,11 +157,15 @@ def make_lora_config(rank: int) -> Any:
 def save_policy(trainer: Any, settings: TrainSettings) -> None:
     """Write the trained policy and its tokenizer where vLLM and transformers can load it; adapters are merged in."""
     target, partial = settings.folder / POLICY, settings.folder / f".{POLICY}.partial"
-    if settings.lora_rank and trainer.is_world_process_zero():
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    adapters = getattr(model, "peft_config", {})
+    if adapters and trainer.is_world_process_zero():
+        if REFERENCE in adapters:
+            model.delete_adapter(REFERENCE)
         trainer.save_model(str(settings.folder / "adapter"))
-        trainer.accelerator.unwrap_model(trainer.model).merge_and_unload().save_pretrained(partial)
+        model.merge_and_unload().save_pretrained(partial)
         trainer.processing_class.save_pretrained(partial)
-    elif not settings.lora_rank:
+    elif not adapters:
         trainer.save_model(str(partial))
     if trainer.is_world_process_zero():
         shutil.rmtree(target, ignore_errors=True)

@@ -49,7 +49,7 @@ ASKABLE = (
 
 @dataclass(frozen=True, slots=True)
 class PoetryKnobs:
-    """`topics`: how many of the built-in topics are used. `lines`: the longest Verse.
+    """`topics`: how many of the topics, those of the wording where it has some, are used. `lines`: the longest Verse.
 
     `constraints`: how many of a form's components are asked for (0: all). `tolerance`: syllables a line may be off
     (-1: as the form has it). `stanzas`: how many stanzas a form of any length has (0: a few lengths around its usual

@@ -17,6 +17,7 @@ from learnable.data.sources.files.columns import Columns, NoColumnError, column_
 NUMERIC = ("arithmetic", "counting", "number")  # their answer is a number
 NUMBER = "number"
 CHOICE = "choice"
+PATTERN = "regex"  # it needs no answer, whatever columns a row has
 MAX_CHOICES = 26
 MAX_CHOICE_LENGTH = 40  # characters; longer answers are not a closed set
 

@@ -6,13 +6,13 @@ import base64
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import JsonObject, Row
+from learnable.data.records import JsonObject, Row, Spec
 from learnable.data.sources.files.bad_rows import BadRowError
 
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
@@ -23,6 +23,8 @@ PROMPT_LIKE = ("messages", "conversations", "conversation", "question", "problem
 class Columns:
     """Which columns to read. `verifier` judges rows that name none; `answer` fills the spec of rows without one.
 
+    `spec` is no column: it has what the specs of rows leave out.
+
     A dot reaches into an object, or into its JSON: `reward_model.ground_truth`. A column that has the dot in its own
     name comes first. `problem` says which rows are one problem, None for what their cases or questions say.
     """
@@ -31,6 +33,7 @@ class Columns:
     answer: str | None = None
     verifier: str | None = None
     problem: str | None = None
+    spec: Spec = field(default_factory=dict)
 
 
 class NoColumnError(LearnableError):

@@ -12,6 +12,7 @@ from learnable.data.records import Message, Prompt, PromptText, Row, Spec, is_ow
 from learnable.data.sources.files.answers import (
     CHOICE,
     NUMERIC,
+    PATTERN,
     ChoiceSpecs,
     final_answer,
     fit_number,
@@ -42,8 +43,8 @@ def prompts_from_rows(
 
     A row may also have `spec` (an object, or its JSON), `verifier`, `family`, `form` and `difficulty`, and for `choice`
     `choices`. Rows of programming problems may have tests instead of a spec (`program_rows`). What else a row has goes
-    along in `Prompt.columns`, and is the spec of a user's own verifier where there is no other spec. `all_rows` are
-    the rows of the whole source again (see `ChoiceSpecs`).
+    along in `Prompt.columns`, and is the spec of a user's own verifier where there is no other spec. Every spec gets
+    what `columns.spec` has besides. `all_rows` are the rows of the whole source again (see `ChoiceSpecs`).
 
     `on_bad` is given the error of each row that does not fit. Raises `BadRowError` where it is left out.
     """
@@ -82,9 +83,7 @@ def _read_row(given: Row, columns: Columns, place: str, source: str, choices: Ch
         return Prompt(
             prompt=_prompt_text(row, columns.prompt, place),
             verifier=verifier,
-            spec=json_ready(
-                _own_spec(given, columns, place) if is_own_verifier(verifier) else _spec(row, columns, place, choices)
-            ),
+            spec=json_ready({**columns.spec, **_spec_of_row(given, row, columns, place, choices)}),
             family=json_ready(str(row.get("family") or source)),
             form=json_ready(str(row.get("form") or source)),
             difficulty=_difficulty(row, place),
@@ -131,6 +130,13 @@ def _prompt_text(row: Row, column: str, place: str) -> PromptText:
     )
 
 
+def _spec_of_row(given: Row, row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
+    """Return what a row itself says of its spec; `row` is the `given` one with its tests read."""
+    if is_own_verifier(_verifier(row, columns, place)):
+        return _own_spec(given, columns, place)
+    return _spec(row, columns, place, choices)
+
+
 def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     """Return the spec for a verifier of ours."""
     verifier = _verifier(row, columns, place)
@@ -139,17 +145,20 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     elif _has_spec(row):
         spec = _parse_spec(row["spec"], place)
         return spec | {"answer": fit_number(spec["answer"])} if verifier in NUMERIC and "answer" in spec else spec
-    elif "answer" in row:
+    elif "answer" in row and verifier != PATTERN:
         answer = row["answer"]
     elif "form" in row:
         return {"form": row["form"]}
+    elif columns.spec:  # it may be all that the verifier needs, which the verifier knows
+        return {}
     else:
         raise BadRowError(
-            f"{place}: no column says what is right: add 'spec' or 'answer', or name one with --answer-column"
+            f"{place}: no column says what is right: add 'spec' or 'answer', name one with --answer-column, or give "
+            "all rows one --spec"
         )
     answer = json_ready(answer)
     if verifier == CHOICE:
-        return choices.make(answer, row.get("choices"), place)
+        return choices.make(answer, row.get("choices") or columns.spec.get("choices"), place)
     return {"answer": fit_number(final_answer(answer)) if verifier in NUMERIC else answer}
 
 

@@ -89,6 +89,10 @@ class Wording:
     templates: Mapping[str, tuple[str, ...]]
     topics: tuple[str, ...] = ()
 
+    def with_topics(self, count: int) -> Wording:
+        """Return the wording with no more than so many of its topics."""
+        return replace(self, topics=self.topics[:count])
+
     def reword(self, prompts: Iterator[Prompt], own: Mapping[str, Form]) -> Iterator[Prompt]:
         """Yield the prompts in these words, each content once. `own` are a user's poem forms by name.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from learnable.cli.options import VerifierTimeout, Wait, Workers, engine_option, schedule_option
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 from learnable.flows.settings import CurateSettings
 from learnable.flows.settings.engines import (
     EngineSettings,
@@ -154,6 +155,19 @@ def read_text_or_file(given: str, flag: str) -> str:
     if not text:
         raise LearnableError(f"{flag} {given}: the file is empty")
     return text
+
+
+def read_object(given: str, flag: str) -> JsonObject:
+    """Return a JSON object, or the one in FILE where it is `@FILE`. Raises `LearnableError` for what is none."""
+    text = read_text_or_file(given, flag)
+    shown = given if given.startswith("@") else repr(given)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LearnableError(f"{flag} {shown} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise LearnableError(f'{flag} {shown} is not a JSON object: give {{"name": value}}, or leave it out')
+    return found
 
 
 def read_literal(text: str) -> Any:

@@ -10,7 +10,8 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
-from learnable.flows.curation.steps import DROPPED, screen
+from learnable.flows.curation.steps import DROPPED, read_prompts, screen
+from learnable.flows.settings import CurateSettings, PromptSettings
 
 
 class Listener(Silence):
@@ -94,3 +95,12 @@ def test_nothing_to_drop() -> None:
 def test_a_missing_set_is_named() -> None:
     with pytest.raises(LearnableError, match=r"none\.jsonl"):
         screen([ask("x")], ["none.jsonl"])
+
+
+@pytest.mark.parametrize("knob", ["poetry.topics", "topics"])
+@pytest.mark.parametrize("wording", ["plain", "natural"])
+def test_poems_are_about_as_many_topics_as_the_knob_says(wording: str, knob: str) -> None:
+    wanted = PromptSettings(forms=("haiku",), wording=wording, knobs={knob: "2"})
+    pool = read_prompts(CurateSettings(prompts=wanted)).prompts
+    assert len({prompt.spec["topic"] for prompt in pool}) == 2
+    assert all(str(prompt.spec["topic"]) in prompt.text for prompt in pool)

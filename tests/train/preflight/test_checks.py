@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -61,6 +62,9 @@ def test_the_folder_of_all_versions_will_do(settings: TrainSettings, curated: Pa
         ({"sampler": "hot"}, "--sampler 'hot' is not known: choose one of static, live"),
         ({"sampler": "live", "method": "sft"}, "--sampler live chooses among groups, and --method sft has none"),
         ({"signal": "passed"}, "--signal 'passed' is not known: choose one of reward, pass"),
+        ({"reward_range": (1.0, -1.0)}, "--reward-range 1 -1 is no range: .* as -1 1"),
+        ({"reward_range": (0.0, float("inf"))}, "--reward-range 0 inf is no range"),
+        ({"scale_rewards": "groups"}, "--scale-rewards 'groups' is not known: choose one of group, batch, none"),
         ({"eval_k": 17}, "--eval-k 17 needs as many completions"),
         ({"steps": 0}, "--steps 0 must be above 0"),
         ({"temperature": 0.0}, "--temperature 0 must be above 0"),
@@ -237,3 +241,59 @@ def test_resume_refuses_to_become_another_run(settings: TrainSettings) -> None:
 def test_there_must_be_something_to_resume(settings: TrainSettings) -> None:
     with pytest.raises(LearnableError, match="holds no training run: leave --resume out"):
         prepare_run(replace(settings, resume=True))
+
+
+def test_what_another_range_of_rewards_changes_is_noted(settings: TrainSettings) -> None:
+    assert not any("--reward-range" in note for note in prepare_run(settings).notes)
+    mapped = replace(settings, reward_range=(-1.0, 1.0))
+    [note] = prepare_run(mapped).notes
+    assert note.startswith("--reward-range -1 1 changes no step")
+    [note] = prepare_run(replace(mapped, scale_rewards="none")).notes
+    assert note == "--reward-range -1 1 with --scale-rewards none: advantages are 2 times those of rewards from 0 to 1"
+
+
+SILENT = {"code": "silent_reward", "subject": "arithmetic: form", "forms": ["Ones"], "text": "form never fires"}
+
+
+def test_a_silent_reward_is_refused_where_it_is_trained_on(
+    make_curated: MakeCurated, tiny_policy: Path, tmp_path: Path
+) -> None:
+    other = {"code": "no_spread", "subject": "arithmetic", "forms": [], "text": "no spread"}
+    curated = make_curated(tiny_policy, others={"demonstrations": []}, findings=[other, SILENT])
+    settings = TrainSettings(
+        curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8, steps=4
+    )
+    for families in ((), ("arithmetic",)):
+        with pytest.raises(LearnableError, match=r"curated set '.*': form never fires"):
+            prepare_run(replace(settings, families=families))
+    assert prepare_run(replace(settings, allow_silent_reward=True)).warnings == ("form never fires",)
+    assert prepare_run(replace(settings, signal="pass")).warnings == ()
+    with pytest.raises(LearnableError, match="has no demonstration"):  # supervised training looks at no reward
+        prepare_run(replace(settings, method="sft", batch_size=None))
+
+
+def test_a_silent_reward_of_another_family_does_not_matter(
+    make_curated: MakeCurated, tiny_policy: Path, tmp_path: Path
+) -> None:
+    curated = make_curated(tiny_policy, findings=[{**SILENT, "subject": "sums: form"}])
+    settings = TrainSettings(
+        curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8, steps=4
+    )
+    assert prepare_run(replace(settings, families=("arithmetic",))).warnings == ()
+    with pytest.raises(LearnableError, match="form never fires"):
+        prepare_run(settings)
+
+
+def test_an_adapter_is_trained_on_as_it_is(settings: TrainSettings, tiny_policy: Path, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    told = {"base_model_name_or_path": str(tiny_policy), "peft_type": "LORA", "r": 2}
+    (adapter / "adapter_config.json").write_text(json.dumps(told))
+    (adapter / "adapter_model.safetensors").write_bytes(b"adapter")
+    run = prepare_run(replace(settings, policy=str(adapter)))
+    assert (run.policy.path, run.policy.adapter, run.trains_adapter) == (str(tiny_policy), str(adapter), True)
+    assert "the set was curated for tiny@" in run.warnings[0]
+    with pytest.raises(LearnableError, match=r"is a LoRA adapter over .*: leave out --lora-rank 4"):
+        prepare_run(replace(settings, policy=str(adapter), lora_rank=4))
+    assert not prepare_run(settings).trains_adapter
+    assert prepare_run(replace(settings, lora_rank=4)).trains_adapter

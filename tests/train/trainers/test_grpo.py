@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from learnable.train import rewards
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.grpo import make_config
+from learnable.train.trainers.grpo import make_config, make_reward
 from learnable.train.trainers.trainer import find_last_checkpoint, read_step
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def test_settings_reach_trl_under_its_own_names(make_curated: Any, tiny_policy: 
         no_kl=True,
         seed=3,
         eval_steps=5,
+        scale_rewards="none",
     )
 
     config = make_config(prepare_run(settings).settings)
@@ -115,6 +117,24 @@ def test_settings_reach_trl_under_its_own_names(make_curated: Any, tiny_policy: 
     assert (config.num_generations, config.max_completion_length, config.temperature) == (8, 3, 0.8)
     assert (config.beta, config.seed, config.loss_type) == (0.0, 3, "grpo")
     assert (config.eval_steps, config.per_device_eval_batch_size % 8) == (5, 0)
+    assert config.scale_rewards == "none"
+    assert make_config(prepare_run(replace(settings, scale_rewards=None)).settings).scale_rewards == "group"
+
+
+@pytest.mark.usefixtures("_closed_pool")
+def test_rewards_reach_trl_in_the_range_that_was_given() -> None:
+    rows: dict[str, Any] = {
+        "prompts": ["11="] * 3,
+        "completions": ["1", "2", "1"],
+        "verifier": ["arithmetic", "arithmetic", "no such verifier"],
+        "spec": ['{"answer": 1}'] * 3,
+    }
+    for signal in ("reward", "pass"):
+        plain = TrainSettings(curated="c", output="o", signal=signal)
+        assert make_reward(plain, None)(**rows) == [1.0, 0.0, None]
+        mapped = make_reward(replace(plain, reward_range=(-1.0, 1.0)), None)
+        assert mapped(**rows) == [1.0, -1.0, None]
+        assert mapped.__name__ == make_reward(plain, None).__name__  # TRL logs it by its name
 
 
 def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:

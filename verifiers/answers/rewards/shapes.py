@@ -80,6 +80,8 @@ _KINDS: dict[str, tuple[Part, dict[str, Any]]] = {
     ),
 }
 _NUMBERS = ("distance",)  # kinds that need a number
+_FORMAT = ("format", "tags", "pattern")  # kinds that look at the form of a completion, whatever its answer
+SHOWN_PATTERN = 120  # characters of a pattern in a sentence
 
 
 def give_score(judgement: Judgement, spec: Spec) -> Score:
@@ -95,6 +97,49 @@ def give_score(judgement: Judgement, spec: Spec) -> Score:
     total = sum(value * weight for value, weight in weighed.values())
     reward = min(1.0, max(0.0, total / most))
     return Score(reward, judgement.passed, {name: value for name, (value, _) in weighed.items()}, reason=reason)
+
+
+def find_parts(spec: Spec) -> Mapping[str, Spec]:
+    """Return the named parts of a spec's reward; none where it is no shape, as in the spec of a user's own judge.
+
+    >>> find_parts({"answer": 7, "reward": "distance"}), find_parts({"reward": {"bonus": 3}})
+    ({'distance': {'kind': 'distance'}}, {})
+    """
+    shape = spec.get(KEY)
+    if not isinstance(shape, Mapping) and shape != "distance":
+        return {}
+    parts: Mapping[str, Any] = _parts(shape)
+    return parts if all(isinstance(part, Mapping) and part.get("kind") in _KINDS for part in parts.values()) else {}
+
+
+def is_only_format(spec: Spec, name: str) -> bool:
+    """Say whether a part is the only one of a spec's reward that looks at the form of a completion.
+
+    >>> is_only_format({"reward": {"right": {"kind": "correct"}, "form": {"kind": "format"}}}, "form")
+    True
+    """
+    return [other for other, part in find_parts(spec).items() if part["kind"] in _FORMAT] == [name]
+
+
+def say_wish(part: Spec) -> str:
+    """Return what a part asks of a completion, "" where its name says it."""
+    options = {**_KINDS[part["kind"]][1], **part}
+    marks = ", ".join(f"<{tag}>, </{tag}>" for tag in options.get("tags", ()))
+    match part["kind"]:
+        case "format":
+            return (
+                f'it wants {marks} once and in order, each on a line of its own unless "strict" is false; the kind '
+                '"tags" pays for each tag by itself'
+            )
+        case "tags":
+            return f"it wants each of {marks} once"
+        case "pattern":
+            pattern = options["pattern"].replace("\n", "\\n")
+            shown = pattern if len(pattern) <= SHOWN_PATTERN else pattern[:SHOWN_PATTERN] + "..."
+            return f"its pattern {shown} has to match from the first character on"
+        case "length":
+            return f"it begins at {options['from']:g} characters"
+    return ""
 
 
 def check_shape(spec: Spec, *, numbers: bool = False) -> None:

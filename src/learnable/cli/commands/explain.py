@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from learnable.cli.arguments import read_object
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.terminal_text import print_text
 from learnable.data.records import JsonObject
@@ -45,7 +46,7 @@ BESIDE_POEM, BESIDE_BAR = 30, 38  # columns that the figures beside them take
 
 Poem = Annotated[Path | None, typer.Argument(help="A text file with the text. (default: standard input)")]
 Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
-SpecText = Annotated[str, typer.Option("--spec", help="Parameters of the form, or the verifier's spec, as JSON.")]
+SpecText = Annotated[str, typer.Option("--spec", help="The form's parameters, or the verifier's spec: JSON or @FILE.")]
 VerifierName = Annotated[
     str | None, typer.Option("--verifier", help="Explain an answer as this verifier reads it, such as number.")
 ]
@@ -72,7 +73,7 @@ def explain(
     """Show why a poem, or an answer, scores what it scores."""
     with open_shell(as_json=as_json, quiet=True) as shell:
         if verifier is not None:
-            show_answer(shell, verifier, read_object(spec), prompt, read_text(poem))
+            show_answer(shell, verifier, read_object(spec, "--spec"), prompt, read_text(poem))
             return
         from learnable.verifiers.poetry.batch import read_scansions, read_schemes
 
@@ -111,24 +112,11 @@ def read_text(path: Path | None) -> str:
         raise LearnableError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
 
-def read_object(text: str) -> JsonObject:
-    """Return the JSON object of `--spec`. Raises `LearnableError` for what is none."""
-    from learnable.data.errors import LearnableError
-
-    try:
-        spec = json.loads(text)
-    except ValueError as error:
-        raise LearnableError(f"--spec {text!r} is not JSON: {error}") from error
-    if not isinstance(spec, dict):
-        raise LearnableError(f'--spec {text!r} is not a JSON object: give {{"stanzas": 4}}, or leave it out')
-    return spec
-
-
 def read_spec(form: str | None, text: str) -> JsonObject:
     """Return the spec that `--form` and `--spec` make. Raises `LearnableError` for what is none."""
     from learnable.data.errors import LearnableError
 
-    spec = read_object(text)
+    spec = read_object(text, "--spec")
     if form:
         spec["form"] = form
     if "form" not in spec:

@@ -14,10 +14,12 @@ from learnable.cli.commands.find_arguments import (
     PolicyArguments,
     PromptArguments,
 )
-from learnable.cli.commands.train import show_training
+from learnable.cli.commands.train import AllowSilentReward, show_training
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
 from learnable.cli.display.terminal_text import print_text, shorten
+from learnable.data.curated.manifest import SILENT
+from learnable.data.errors import LearnableError
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings
 
@@ -39,6 +41,7 @@ Examples:
   find-learnable --curriculum counting --stage some
   find-learnable --prompts questions.jsonl --verifier arithmetic
   find-learnable --prompts org/name --answer-column label --verifier choice
+  find-learnable --prompts questions.jsonl --verifier number --spec '{"extract": "boxed"}'
   find-learnable --form haiku --policy path/to/model --signal pass --json
   find-learnable --prompts questions.jsonl --want 2000 --precision 0.9 --dry-run --gpu-hour-price 2.5
   find-learnable --engine server --base-url http://127.0.0.1:8000/v1 --base-url http://127.0.0.1:8001/v1
@@ -64,6 +67,7 @@ def find(
     run: RunArguments,
     schedule: ScheduleArguments,
     then_train: ThenTrain = False,
+    allow_silent_reward: AllowSilentReward = False,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -79,13 +83,22 @@ def find(
             show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
             return
         scheduled = schedule.timetable(prefect=prefect)
-        training = TrainSettings(curated="", output="") if then_train else None
+        training = training_settings(then_train=then_train, allow_silent_reward=bool(allow_silent_reward))
         if scheduled:
             from learnable.flows.launch import serve_curation
 
             serve_curation(settings, training, scheduled)
             return
         show_curation(shell, run_curation(settings, training, use_prefect=prefect))
+
+
+def training_settings(*, then_train: bool, allow_silent_reward: bool) -> TrainSettings | None:
+    """Return the settings of the training that follows, None for none. Raises `LearnableError` for what cannot work."""
+    if then_train:
+        return TrainSettings(curated="", output="", allow_silent_reward=allow_silent_reward)
+    if allow_silent_reward:
+        raise LearnableError("--allow-silent-reward is for training: add --then-train, or give it to `learnable train`")
+    return None
 
 
 def curate_settings(
@@ -151,7 +164,9 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
         shell.line("")
         show_training(shell, report.training)
     elif totals.train and report.engine != "simulated":
-        shell.line(f"next         learnable train --curated {quote(report.curated)}", whole=True)
+        silent = any(finding.code == SILENT for finding in report.findings)
+        first, allowed = ("mend the reward, or ", " --allow-silent-reward") if silent else ("", "")
+        shell.line(f"next         {first}learnable train --curated {quote(report.curated)}{allowed}", whole=True)
 
 
 def show_plan(shell: Shell, plan: CostReport) -> None:

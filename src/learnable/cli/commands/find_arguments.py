@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from learnable.cli.arguments import DEFAULTS, read_literal, read_pairs, read_text_or_file
+from learnable.cli.arguments import DEFAULTS, read_literal, read_object, read_pairs, read_text_or_file
 from learnable.cli.options import (
     FormsFile,
     complete_family,
@@ -71,6 +71,12 @@ class PromptArguments:
     verifier: Annotated[
         str | None, prompt_option(help="Judge of rows that name none: a name, or yours as FILE.py:OBJECT.")
     ] = DEFAULTS.prompts.verifier
+    spec: Annotated[
+        str,
+        prompt_option(
+            help='A spec for every prompt, JSON or @FILE, as {"extract": "boxed"}; what a prompt says comes first.'
+        ),
+    ] = "{}"
     knob: Annotated[
         list[str] | None, prompt_option(help="A generator's knob, such as arithmetic.largest=50; repeatable.")
     ] = None
@@ -115,6 +121,7 @@ class PromptArguments:
             prompt_column=self.prompt_column,
             answer_column=self.answer_column,
             verifier=self.verifier,
+            spec=read_object(self.spec, "--spec"),
             dataset_split=self.dataset_split,
             split_by=self.split_by,
             skip_bad_rows=self.skip_bad_rows,

@@ -31,12 +31,21 @@ Examples:
   learnable train --curated SET --sampler live
   learnable train --curated SET --preset dapo-like --trl warmup_steps=20 --explain
   learnable train --curated SET --part control
+  learnable train --curated SET --reward-range -1 1 --scale-rewards none
   learnable train --curated SET --output runs/first --resume
 """
 
 set_option = options.panel("What is trained on what")
 training_option = options.panel("How it is trained")
 measure_option = options.panel("What is measured")
+
+AllowSilentReward = Annotated[
+    bool | None,
+    set_option(
+        "--allow-silent-reward",
+        help="Train although no rollout of the curation moved what rewards ask of a completion's form.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +60,8 @@ class TrainArguments:
     family: Annotated[list[str] | None, set_option("--family", help="Train on this family alone; repeatable.")] = None
     output: Annotated[str | None, set_option(help="Folder of the run. (default: runs/NAME-N, runs/NAME-PART-N)")] = None
     policy: Annotated[
-        str | None, set_option(help="Model folder or hub id. (default: the one the set was curated for)")
+        str | None,
+        set_option(help="Model folder, LoRA adapter's folder, or hub id. (default: the one the set was curated for)"),
     ] = None
     preset: Annotated[str | None, training_option(help=f"{', '.join(list_train_presets())}, or a TOML file.")] = None
     method: Annotated[
@@ -93,6 +103,19 @@ class TrainArguments:
     signal: Annotated[
         str | None, training_option("--signal", help="Train on what: reward, or pass. (default: reward)")
     ] = None
+    reward_range: Annotated[
+        tuple[float, float] | None,
+        training_option(
+            help="What TRL is given for the worst and the best reward, as -1 1. It changes no step unless with "
+            "--scale-rewards none. (default: 0 1)"
+        ),
+    ] = None
+    scale_rewards: Annotated[
+        str | None,
+        training_option(
+            help="TRL divides advantages by the std of the group, of the batch, or by none. (default: group)"
+        ),
+    ] = None
     temperature: Annotated[
         float | None, training_option("--temperature", help="Sampling temperature. (default: the curated set's)")
     ] = None
@@ -123,6 +146,7 @@ class TrainArguments:
     eval_limit: Annotated[int | None, measure_option(help="Most held-out prompts. (default: all)")] = None
     save_steps: Annotated[int | None, measure_option(help="Steps between checkpoints. (default: 20)")] = None
     report_to: Annotated[str | None, measure_option(help="A tracker that TRL knows, such as trackio.")] = None
+    allow_silent_reward: AllowSilentReward = None
     resume: Annotated[bool | None, set_option("--resume", help="Go on from the last checkpoint in --output.")] = None
     seed: Annotated[
         int | None, training_option("--seed", help="Seed of data order, sampling and evaluation. (default: 0)")

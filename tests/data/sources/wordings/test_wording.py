@@ -79,6 +79,12 @@ def test_a_poem_is_about_one_of_the_phrases_and_its_rules_are_said() -> None:
         assert {**other.spec, "topic": ""} == {**plain.spec, "topic": ""}
 
 
+def test_a_poem_is_about_one_of_as_many_topics_as_are_wanted() -> None:
+    wording = natural()
+    few = {other.spec["topic"] for _, other in reworded("poetry", wording.with_topics(3))}
+    assert few == set(wording.topics[:3])
+
+
 def test_the_same_prompts_get_the_same_words_and_none_comes_twice() -> None:
     first, second = (
         [prompt.prompt_id for prompt in islice(natural().reword(builtin_prompts(), {}), 300)] for _ in range(2)
