@@ -208,7 +208,9 @@ def test_arguments_make_a_judge(write: Write) -> None:
 def test_a_missing_column_is_named_before_anything_is_judged(write: Write) -> None:
     judge = find_verifier(write("def score(completions, ground_truth, level=0, **_): ...\n"))
     judge.check_spec({"ground_truth": "2"})
-    with pytest.raises(SpecError, match="needs the column 'ground_truth', which this row has not: it has answer, level"):
+    with pytest.raises(
+        SpecError, match="needs the column 'ground_truth', which this row has not: it has answer, level"
+    ):
         judge.check_spec({"level": 1, "answer": 2})
 
 

@@ -13,7 +13,7 @@ from learnable.data.records import Score
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from tests.verifiers.pool.waits_for_tests import BOUND, has_ended, wait_for
 
-HOSTILE = '''
+HOSTILE = """
 import asyncio, os, sys, time
 
 CALLS = []
@@ -61,7 +61,7 @@ def short(completions):
 def state(completions):
     CALLS.append(completions)
     return [len(CALLS) / 10] * len(completions)
-'''
+"""
 
 
 @pytest.fixture
