@@ -190,7 +190,7 @@ def _write_turns(prompt: str | Turns, verifier: str) -> str:
     """Return a chat as `pool.jobs.write_messages` does."""
     if isinstance(prompt, str) or not is_own_verifier(verifier):
         return ""
-    return canonical_json([{"role": turn["role"], "content": turn["content"]} for turn in prompt])
+    return canonical_json([{"role": turn["role"], "content": turn.get("content") or ""} for turn in prompt])
 
 
 def _make_pass(score: Score) -> Score:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from learnable.data.records import installed_verifiers, is_own_verifier
 from learnable.verifiers.own.loading import JudgeError
-from learnable.verifiers.own.scale import read_scale
+from learnable.verifiers.own.scale import read_scale, write_number
 
 RANGE, PASS = "range", "pass"
 TRL, TRL_REWARDS = "trl:", "trl.rewards:"
@@ -68,7 +68,7 @@ def state_range(name: str, reward_range: str | None, passes_at: float | None) ->
     >>> state_range("my.py:score", "0..2", 1.5), state_range("number", None, None)
     ('my.py:score?range=0..2&pass=1.5', 'number')
     """
-    passes = None if passes_at is None else f"{passes_at:g}"
+    passes = None if passes_at is None else write_number(passes_at)
     stated = {key: value for key, value in ((RANGE, reward_range), (PASS, passes)) if value is not None}
     if not stated:
         return name

@@ -41,7 +41,8 @@ class RewardScale:
         >>> RewardScale().label, RewardScale(-1, 1, 0.5).label
         ('', '-range-1..1-pass0.5')
         """
-        return "" if self == USUAL else f"-range{self.lowest:g}..{self.highest:g}-pass{self.passes_at:g}"
+        numbers = map(write_number, (self.lowest, self.highest, self.passes_at))
+        return "" if self == USUAL else "-range{}..{}-pass{}".format(*numbers)
 
     def score(self, value: float) -> Score:
         """Return what a judge's number is worth; outside of the range it is no reward, and nothing is cut off.
@@ -59,6 +60,15 @@ class RewardScale:
 
 
 USUAL = RewardScale()
+
+
+def write_number(value: float) -> str:
+    """Return a number as it is read again, without what says nothing.
+
+    >>> write_number(3.0), write_number(0.1234567)
+    ('3', '0.1234567')
+    """
+    return repr(float(value)).removesuffix(".0")
 
 
 def read_scale(reward_range: str | None, passes_at: str | None, usual: RewardScale = USUAL) -> RewardScale:
