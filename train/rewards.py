@@ -90,7 +90,9 @@ def score_completions(
     completion_ids: Sequence[Sequence[int]] | None = None,
 ) -> list[Score]:
     """Judge each completion by its row's verifier, in worker processes. Of its tokens only their number is told."""
-    counts = [None] * len(prompts) if completion_ids is None else [len(ids) for ids in completion_ids]
+    counts: Sequence[int | None] = (
+        [None] * len(prompts) if completion_ids is None else [len(ids) for ids in completion_ids]
+    )
     jobs = [
         ScoreJob(
             verifier=name,

@@ -127,7 +127,7 @@ def read_parameters(name: str, parameters: Mapping[str, inspect.Parameter]) -> t
 def _listed(answer: object) -> list[object]:
     """Return the rewards in a list: TRL takes any list, and so arrays and tensors too."""
     whole = getattr(answer, "tolist", None)
-    rewards = whole() if callable(whole) else answer
+    rewards: Any = whole() if callable(whole) else answer
     if isinstance(rewards, str | Mapping) or not hasattr(rewards, "__iter__"):
         raise TypeError(f"the reward function returned {answer!r:.60}: return a list with a number for each completion")
     return list(rewards)

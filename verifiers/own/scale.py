@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
@@ -99,10 +99,10 @@ def declared_scale(judge: object, usual: RewardScale = USUAL) -> RewardScale:
     """
     declared, passes = getattr(judge, "reward_range", None), getattr(judge, "passes_at", None)
     try:
-        lowest, highest = (usual.lowest, usual.highest) if declared is None else map(float, declared)
-        if passes is None:
-            passes = usual.passes_at if declared is None else highest
-        return RewardScale(lowest, highest, float(passes))
+        if declared is None:
+            return usual if passes is None else replace(usual, passes_at=float(passes))
+        lowest, highest = map(float, declared)
+        return RewardScale(lowest, highest, highest if passes is None else float(passes))
     except (TypeError, ValueError) as error:
         raise LearnableError(
             f"reward_range is {declared!r} and passes_at {passes!r}: give numbers, as in reward_range = (0, 2) and "

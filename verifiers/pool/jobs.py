@@ -114,7 +114,8 @@ def score_jobs(jobs: Sequence[ScoreJob]) -> list[Score]:
 
 
 def _group_judge(verifier: str) -> Callable[..., list[Score]] | None:
-    return getattr(find_verifier(verifier), "score_group", None)
+    judge: Callable[..., list[Score]] | None = getattr(find_verifier(verifier), "score_group", None)
+    return judge
 
 
 def _judge(jobs: Sequence[ScoreJob]) -> list[Any]:
