@@ -52,7 +52,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, get_args
 
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
@@ -65,6 +65,7 @@ JsonObject = dict[str, Any]  # as `json.loads` gives it and `json.dumps` takes i
 Spec = Mapping[str, Any]  # a JSON object: what a verifier needs to judge a prompt
 Row = Mapping[str, Any]  # one row of a table, by column
 SIMULATED = "simulated"  # the verifier of prompts that no model answers
+VERIFIER_ENTRY_POINTS = "learnable.verifiers"  # the group in which packages offer verifiers
 # Keys of specs that say by themselves what is judged, and keys that are but the wording or the price of it.
 CASES = ("cases", "stdin", "test_code")
 WORDING = ("entry", "stub", "equality", "cpu_seconds", "partial_credit")
@@ -267,8 +268,16 @@ class Score:
 
 
 def is_own_verifier(name: str) -> bool:
-    """Whether a verifier is a user's own, named as `FILE.py:OBJECT` or `MODULE:OBJECT`, and not one of ours."""
-    return ":" in name
+    """Whether a verifier is not one of ours: `FILE.py:OBJECT`, `MODULE:OBJECT`, or one that a package offers."""
+    return ":" in name or name.partition("?")[0] in installed_verifiers()
+
+
+@cache
+def installed_verifiers() -> Mapping[str, str]:
+    """Return the verifiers that installed packages offer as entry points, by name, each as `MODULE:OBJECT`."""
+    from importlib.metadata import entry_points
+
+    return {point.name: f"{point.module}:{point.attr}" for point in entry_points(group=VERIFIER_ENTRY_POINTS)}
 
 
 def weights_id(policy_id: str) -> str:

@@ -34,6 +34,7 @@ SLOW = [
         "attacks",
         "cli/test_forecast.py",
         "cli/test_judges.py",
+        "cli/test_reward_functions.py",
         "compatibility",
         "data/storage/test_lease.py",
         "data/storage/test_lock.py",

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from learnable.data.dialogue.thinking import ThinkTags, split_thought
-from learnable.data.records import JsonObject, Score, Spec, canonical_json
+from learnable.data.records import JsonObject, Score, Spec, canonical_json, is_own_verifier
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 Turns = Sequence[JsonObject]
@@ -41,7 +41,7 @@ def verifier_reward(
     (population, mean over groups), `zero_std_share`, `mean_abs_advantage` (as TRL scales it), `pass_rate` and
     `unscored_share`, and the mean of each named part of a reward as `component/<verifier>/<name>`.
     """
-    scores = score_completions(prompts, completions, verifier, spec)
+    scores = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
     _log_scores("verifier_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
     _log_verdicts(scores, columns)
     return [score.reward for score in scores]
@@ -58,7 +58,8 @@ def pass_reward(
 
     It logs what `verifier_reward` logs, under its own name.
     """
-    scores = [_make_pass(score) for score in score_completions(prompts, completions, verifier, spec)]
+    judged = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
+    scores = [_make_pass(score) for score in judged]
     _log_scores("pass_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
     _log_verdicts(scores, columns)
     return [score.reward for score in scores]
@@ -102,16 +103,22 @@ def score_completions(
     completions: Sequence[str | Turns],
     verifier: Sequence[str],
     spec: Sequence[str | Spec],
+    completion_ids: Sequence[Sequence[int]] | None = None,
 ) -> list[Score]:
-    """Judge each completion by its row's verifier, in worker processes."""
+    """Judge each completion by its row's verifier, in worker processes. Of its tokens only their number is told."""
+    counts: Sequence[int | None] = (
+        [None] * len(prompts) if completion_ids is None else [len(ids) for ids in completion_ids]
+    )
     jobs = [
         ScoreJob(
             verifier=name,
             completion=read_last_turn(completion),
             prompt=read_last_turn(prompt),
             spec_json=_write_json(value),
+            messages_json=_write_turns(prompt, name),
+            num_tokens=count,
         )
-        for prompt, completion, name, value in zip(prompts, completions, verifier, spec, strict=True)
+        for prompt, completion, name, value, count in zip(prompts, completions, verifier, spec, counts, strict=True)
     ]
     return open_scoring_pool().submit(jobs).result()
 
@@ -203,6 +210,13 @@ def _write_json(spec: str | Spec) -> str:
     if isinstance(spec, str):
         return spec
     return json.dumps({key: value for key, value in spec.items() if value is not None})  # Arrow fills absent keys
+
+
+def _write_turns(prompt: str | Turns, verifier: str) -> str:
+    """Return a chat as `pool.jobs.write_messages` does."""
+    if isinstance(prompt, str) or not is_own_verifier(verifier):
+        return ""
+    return canonical_json([{"role": turn["role"], "content": turn.get("content") or ""} for turn in prompt])
 
 
 def _make_pass(score: Score) -> Score:

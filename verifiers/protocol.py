@@ -6,13 +6,14 @@ Below it are the checks of specs that verifiers share: each says key, value and 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Score, Spec
 
 DEFAULT_TIME_LIMIT = 30.0
+ChatTurns = Sequence[Mapping[str, str]]  # each with its role and content
 
 
 class SpecError(LearnableError):
@@ -30,8 +31,11 @@ class Verifier(Protocol):
     A verifier may also have `notice`, one sentence users must read before it runs (see `verifier_notice`),
     `conditions`, what of this machine its scores were made under (see `verifier_conditions`),
     `time_limit`, the seconds it may take for one completion (see `verifier_time_limit`), `memory_limit`, the bytes (see
-    `verifier_memory_limit`), `warm_up()`, which loads ahead of time what `score` would load on its first call, and
-    `extract(completion, spec=spec)`, the answer it reads out of a completion (see `extract_answer`).
+    `verifier_memory_limit`), `warm_up()`, which loads ahead of time what `score` would load on its first call,
+    `extract(completion, spec=spec)`, the answer it reads out of a completion (see `extract_answer`), and
+    `score_group(completions, prompt=prompt, spec=spec, num_tokens=num_tokens)`, which gives the scores of completions
+    of one prompt in one call: there `prompt` is a list of messages where it is a chat, and `num_tokens` says how many
+    tokens each completion has, or None.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Verifiers by name: ours, or yours as `FILE.py:OBJECT` or `MODULE:OBJECT`."""
+"""Verifiers by name: ours, yours as `FILE.py:OBJECT` or `MODULE:OBJECT`, TRL's, or a package's."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from learnable.data.errors import UnknownNameError
-from learnable.data.records import is_own_verifier
-from learnable.verifiers.own.adapter import OwnJudge, find_own_judge
+from learnable.data.records import installed_verifiers, is_own_verifier
+from learnable.verifiers.own.adapter import OwnJudge
+from learnable.verifiers.own.finding import find_own_judge
 from learnable.verifiers.own.loading import SHAPE, JudgeError
 from learnable.verifiers.protocol import Verifier
 
@@ -36,10 +37,11 @@ _loading = threading.Lock()
 def find_verifier(name: str) -> Verifier:
     """Return the verifier called `name`: a built-in one, or yours by `FILE.py:OBJECT` or `MODULE:OBJECT`.
 
-    Yours may be a function, a class that is made without arguments, or an object: see `OwnJudge`. Raises
-    `UnknownNameError` with the nearest names, or `JudgeError` when it cannot be imported or cannot judge.
+    Yours may be a function, a class, an object, or a reward function as TRL calls it: see `OwnJudge` and
+    `RewardFunction`; `trl:NAME` is one of TRL's own, and packages may offer some by name. Raises `UnknownNameError`
+    with the nearest names, or `JudgeError` when it cannot be imported or cannot judge.
     """
-    if not is_own_verifier(name):
+    if name in VERIFIERS or not is_own_verifier(name):
         return _find_ours(name)
     key = (name, str(Path.cwd()))
     if key not in _own_judges:
@@ -61,7 +63,7 @@ def _find_ours(name: str) -> Verifier:
     if name.endswith(".py"):
         raise JudgeError(f"verifier {name!r} is only half a name: {SHAPE}")
     if name not in known:
-        raise UnknownNameError("verifier", name, known)
+        raise UnknownNameError("verifier", name, {**known, **installed_verifiers()})
     module_name, _, attribute = known[name].partition(":")
     verifier: Verifier = getattr(importlib.import_module(module_name), attribute)()
     return verifier

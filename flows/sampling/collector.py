@@ -17,6 +17,7 @@ from learnable.flows.sampling.component_watch import ComponentWatch
 from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.flows.sampling.reward_table import Answered, RewardTable
 from learnable.rollouts.protocol import Answer, Refusal
+from learnable.verifiers.pool.jobs import write_messages
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.registry import find_verifier
 
@@ -157,12 +158,13 @@ class Collector:
 
 
 def _make_jobs(answered: list[Answered]) -> list[ScoreJob]:
-    """Make the jobs of scoring these rollouts; one prompt's share its spec."""
-    specs: dict[str, str] = {}
+    """Make the jobs of scoring these rollouts; one prompt's share its spec and its turns."""
+    written: dict[str, tuple[str, str]] = {}
     jobs = []
     for prompt, rollout in answered:
-        if prompt.prompt_id not in specs:
-            specs[prompt.prompt_id] = prompt.spec_json
-        spec = specs[prompt.prompt_id]
-        jobs.append(ScoreJob(prompt.verifier, rollout.completion, prompt.text, spec, rollout.judged_as))
+        if prompt.prompt_id not in written:
+            written[prompt.prompt_id] = (prompt.spec_json, write_messages(prompt))
+        spec, turns = written[prompt.prompt_id]
+        ended, tokens = rollout.judged_as, rollout.num_tokens
+        jobs.append(ScoreJob(prompt.verifier, rollout.completion, prompt.text, spec, ended, turns, tokens))
     return jobs

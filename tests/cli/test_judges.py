@@ -244,7 +244,7 @@ BAD = {
     "my_judge.py:nothing": ("def nothing(): ...", "takes no completion"),
     "my_judge.py:more": ("def more(completion, answer): ...", "needs answer, which nobody gives it"),
     "my_judge.py:first": ("def first(prompt, completion): ...", "its first parameter is not the completion"),
-    "my_judge.py:batch": ("def batch(completions, **kwargs): ...", "takes a list of completions"),
+    "my_judge.py:state": ("def state(completions, trainer_state): ...", "needs trainer_state, and there is no trainer"),
     "my_judge.py:later": ("async def later(completion): ...", "is async"),
     "my_judge.py:Slow": (
         "class Slow:\n    time_limit = 0\n    def score(self, completion): ...",

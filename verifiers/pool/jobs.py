@@ -1,16 +1,27 @@
-"""One completion to score, and what becomes of it whatever the verifier does."""
+"""Completions to score, alone or with others of their prompt, and what becomes of them whatever the verifier does."""
 
 from __future__ import annotations
 
 import contextvars
 import json
 import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from numbers import Real
-from typing import Self, get_args
+from typing import Any, Self, get_args
 
 from learnable.data.progress import progress
-from learnable.data.records import FinishReason, Prompt, Rollout, Score, Verdict
+from learnable.data.records import (
+    FinishReason,
+    Prompt,
+    Rollout,
+    Score,
+    Verdict,
+    canonical_json,
+    is_own_verifier,
+    message_list,
+)
 from learnable.verifiers.registry import find_verifier
 
 REASON_LENGTH = 300
@@ -20,32 +31,107 @@ _TIME_OUT = "time limit: "  # how the reason begins, where a completion took too
 
 @dataclass(frozen=True, slots=True)
 class ScoreJob:
-    """A completion and everything its judgement depends on, ready to cross into another process."""
+    """A completion and everything its judgement depends on, ready to cross into another process.
+
+    `messages_json` has all turns of a prompt that is a chat, for verifiers of users' own; `num_tokens` is that of the
+    completion, where it is known.
+    """
 
     verifier: str
     completion: str
     prompt: str
     spec_json: str
     finish_reason: FinishReason = "stop"
+    messages_json: str = ""
+    num_tokens: int | None = None
 
     @classmethod
     def of(cls, prompt: Prompt, rollout: Rollout) -> Self:
         """Return the job of scoring a rollout as an answer to this prompt."""
-        return cls(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.judged_as)
+        return cls(
+            prompt.verifier,
+            rollout.completion,
+            prompt.text,
+            prompt.spec_json,
+            rollout.judged_as,
+            write_messages(prompt),
+            rollout.num_tokens,
+        )
+
+    @property
+    def group_key(self) -> tuple[str, ...]:
+        """What jobs have in common whose completions may be scored in one call."""
+        return self.verifier, self.prompt, self.spec_json, self.messages_json
+
+
+def write_messages(prompt: Prompt) -> str:
+    """Return the turns of a chat as JSON for a job, "" for a prompt that is text or whose verifier is one of ours."""
+    if isinstance(prompt.prompt, str) or not is_own_verifier(prompt.verifier):
+        return ""
+    return canonical_json(message_list(prompt.prompt))
+
+
+def split_jobs(jobs: Iterable[ScoreJob], *, singly: bool = False) -> Iterator[list[ScoreJob]]:
+    """Yield jobs as they are scored: in one call those of a prompt that come together, where their verifier takes them.
+
+    All others are by themselves, and with `singly` every job is.
+    """
+    for _, group in groupby(jobs, lambda job: job.group_key):
+        together = list(group)
+        if singly or not takes_groups(together[0].verifier):
+            yield from ([job] for job in together)
+        else:
+            yield together
+
+
+def takes_groups(verifier: str) -> bool:
+    """Whether a verifier judges completions of one prompt together; not if it cannot be loaded."""
+    try:
+        return _group_judge(verifier) is not None
+    except Exception:  # scoring meets the same fault, and reports it for each completion
+        return False
 
 
 def score_one(job: ScoreJob) -> Score:
-    """Score one completion. Never raises: a fault of the verifier becomes a verdict without a reward.
+    """Score one completion, as `score_jobs` does."""
+    return score_jobs([job])[0]
 
-    A completion that ran out of tokens keeps its reward under the verdict `truncated`.
+
+def score_jobs(jobs: Sequence[ScoreJob]) -> list[Score]:
+    """Score one completion, or the completions of one prompt in one call, as `split_jobs` yields them.
+
+    Never raises: a fault of the verifier becomes a verdict without a reward. A call that raises is made again for each
+    completion by itself, so that it costs the one that it is about. A completion that ran out of tokens keeps its
+    reward under the verdict `truncated`.
     """
     try:
-        verifier = find_verifier(job.verifier)
-        score = verifier.score(job.completion, prompt=job.prompt, spec=json.loads(job.spec_json))
-        score = _checked(score)
+        return [_settled(score, job) for score, job in zip(_judge(jobs), jobs, strict=True)]
     except Exception as error:  # whatever a verifier raises is its own fault, not the policy's
+        if len(jobs) > 1:
+            return [score_one(job) for job in jobs]
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        return Score.unscored(f"{type(error).__name__}: {error}"[:REASON_LENGTH] + notes[:REASON_LENGTH])
+        return [Score.unscored(f"{type(error).__name__}: {error}"[:REASON_LENGTH] + notes[:REASON_LENGTH])]
+
+
+def _group_judge(verifier: str) -> Callable[..., list[Score]] | None:
+    judge: Callable[..., list[Score]] | None = getattr(find_verifier(verifier), "score_group", None)
+    return judge
+
+
+def _judge(jobs: Sequence[ScoreJob]) -> list[Any]:
+    """Return what the verifier of these jobs says, unchecked. Raises whatever it raises."""
+    first = jobs[0]
+    verifier, spec = find_verifier(first.verifier), json.loads(first.spec_json)
+    judge_group = _group_judge(first.verifier)
+    if judge_group is None:
+        return [verifier.score(job.completion, prompt=job.prompt, spec=spec) for job in jobs]
+    prompt = json.loads(first.messages_json) if first.messages_json else first.prompt
+    completions, tokens = [job.completion for job in jobs], [job.num_tokens for job in jobs]
+    return judge_group(completions, prompt=prompt, spec=spec, num_tokens=tokens)
+
+
+def _settled(score: Score, job: ScoreJob) -> Score:
+    score = _checked(score)
     if job.finish_reason == "length" and score.verdict == "scored":
         return replace(score, verdict="truncated")
     return score

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from learnable.data.records import Score
-from learnable.verifiers.pool.jobs import ScoreJob, score_one
+from learnable.verifiers.pool.jobs import ScoreJob, score_jobs, score_one, split_jobs
 from learnable.verifiers.pool.serving import load_verifier
 from learnable.verifiers.pool.supervisor import OnScore, Supervisor
 
@@ -125,12 +125,13 @@ class ScoringPool:
 
     def _score_here(self, batch: _Batch, jobs: Sequence[ScoreJob]) -> None:
         scores: list[Score] = []
-        for job in jobs:
+        for part in split_jobs(jobs):
             if self._failure is not None:
                 batch.fail(self._failure)
                 return
-            scores.append(score_one(job))
-            self._see(job, scores[-1])
+            scores += score_jobs(part)
+            for job, score in zip(part, scores[-len(part) :], strict=True):
+                self._see(job, score)
         if self._failure is not None:
             batch.fail(self._failure)
         batch.fill(0, scores)  # nothing, where it has failed

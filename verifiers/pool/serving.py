@@ -8,13 +8,12 @@ import pickle
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from learnable.verifiers.pool.channel import LENGTH
-from learnable.verifiers.pool.jobs import ScoreJob, score_one
+from learnable.verifiers.pool.jobs import ScoreJob, score_jobs, split_jobs, takes_groups
 from learnable.verifiers.protocol import DEFAULT_TIME_LIMIT, verifier_memory_limit, verifier_time_limit
 from learnable.verifiers.registry import find_verifier
 
@@ -24,9 +23,10 @@ PR_SET_PDEATHSIG = 1
 def serve(caller: int) -> None:
     """Answer questions until input ends. Runs in the scoring process; `caller` is the process that started it.
 
-    A question is a list of the names of verifiers to load, or of the fields of jobs. For the first item that needs a
-    verifier, the answer is its time limit and version, when it is loaded; then for a job its score. One message each,
-    never held back: the caller takes the first job without an answer for the one that hangs or kills.
+    A question is a list of the names of verifiers to load, or of the fields of jobs, and whether each job is to be
+    judged by itself. For the first item that needs a verifier, the answer is its time limit, its version and whether
+    it takes groups, when it is loaded; then for a job its score. One message each, never held back: the caller takes
+    the first job without an answer for the one that hangs or kills.
     """
     _end_with(caller)
     _be_first_to_go()
@@ -38,11 +38,14 @@ def serve(caller: int) -> None:
     with os.fdopen(questions, "rb") as stream:
         while True:
             try:
-                question = pickle.load(stream)
+                items, singly = pickle.load(stream)
             except (EOFError, pickle.UnpicklingError):
                 return  # the caller has closed the pipe, or ended in the middle of a question
-            for item in question:
-                _answer(answers, item, loaded)
+            names = [item for item in items if isinstance(item, str)]
+            for name in names:
+                _load(answers, name, loaded)
+            for part in split_jobs((ScoreJob(*item) for item in items[len(names) :]), singly=singly):
+                _score(answers, part, loaded)
 
 
 def load_verifier(name: str) -> tuple[float, str]:
@@ -60,16 +63,20 @@ def load_verifier(name: str) -> tuple[float, str]:
     return limit, version
 
 
-def _answer(answers: int, item: str | tuple[Any, ...], loaded: dict[str, int | None]) -> None:
-    name = item if isinstance(item, str) else item[0]
+def _load(answers: int, name: str, loaded: dict[str, int | None]) -> None:
     if name not in loaded:
         loaded[name] = None
-        _send(answers, load_verifier(name))
+        _send(answers, (*load_verifier(name), takes_groups(name)))
         with suppress(Exception):  # scoring meets the same fault
             loaded[name] = verifier_memory_limit(find_verifier(name))
-    if not isinstance(item, str):
-        with bounded_memory(loaded[name]):
-            score = score_one(ScoreJob(*item))
+
+
+def _score(answers: int, jobs: Sequence[ScoreJob], loaded: dict[str, int | None]) -> None:
+    name = jobs[0].verifier
+    _load(answers, name, loaded)
+    with bounded_memory(loaded[name]):
+        scores = score_jobs(jobs)
+    for score in scores:
         _send(answers, (score.reward, score.passed, score.components, score.verdict, score.reason))
 
 

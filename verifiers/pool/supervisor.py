@@ -1,7 +1,9 @@
 """What becomes of a completion whose scoring process hangs or dies: another try, or a verdict that tells why.
 
 A completion that reaches its time limit is given up: another try would take as long again. One on which the process
-died is tried once more, alone in a fresh process, since what killed the first may have come from outside. A verifier
+died is tried once more, alone in a fresh process, since what killed the first may have come from outside. Where either
+happens while several completions are judged in one call, nobody knows on which: from there on that verifier judges
+each by itself. A verifier
 that cannot be loaded twice is left alone for a while, so that it costs its completions and not the whole run's time.
 """
 
@@ -33,6 +35,7 @@ class Supervisor:
         self._time_limit = time_limit
         self._worker: Worker | None = None
         self._unloadable: dict[str, tuple[float, str]] = {}  # until when, and why
+        self._singly: set[str] = set()  # verifiers that hung or died on several completions at once
         self._killed = False
         self._lock = threading.Lock()
 
@@ -72,19 +75,24 @@ class Supervisor:
             take(Score.unscored(reason))
             return
         loadable = list(takewhile(lambda job: not self._why_not(job.verifier), jobs))
-        done = 0
+        done, in_groups, singly = 0, set[str](), jobs[0].verifier in self._singly
         try:
             with self._running() as worker:
-                for score in worker.score(loadable, self._time_limit):
+                in_groups = worker.in_groups
+                for score in worker.score(loadable, self._time_limit, singly=singly):
                     done += 1
                     take(score)
         except LoadingError as failure:
             if reason := self._load_again(failure):
                 take(Score.unscored(reason))
-        except TimeLimitError as late:
-            take(time_out_score(late.seconds))
-        except WorkerDiedError as death:
-            take(self._score_again(loadable[done], death))
+        except (TimeLimitError, WorkerDiedError) as failure:
+            job, *others = loadable[done:]
+            if not singly and job.verifier in in_groups and others and others[0].group_key == job.group_key:
+                self._singly.add(job.verifier)  # and its jobs come again
+            elif isinstance(failure, TimeLimitError):
+                take(time_out_score(failure.seconds))
+            else:
+                take(self._score_again(job, failure))
 
     def _score_again(self, job: ScoreJob, first: WorkerDiedError) -> Score:
         try:

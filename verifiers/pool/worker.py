@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from operator import attrgetter
 
 from learnable.data.errors import LearnableError
@@ -30,7 +31,7 @@ _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from learnable.verifiers.pool.serving import serve; serve(int(sys.argv[2]))"
 )
-_JOB_FIELDS = attrgetter("verifier", "completion", "prompt", "spec_json", "finish_reason")
+_JOB_FIELDS = attrgetter(*(field.name for field in fields(ScoreJob)))
 
 
 class WorkerError(LearnableError):
@@ -78,6 +79,7 @@ class Worker:
             raise WorkerDiedError(f"could not be started ({error})") from error
         self._channel = Channel(self._process)
         self._limits: dict[str, float] = {}  # of the verifiers it has loaded
+        self.in_groups: set[str] = set()  # those of them that judge the completions of a prompt in one call
         self._lock = threading.Lock()
         self._ended = False
 
@@ -88,16 +90,17 @@ class Worker:
 
     def load(self, verifier_names: Sequence[str]) -> None:
         """Load these verifiers and their dictionaries. Raises `WorkerError`."""
-        self._send(verifier_names)
+        self._send((list(verifier_names), False))
         for name in verifier_names:
             self._await_loading(name)
 
-    def score(self, jobs: Sequence[ScoreJob], time_limit: float | None) -> Iterator[Score]:
+    def score(self, jobs: Sequence[ScoreJob], time_limit: float | None, *, singly: bool = False) -> Iterator[Score]:
         """Yield one score for each job as it comes. Raises `WorkerError` about the first job without one.
 
-        `time_limit` is in seconds for each completion; None takes what its verifier declares.
+        `time_limit` is in seconds for each completion; None takes what its verifier declares. A call that judges
+        several has no more, unless each is judged `singly`.
         """
-        self._send([_JOB_FIELDS(job) for job in jobs])
+        self._send(([_JOB_FIELDS(job) for job in jobs], singly))
         for job in jobs:
             declared = self._await_loading(job.verifier)
             limit = declared if time_limit is None else time_limit
@@ -143,7 +146,7 @@ class Worker:
     def _await_loading(self, verifier: str) -> float:
         if verifier not in self._limits:
             try:
-                limit, version = self._channel.receive(LOAD_SECONDS)
+                limit, version, in_groups = self._channel.receive(LOAD_SECONDS)
             except DeadlineError as late:
                 raise LoadingError(verifier, f"did not load it within {LOAD_SECONDS:g} s") from late
             except DisconnectedError as end:
@@ -151,6 +154,8 @@ class Worker:
             if version and (known := known_version(verifier)) not in (None, version):
                 raise LoadingError(verifier, f"found it edited since the run began (version {version}, not {known})")
             self._limits[verifier] = limit
+            if in_groups:
+                self.in_groups.add(verifier)
         return self._limits[verifier]
 
     def _death(self) -> WorkerDiedError:

@@ -126,6 +126,16 @@ class ScheduleArguments:
         return Timetable(self.cron, self.every)
 
 
+def name_verifier(verifier: str, reward_range: str | None, passes_at: float | None) -> str:
+    """Return a verifier's name with what flags say of a user's own. Raises `LearnableError` for what cannot judge."""
+    from learnable.verifiers.own.naming import state_range
+    from learnable.verifiers.registry import find_verifier
+
+    name = state_range(verifier, reward_range, passes_at)
+    find_verifier(name)
+    return name
+
+
 def count_workers(given: int | None) -> int:
     """Return how many processes score: one for four cores unless told otherwise. Raises `LearnableError`."""
     if given is not None and given < 0:

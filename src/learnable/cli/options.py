@@ -107,6 +107,15 @@ Workers = Annotated[int | None, output_option(help="Processes that score. (defau
 VerifierTimeout = Annotated[
     float | None, output_option(help="Seconds that scoring one completion may take. (default: the verifier's own)")
 ]
+VerifierRange = Annotated[
+    str | None,
+    prompt_option(
+        help="Where the numbers of a judge of yours lie: LOW..HIGH, such as -1..1. (default: its own, or 0..1)"
+    ),
+]
+VerifierPass = Annotated[
+    float | None, prompt_option(help="The least of its numbers that passes. (default: its own, or the highest)")
+]
 Wait = Annotated[bool, output_option("--wait/--no-wait", help="Wait for another run that writes the store, or stop.")]
 UsePrefect = Annotated[
     bool, output_option("--prefect/--no-prefect", help="Run as a Prefect flow, or as plain functions.")

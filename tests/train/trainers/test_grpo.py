@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from learnable.data.records import Prompt, Rollout, message_list
 from learnable.train import rewards
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.grpo import make_config, make_reward
 from learnable.train.trainers.trainer import find_last_checkpoint, read_step
+from learnable.verifiers.own.finding import find_own_judge
+from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 if TYPE_CHECKING:
     from trl import GRPOConfig
@@ -75,6 +78,48 @@ def test_trl_trains_on_curated_parquet_with_the_reward_unchanged(
     assert logs[0]["grad_norm"] > 0
     assert 0 < logs[0]["rewards/verifier_reward/within_group_std"] <= 0.5
     assert logs[0]["component/arithmetic/correct"] == pytest.approx(logs[0]["reward"])
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
+@pytest.mark.usefixtures("_closed_pool")
+def test_a_reward_function_of_trls_kind_rewards_in_training_as_in_curation(
+    tiny_policy: Path, prompts_of_ones: Any, tmp_path: Path, chat: bool
+) -> None:
+    from datasets import Dataset
+    from trl import GRPOTrainer
+
+    (tmp_path / "lengths.py").write_text(
+        "def score(completions, completion_ids, word, **kwargs):\n"
+        "    texts = [c if isinstance(c, str) else c[0]['content'] for c in completions]\n"
+        "    return [float(len(w + t)) - len(ids) for t, ids, w in zip(texts, completion_ids, word)]\n"
+    )
+    judge = f"{tmp_path / 'lengths.py'}:score?range=-10..90"
+    given = prompts_of_ones(8, chat=chat)
+    made = [Prompt(prompt.prompt, judge, {"word": "x" * row}, "lengths", "lengths") for row, prompt in enumerate(given)]
+    rows = [
+        {"prompt": message_list(p.prompt), "verifier": judge, "spec": p.spec_json, "word": p.spec["word"]} for p in made
+    ]
+    seen: list[dict[str, Any]] = []
+
+    def reward(**columns: Any) -> list[float | None]:
+        found = rewards.verifier_reward(**columns)
+        seen.append({**columns, "found": found, "raw": find_own_judge(judge).call(**columns)})  # as TRL would itself
+        return found
+
+    config = short_run(tmp_path, max_steps=1)
+    GRPOTrainer(str(tiny_policy), reward_funcs=[reward], args=config, train_dataset=Dataset.from_list(rows)).train()
+    [step] = seen
+    texts = [rewards.read_last_turn(completion) for completion in step["completions"]]
+    prompts = {prompt.spec["word"]: prompt for prompt in made}
+    with ScoringPool(1) as pool:
+        jobs = [
+            ScoreJob.of(prompts[word], Rollout("q", "p@w", "s", 3, 0, text, "stop", len(ids)))
+            for word, text, ids in zip(step["word"], texts, step["completion_ids"], strict=True)
+        ]
+        assert [score.reward for score in pool.submit(jobs).result()] == step["found"]
+    assert [(raw + 10) / 100 for raw in step["raw"]] == step["found"]
+    assert len(set(step["found"])) > 1
 
 
 @pytest.mark.e2e

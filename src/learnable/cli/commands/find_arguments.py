@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from learnable.cli.arguments import DEFAULTS, read_literal, read_object, read_pairs, read_text_or_file
+from learnable.cli.arguments import (
+    DEFAULTS,
+    name_verifier,
+    read_literal,
+    read_object,
+    read_pairs,
+    read_text_or_file,
+)
 from learnable.cli.options import (
     FormsFile,
+    VerifierPass,
+    VerifierRange,
     complete_family,
     complete_form,
     decision_option,
@@ -69,8 +78,10 @@ class PromptArguments:
         bool, prompt_option("--skip-bad-rows", help="Leave out rows that are no prompt, and count them.")
     ] = DEFAULTS.prompts.skip_bad_rows
     verifier: Annotated[
-        str | None, prompt_option(help="Judge of rows that name none: a name, or yours as FILE.py:OBJECT.")
+        str | None, prompt_option(help="Judge of rows that name none: a name, yours as FILE.py:OBJECT, or trl:NAME.")
     ] = DEFAULTS.prompts.verifier
+    verifier_range: VerifierRange = None
+    verifier_pass: VerifierPass = None
     spec: Annotated[
         str,
         prompt_option(
@@ -108,10 +119,6 @@ class PromptArguments:
 
     def settings(self) -> PromptSettings:
         """Return the settings. Raises `LearnableError` for what cannot work."""
-        if self.verifier:
-            from learnable.verifiers.registry import find_verifier
-
-            find_verifier(self.verifier)
         families, knobs = self._staged()
         return PromptSettings(
             forms=tuple(self.form or ()),
@@ -120,7 +127,7 @@ class PromptArguments:
             location=self.prompts,
             prompt_column=self.prompt_column,
             answer_column=self.answer_column,
-            verifier=self.verifier,
+            verifier=self._judge(),
             spec=read_object(self.spec, "--spec"),
             dataset_split=self.dataset_split,
             split_by=self.split_by,
@@ -152,6 +159,17 @@ class PromptArguments:
         given = {name.rpartition(".")[2] for name in knobs if name.rpartition(".")[0] in ("", curriculum.family)}
         staged = {name: value for name, value in staged.items() if name.rpartition(".")[2] not in given}
         return families if families or self.form else (curriculum.family,), staged | knobs
+
+    def _judge(self) -> str | None:
+        """Return the name of the judge, with what is said of its rewards."""
+        if self.verifier:
+            return name_verifier(self.verifier, self.verifier_range, self.verifier_pass)
+        if self.verifier_range is not None or self.verifier_pass is not None:
+            raise LearnableError(
+                "--verifier-range and --verifier-pass are for the judge that --verifier names: give that too, or say "
+                "it in the rows, as in my_rewards.py:score?range=0..2&pass=1.5"
+            )
+        return self.verifier
 
     def _overlap(self) -> float | None:
         """Return the overlap that makes prompts duplicates; where none is given, prompts of a file alone have one."""

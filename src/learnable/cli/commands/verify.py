@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from learnable.cli import options
-from learnable.cli.arguments import count_workers
+from learnable.cli.arguments import count_workers, name_verifier
 from learnable.cli.console import UNSCORED, Shell, open_shell
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ Examples:
   learnable verify --verifier poetry --input poems.jsonl --output out.jsonl
   learnable verify --verifier programs --prompts HumanEval.jsonl.gz --input samples.jsonl --output out.jsonl
   learnable verify --verifier my_judge.py:judge --input a.jsonl.gz --output -
+  learnable verify --verifier my_rewards.py:score --verifier-range -1..1 --input a.jsonl --output out.jsonl
 """
 
 ProblemTable = Annotated[
@@ -39,11 +40,13 @@ ProblemTable = Annotated[
 
 
 def verify(
-    verifier: Annotated[str, typer.Option(help="A verifier's name, or FILE.py:OBJECT or MODULE:OBJECT.")],
+    verifier: Annotated[str, typer.Option(help="A verifier's name, yours as FILE.py:OBJECT, or trl:NAME.")],
     input_path: Annotated[Path, typer.Option("--input", help="Completions, JSONL or .gz; - is standard input.")],
     output_path: Annotated[Path, typer.Option("--output", help="Scores, JSONL; - is standard output.")],
     prompts: ProblemTable = None,
     forms_file: options.FormsFile = None,
+    verifier_range: options.VerifierRange = None,
+    verifier_pass: options.VerifierPass = None,
     workers: options.Workers = None,
     verifier_timeout: options.VerifierTimeout = None,
     as_json: options.AsJson = False,
@@ -58,6 +61,7 @@ def verify(
         from learnable.verifiers.protocol import verifier_notice
         from learnable.verifiers.registry import find_verifier
 
+        verifier = name_verifier(verifier, verifier_range, verifier_pass)
         if notice := verifier_notice(find_verifier(verifier)):
             shell.progress.warn(notice)
         problems = Problems(prompts, read_problems(prompts, verifier)) if prompts else Problems()

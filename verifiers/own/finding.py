@@ -1,0 +1,135 @@
+"""Finds a user's judge by its name: a function, a class, an object, or a reward function of TRL's kind."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.verifiers.own.adapter import OwnJudge, shown
+from learnable.verifiers.own.loading import JudgeError, LoadedJudge, describe_fault, load_judge
+from learnable.verifiers.own.naming import JudgeName, read_name
+from learnable.verifiers.own.reward_function import RewardFunction, is_reward_function, read_parameters
+from learnable.verifiers.own.scale import USUAL, RewardScale, declared_scale, read_scale
+from learnable.verifiers.protocol import verifier_time_limit
+
+OFFERED = ("prompt", "spec")
+SIGNATURE = "def judge(completion, prompt, spec), where prompt and spec may be left out"
+# Where rewards of TRL's own functions lie that are not from 0 to 1, and which of them are those of good completions.
+TRL_SCALES = {
+    "get_cosine_scaled_reward": RewardScale(-1.0, 1.0, 0.5),
+    "get_soft_overlong_punishment": RewardScale(-1.0, 0.0, 0.0),
+}
+TRL_READS_TOKENS = "get_repetition_penalty_reward"
+
+
+def find_own_judge(name: str) -> OwnJudge:
+    """Import the judge that `name` names, and fill in what it lacks.
+
+    Raises `JudgeError` for one that cannot be used, and `LearnableError` for a wrong `time_limit` or range.
+    """
+    said = read_name(name)
+    loaded = load_judge(said.place)
+    try:
+        whole = _behind_protocol(name, said, loaded)
+    except JudgeError:
+        raise
+    except LearnableError as error:
+        raise JudgeError(f"verifier {name!r}: {error}") from error
+    except Exception as error:
+        raise JudgeError(
+            f"verifier {name!r} cannot be used: {describe_fault(error)}. Mend it and start again"
+        ) from error
+    verifier_time_limit(whole)  # a wrong one is found here, before any completion waits for it
+    return whole
+
+
+def _behind_protocol(name: str, said: JudgeName, loaded: LoadedJudge) -> OwnJudge:
+    judge = _made(name, said, loaded.judge)
+    usual = TRL_SCALES.get(said.place.rpartition(":")[2], USUAL) if said.is_trls else USUAL
+    scale = read_scale(said.reward_range, said.passes_at, declared_scale(judge, usual))
+    version = f"{getattr(judge, 'version', None) or loaded.source_hash}{scale.label}"
+    own_name = str(getattr(judge, "name", None) or name)
+    call = _callable(name, judge)
+    parameters = _parameters(name, call)
+    if is_reward_function(parameters):
+        keywords, needed = read_parameters(name, parameters)
+        takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        return RewardFunction(own_name, version, loaded.file, judge, call, keywords, scale, needed, takes_all)
+    if inspect.iscoroutinefunction(call):
+        raise JudgeError(f"verifier {name!r} is async, which nobody would await: write {SIGNATURE}")
+    return OwnJudge(own_name, version, loaded.file, judge, call, _keywords(name, parameters), scale)
+
+
+def _made(name: str, said: JudgeName, found: Any) -> Any:
+    """Return the judge itself: a class, and a function that its name has arguments for, is called for it."""
+    if said.place.endswith(TRL_READS_TOKENS):
+        raise JudgeError(f"verifier {name!r} counts which tokens come again, and the store keeps how many they were")
+    makes = isinstance(found, type) or bool(said.arguments) or (said.is_trls and ":get_" in said.place)
+    if not makes:
+        return found
+    if not callable(found):
+        raise JudgeError(f"verifier {name!r} is {shown(found)}, which takes no arguments: leave them out")
+    parameters = inspect.signature(found).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    if (unknown := [option for option in said.arguments if option not in parameters]) and not takes_all:
+        raise JudgeError(
+            f"verifier {name!r}: {found.__name__}() takes no {unknown[0]!r}: it takes "
+            f"{', '.join(parameters) or 'nothing'}; range and pass are for every verifier of yours"
+        )
+    if needed := [option for option in _needed(parameters.values()) if option not in said.arguments]:
+        raise JudgeError(
+            f"verifier {name!r}: {found.__name__}() needs {', '.join(needed)}: give defaults, or name an object, "
+            f"as in judge = {found.__name__}(...), or say them: {name}{'&' if '?' in name else '?'}{needed[0]}=VALUE"
+        )
+    return found(**{option: _literal(text) for option, text in said.arguments.items()})
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _callable(name: str, judge: Any) -> Callable[..., object]:
+    """Return what judges: `score` of an object that has one, or the object itself."""
+    call = getattr(judge, "score", None) if not inspect.isroutine(judge) else None
+    call = judge if call is None else call
+    if not callable(call):
+        raise JudgeError(
+            f"verifier {name!r} is {shown(judge)}, which cannot judge: name a function, or a class with score(): "
+            f"{SIGNATURE}"
+        )
+    return call  # type: ignore[no-any-return]
+
+
+def _parameters(name: str, call: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    try:
+        parameters = dict(inspect.signature(call).parameters)
+    except ValueError:  # a built-in function that does not tell
+        parameters = {}
+    if not parameters:
+        raise JudgeError(f"verifier {name!r} takes no completion: write {SIGNATURE}")
+    return parameters
+
+
+def _keywords(name: str, parameters: dict[str, inspect.Parameter]) -> frozenset[str]:
+    """Return which of `prompt` and `spec` this judge takes."""
+    first, *rest = parameters.values()
+    if first.name in OFFERED or first.kind in (first.KEYWORD_ONLY, first.VAR_KEYWORD):
+        raise JudgeError(f"verifier {name!r}: its first parameter is not the completion: write {SIGNATURE}")
+    if needed := [other for other in _needed(rest) if other not in OFFERED]:
+        raise JudgeError(
+            f"verifier {name!r} needs {', '.join(needed)}, which nobody gives it: write {SIGNATURE}; what a row "
+            'knows is in spec, as in spec["answer"]'
+        )
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in rest):
+        return frozenset(OFFERED)
+    return frozenset(parameter.name for parameter in rest if parameter.name in OFFERED)
+
+
+def _needed(parameters: Any) -> list[str]:
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
