@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
 from learnable.data.sources.files.bad_rows import OnBad, refuse
 from learnable.data.sources.files.locations import READ, SUFFIXES, file_suffix, nearest_paths
 from learnable.data.sources.files.readers import Rows, file_rows
@@ -69,6 +70,8 @@ def _open_saved(location: str, folder: Path, split: str, what: str) -> Any:
         return saved
     if split not in saved:
         raise _no_split(location, split, saved, what)
+    if len(saved) > 1:
+        progress().note(f"{what} {location!r} has the splits {', '.join(saved)}: {split} is read (--dataset-split)")
     return saved[split]
 
 

@@ -16,6 +16,7 @@ from learnable.cli.commands.find_arguments import (
 )
 from learnable.cli.commands.train import show_training
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
+from learnable.cli.display.preview_page import print_preview
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
 from learnable.cli.display.terminal_text import print_text, shorten
 from learnable.flows.settings import CurateSettings
@@ -23,6 +24,7 @@ from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
     from learnable.flows.curation.cost import CostReport
+    from learnable.flows.curation.preview import Preview
     from learnable.flows.curation.report import CurationReport
 
 FIND_HELP = """
@@ -35,6 +37,7 @@ always fails nor always succeeds, and writes them as Parquet that TRL's GRPOTrai
 Examples:
   find-learnable --form sonnet --limit 40
   find-learnable --family arithmetic --family comparison
+  find-learnable --prompts gsm8k.jsonl --show 3
   find-learnable --prompts questions.jsonl --verifier arithmetic
   find-learnable --prompts org/name --answer-column label --verifier choice
   find-learnable --form haiku --policy path/to/model --signal pass --json
@@ -73,6 +76,11 @@ def find(
         from learnable.flows.launch import run_curation
 
         settings = curate_settings(prompts, policy, engine, goal, decision, output, run)
+        if goal.show is not None:
+            from learnable.flows.curation.preview import preview_prompts
+
+            show_preview(shell, preview_prompts(settings, goal.show))
+            return
         if goal.dry_run:
             show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
             return
@@ -162,6 +170,15 @@ def show_plan(shell: Shell, plan: CostReport) -> None:
         shell.line(f"\n{remark[0].upper()}{remark[1:]}.")
     show_rendered(shell, plan.rendered_prompt)
     shell.line("\nnext         the same command without --dry-run")
+
+
+def show_preview(shell: Shell, preview: Preview) -> None:
+    """Show what the first rows became."""
+    if shell.as_json:
+        shell.dump(preview.to_json())
+        return
+    print_preview(shell.out, preview)
+    shell.line("\nnext         the same command without --show")
 
 
 def show_rendered(shell: Shell, rendered: str) -> None:
