@@ -7,6 +7,7 @@ from typing import Any
 
 from learnable.data.curated.manifest import to_plain
 from learnable.data.errors import LearnableError
+from learnable.data.progress import Silence, watched_by
 from learnable.data.records import JsonObject, Prompt, Spec, Split
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.layouts.recognition import Recognised
@@ -64,7 +65,8 @@ def preview_prompts(settings: CurateSettings, count: int) -> Preview:
     if count < 1:
         raise LearnableError(f"--show {count} shows nothing: give 1 or more")
     prompts = read_prompts(settings).prompts
-    layout = _layout(settings.prompts)
+    with watched_by(Silence()):  # the drawing said it
+        layout = _layout(settings.prompts)
     return Preview(len(prompts), tuple(_preview(settings, prompt, layout) for prompt in prompts[:count]))
 
 

@@ -35,7 +35,7 @@ def data_set_rows(
         _look_on_hub(location, what)
         return _streamed_rows(location, location, split, columns, what)
     if is_saved(folder):
-        return _number_rows(location, _open_saved(location, folder, split, what), columns)
+        return _number_rows(location, _open_saved(location, folder, split, what, tell=columns is None), columns)
     files = _split_files(location, folder, split, what)
     if files and all(file_suffix(file) in SUFFIXES for file in files):
         return (pair for file in files for pair in file_rows(file, on_bad, columns, split))
@@ -64,13 +64,13 @@ def is_saved(folder: Path) -> bool:
     )
 
 
-def _open_saved(location: str, folder: Path, split: str, what: str) -> Any:
+def _open_saved(location: str, folder: Path, split: str, what: str, *, tell: bool) -> Any:
     saved = _load_saved(location, folder, what)
     if not isinstance(saved, dict):
         return saved
     if split not in saved:
         raise _no_split(location, split, saved, what)
-    if len(saved) > 1:
+    if tell and len(saved) > 1:
         progress().note(f"{what} {location!r} has the splits {', '.join(saved)}: {split} is read (--dataset-split)")
     return saved[split]
 

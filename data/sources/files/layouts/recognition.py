@@ -83,7 +83,7 @@ class Recognised:
         column, kinds = self.layout.of
         kind = row.get(column) if column else None
         if kind and not self.verifier and not str(kind).casefold().startswith(kinds):
-            raise self._misfit(place, column, kind, f"only {' and '.join(kinds)} are judged by the answer")
+            raise self._misfit(place, column, kind, f"rows of {' and '.join(kinds)} alone have a judge here")
 
     def _misfit(self, place: str, column: str, value: object, why: str) -> BadRowError:
         shown = repr(value)
