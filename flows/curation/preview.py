@@ -16,7 +16,7 @@ from learnable.flows.curation.chat import render
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import policy_for
 from learnable.flows.settings import CurateSettings, PromptSettings, SimulatedSettings
-from learnable.verifiers.protocol import extract_answer, has_extractor
+from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 
 
@@ -86,8 +86,15 @@ def _preview(settings: CurateSettings, prompt: Prompt, layout: Recognised | None
         answer=answer,
         read_from=_read_from(settings.prompts, prompt, layout),
         extract=str(prompt.spec.get("extract", "auto")) if has_extractor(verifier) else "",
-        extracted=None if alone is None else extract_answer(verifier, str(alone), prompt.spec),
+        extracted=None if alone is None else _extract(verifier, str(alone), prompt.spec),
     )
+
+
+def _extract(verifier: Verifier, completion: str, spec: Spec) -> str | None:
+    try:
+        return extract_answer(verifier, completion, spec)
+    except Exception:  # a verifier of the user's: what it cannot read is no answer
+        return None
 
 
 def _layout(wanted: PromptSettings) -> Recognised | None:

@@ -6,16 +6,20 @@ import ast
 import base64
 import json
 import math
+import warnings
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, Row
 from learnable.data.sources.files.bad_rows import BadRowError
 
+MAX_NAMED = 40  # of the names within a column
 PROMPT = "prompt"  # the column of prompts where none is named
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
 PROMPT_LIKE = ("messages", "conversations", "conversation", "question", "problem", "instruction", "query", "text")
@@ -57,7 +61,9 @@ def column_value(row: Row, column: str) -> Any:
                 within = within or (head, rest, inner)
     if within is not None:
         head, rest, inner = within
-        raise NoColumnError(f"column {head!r} has no {rest!r} (it has: {', '.join(map(str, inner))})")
+        raise NoColumnError(
+            f"column {head!r} has no {rest!r} (it has: {', '.join(map(str, islice(inner, MAX_NAMED)))})"
+        )
     raise NoColumnError(f"no column {column!r} (there are: {', '.join(map(str, row))})")
 
 
@@ -143,10 +149,9 @@ def parse_cell(text: str) -> Any:
     (['a', None], {'a': None}, None)
     """
     for read in (json.loads, ast.literal_eval):
-        try:
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\\d" in other people's text is no news
             return read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
     return None
 
 

@@ -72,7 +72,7 @@ def _read_row(
 ) -> Prompt:
     read = {columns.prompt, *OWN_FIELDS}
     reached = row = _reach(given, columns)
-    if layout is not None and not given.get("verifier") and not _has_spec(given):
+    if layout is not None and layout.is_for(given):
         row = layout.fill(reached, place)
         if _has_spec(row):
             read |= {PROMPT, layout.prompt}

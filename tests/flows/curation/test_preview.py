@@ -52,7 +52,7 @@ def test_columns_say_where_an_answer_comes_from(tmp_path: Path) -> None:
 
 def test_built_in_prompts_are_shown_too(tmp_path: Path) -> None:
     wanted = PromptSettings(families=("arithmetic",), limit=5)
-    preview = preview_prompts(CurateSettings(prompts=wanted, engine=SimulatedSettings()), 9)
+    preview = preview_prompts(CurateSettings(wanted, ChatSettings("off")), 9)
     assert (preview.drawn, len(preview.prompts)) == (5, 5)
     assert {shown.read_from for shown in preview.prompts} == {"made with the prompt"}
 

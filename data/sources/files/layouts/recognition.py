@@ -7,13 +7,12 @@ import string
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Row, is_own_verifier
+from learnable.data.records import Row, Spec, is_own_verifier
 from learnable.data.sources.files.answers import choice_text, fit_number, read_choices
 from learnable.data.sources.files.bad_rows import BadRowError
-from learnable.data.sources.files.columns import PROMPT, Columns, NoColumnError, column_value
+from learnable.data.sources.files.columns import PROMPT, Columns, NoColumnError, column_value, read_column
 from learnable.data.sources.files.layouts.readings import READINGS, Choices, UnreadError
 from learnable.data.sources.files.layouts.table import LAYOUTS, LETTERS, Layout
 
@@ -49,6 +48,10 @@ class Recognised:
             f"is {self.told_answer}, judged by {judged}; {OTHERWISE}"
         )
 
+    def is_for(self, row: Row) -> bool:
+        """Whether a row does not say for itself how it is judged."""
+        return not _is_complete(row, self.verifier)
+
     def fill(self, row: Row, place: str) -> Row:
         """Return the row with `prompt`, `spec`, `verifier` and `difficulty` as its layout has them.
 
@@ -56,28 +59,27 @@ class Recognised:
         """
         level = {"difficulty": _level(row, self.layout)}
         if self.layout.reading == "tests":
-            return {**row, **level, "verifier": "programs"}
-        value = self._value(row, self.answer, place)
-        self._check_kind(row, place)
-        try:
-            choices = _find_choices(row, self.layout.choices, place)
-            spec = READINGS[self.layout.reading].read(value, choices)
-        except UnreadError as error:
-            raise self._misfit(place, self.answer, value, str(error)) from error
-        except NoColumnError as error:
-            raise BadRowError(f"{place}: {error} ({self._told})") from error
-        prompt = self._value(row, self.prompt, place)
-        if self.layout.choices and isinstance(prompt, str) and prompt.strip():
-            prompt = _list_choices(prompt, spec["choices"], choices[1])
+            return {**row, **level, "verifier": self.verifier or self.layout.verifiers[0]}
+        spec, texts = self.read_spec(row, place)
+        prompt = read_column(row, self.prompt, place, "--prompt-column")
+        if texts and isinstance(prompt, str) and prompt.strip():
+            prompt = _list_choices(prompt, spec["choices"], texts)
         number = isinstance(fit_number(spec["answer"]), int | float)
         verifier = self.verifier or self.layout.verifiers[0 if number else -1]
         return {**row, **level, "prompt": prompt, "spec": spec, "verifier": verifier}
 
-    def _value(self, row: Row, column: str, place: str) -> Any:
+    def read_spec(self, row: Row, place: str) -> tuple[Spec, Sequence[str]]:
+        """Return the spec of a row, and the texts of its choices, none where it has none. Raises `BadRowError`."""
+        self._check_kind(row, place)
+        value = None
         try:
-            return column_value(row, column)
+            value = column_value(row, self.answer)
+            choices = _find_choices(row, self.layout.choices, place)
+            return READINGS[self.layout.reading].read(value, choices), choices[1]
         except NoColumnError as error:
             raise BadRowError(f"{place}: {error} ({self._told})") from error
+        except UnreadError as error:
+            raise self._misfit(place, self.answer, value, str(error)) from error
 
     def _check_kind(self, row: Row, place: str) -> None:
         column, kinds = self.layout.of
@@ -100,7 +102,8 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
 
     Flags come first: where a judge and a column are named, or a judge of one's own, nothing is recognised, and a column
     that is named has to be the layout's own, unless the answers themselves tell it. Rows with a `spec` or a `verifier`
-    say for themselves how they are judged. Several layouts are no matter where all but one fail to read some of the
+    say for themselves how they are judged, and so do those with `prompt` and `answer` where a flag names the judge.
+    Several layouts are no matter where all but one fail to read some of the
     rows, or where they read the same columns, of which the table's first is meant.
 
     Raises `BadRowError` where two layouts read the rows equally well, and `LearnableError` where nothing judges them.
@@ -108,7 +111,7 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     named = columns.prompt != PROMPT or columns.answer is not None
     if columns.verifier and (named or is_own_verifier(columns.verifier)):
         return None
-    plain = [(place, row) for place, row in rows if not row.get("verifier") and row.get("spec") in (None, "")]
+    plain = [(place, row) for place, row in rows if not _is_complete(row, columns.verifier)]
     found = list(filter(None, (_find_columns(layout, plain, columns) for layout in LAYOUTS)))
     read = {one: sum(_can_read(one, row, place) for place, row in plain) for one in found}
     most = max(read.values(), default=0)
@@ -123,6 +126,12 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     if not one.layout.reading:
         raise LearnableError(_no_judge(one, plain))
     return one
+
+
+def _is_complete(row: Row, verifier: str | None) -> bool:
+    if row.get("verifier") or row.get("spec") not in (None, ""):
+        return True
+    return bool(verifier and _find(row, PROMPT) and (_find(row, "answer") or _find(row, "form")))
 
 
 def _find_columns(layout: Layout, rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised | None:
@@ -168,7 +177,7 @@ def _can_read(one: Recognised, row: Row, place: str) -> bool:
     if not one.layout.reading or one.layout.reading == "tests":
         return _find(row, one.answer) is not None
     try:
-        one.fill(row, place)
+        one.read_spec(row, place)
     except BadRowError:
         return False
     return True

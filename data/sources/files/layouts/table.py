@@ -76,7 +76,7 @@ LAYOUTS = (
         more=("dataset",),
         of=("dataset", ("gsm8k", *MATHS)),
     ),
-    Layout("TRL", ("prompt",), ("solution",), "expression", ("mathematics",)),
+    Layout("TRL", ("prompt",), ("answer", "solution"), "expression", ("mathematics",), more=("solution",)),
     Layout("HumanEval", ("prompt",), ("test",), "tests", ("programs",), more=("entry_point",)),
     Layout("MBPP", ("text", "prompt"), ("test_list",), "tests", ("programs",), more=("code",)),
     Layout("APPS", ("question",), ("input_output",), "tests", ("programs",), levels=APPS_LEVELS),

@@ -83,6 +83,12 @@ def test_dots_reach_into_objects_cells_and_lists(row: dict[str, object], column:
     assert column_value(row, column) == value
 
 
+@pytest.mark.parametrize("text", ["{{1: 2}}", "{x}", "[1, ", r"['\d']", "{" * 5000])
+def test_text_in_brackets_is_no_object(text: str) -> None:
+    with pytest.raises(LearnableError, match=r"has no 'stem'|no column 'question\.stem'"):
+        column_value({"question": text}, "question.stem")
+
+
 def test_a_place_that_a_list_does_not_have_is_named() -> None:
     with pytest.raises(LearnableError, match=r"column 'turns' has no '2' \(it has: 0, 1\)"):
         column_value({"turns": ["a", "b"]}, "turns.2")

@@ -91,6 +91,7 @@ def read(rows: list[Row], **columns: str) -> list[Prompt]:
         ("RLVR", {"messages": ASK, "ground_truth": "3", "dataset": "gsm8k"}, "number", {"answer": 3}),
         ("TRL", {"prompt": ASK, "solution": r"So $\boxed{3}$."}, "mathematics", {"answer": "3"}),
         ("TRL", {"prompt": ASK, "solution": r"$x^2$"}, "mathematics", {"answer": "x^2"}),
+        ("TRL", {"prompt": ASK, "solution": "A long\nway.", "answer": "x^2"}, "mathematics", {"answer": "x^2"}),
         ("HumanEval", HUMAN, "programs", {"entry": "add", "cases": [[[1, 2], 3]], "equality": "plain"}),
         ("MBPP", MBPP, "programs", {"entry": "add", "cases": [[[1, 2], 3]], "equality": "plain"}),
         ("APPS", APPS, "programs", {"stdin": [["1", "2"]]}),
@@ -166,6 +167,8 @@ def test_one_line_says_what_was_recognised_and_how_to_say_otherwise() -> None:
         (MMLU, {"answer": "subject"}),
         (MMLU, {"prompt": "subject"}),
         (MMLU | {"prompt": "Another question?"}, {}),
+        ({"prompt": "2 + 2", "answer": "4", "solution": "$5$"}, {"verifier": "number"}),
+        ({"prompt": "Write.", "form": "Haiku", "solution": "$5$"}, {"verifier": "poetry"}),
         (WORKED | {"verifier": "text"}, {}),
         (WORKED | {"spec": {"answer": 1}}, {}),
         ({"question": "2 + 2", "answer": "4"}, {}),
@@ -187,6 +190,16 @@ def test_a_judge_that_is_named_alone_judges_what_the_layout_reads() -> None:
     [prompt] = read([SOLVED], verifier="text")
     assert (prompt.prompt, prompt.verifier, prompt.spec) == ("Halve 1.", "text", {"answer": r"\frac{1}{2}"})
     assert "judged by the verifier 'text'" in str(find([SOLVED], verifier="text").describe("q"))  # type: ignore[union-attr]
+
+
+def test_a_prompt_column_that_there_is_not_is_named_with_the_likeliest() -> None:
+    with pytest.raises(BadRowError, match=r"no column 'qestion' .*did you mean 'question'"):
+        read([WORKED], prompt="qestion")
+
+
+def test_a_judge_that_tests_do_not_suit_is_not_overruled() -> None:
+    with pytest.raises(BadRowError, match="no column says what is right"):
+        read([HUMAN], verifier="text")
 
 
 # Two layouts, and rows that differ.
