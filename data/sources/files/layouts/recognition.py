@@ -163,7 +163,7 @@ def _answer_column(layout: Layout, row: Row, columns: Columns) -> str | None:
 
 def _find(row: Row, column: str) -> str | None:
     """Return a column's name as the row has it, where there is something in it."""
-    names = [column, *(name for name in row if isinstance(name, str) and name.casefold() == column.casefold())]
+    names = [column, *(name for name in row if name.casefold() == column.casefold())]
     for name in names:
         try:
             if column_value(row, name) not in (None, ""):

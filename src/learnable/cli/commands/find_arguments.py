@@ -42,7 +42,7 @@ class PromptArguments:
         str | None,
         prompt_option(
             help="A .jsonl, .json, .csv, .tsv or .parquet file, also with .gz; a folder of them, or one that "
-            "Dataset.save_to_disk wrote; or a hub id."
+            "Dataset.save_to_disk wrote; or a hub id, also of one part: org/name:part."
         ),
     ] = DEFAULTS.prompts.location
     prompt_column: Annotated[
