@@ -8,9 +8,9 @@ import gzip
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow.parquet as pq
 from pyarrow.lib import ArrowInvalid
@@ -85,8 +85,9 @@ def _plain_rows(path: Path, own: Path, on_bad: OnBad, columns: Collection[str] |
 
 def _read_jsonl(path: Path, own: Path, on_bad: OnBad) -> Rows:
     encoding = _find_encoding(path)
-    with path.open("rb") if encoding == UTF8 else path.open(encoding=encoding, newline="\n") as file:
-        for number, line in enumerate(file, start=1):
+    lines: IO[Any] = path.open("rb") if encoding == UTF8 else path.open(encoding=encoding, newline="\n")
+    with lines:
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             place = f"{own.name}, line {number}"
@@ -181,7 +182,7 @@ def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> Rows:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     with path.open(encoding=_find_encoding(path), newline="") as file:
         reader = csv.DictReader(file, strict=True, delimiter=delimiter)
-        _check_header(reader.fieldnames or (), own)
+        _check_header(reader, own)
         while True:
             try:
                 row = next(reader)
@@ -198,9 +199,13 @@ def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> Rows:
                 yield place, row
 
 
-def _check_header(names: Sequence[str], own: Path) -> None:
-    """Raise `LearnableError` for a name that two columns have: the last would stand for both."""
-    for name in names:
+def _check_header(reader: csv.DictReader[str], own: Path) -> None:
+    """Raise `LearnableError` for what is no header, and for a name of two columns: the last would stand for both."""
+    try:
+        names = list(reader.fieldnames or ())
+    except csv.Error as error:
+        raise LearnableError(f"file {str(own)!r} has no header that can be read ({error}): correct line 1") from error
+    for name in filter(None, names):  # spreadsheets leave empty ones at the end
         if names.count(name) > 1:
             raise LearnableError(f"file {str(own)!r} has two columns {name!r}: give each a name of its own")
 

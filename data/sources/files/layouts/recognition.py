@@ -103,8 +103,8 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     Flags come first: where a judge and a column are named, or a judge of one's own, nothing is recognised, and a column
     that is named has to be the layout's own, unless the answers themselves tell it. Rows with a `spec` or a `verifier`
     say for themselves how they are judged, and so do those with `prompt` and `answer` where a flag names the judge.
-    Several layouts are no matter where all but one fail to read some of the
-    rows, or where they read the same columns, of which the table's first is meant.
+    Several layouts are no matter where all but one fail to read some of the rows, or where they read the same columns:
+    then the table's first is meant.
 
     Raises `BadRowError` where two layouts read the rows equally well, and `LearnableError` where nothing judges them.
     """
@@ -217,7 +217,7 @@ def _two_layouts(place: str, found: Sequence[Recognised]) -> str:
     column = found[0].answer
     return (
         f"{place}: the rows look like {told}: say which column has the answer, as in --answer-column {column}, and "
-        "which has the prompt with --prompt-column"
+        "which has the prompt with --prompt-column, or split a file that has rows of both"
     )
 
 

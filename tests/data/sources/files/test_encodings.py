@@ -67,6 +67,11 @@ def test_cells_may_be_long_and_names_may_not_repeat(tmp_path: Path) -> None:
     path.write_text("question,answer,answer\na,1,2\n", encoding="utf-8")
     with pytest.raises(LearnableError, match=r"q\.csv' has two columns 'answer'"):
         list(file_rows(path))
+    path.write_text("question,answer,,\na,1,,\n", encoding="utf-8")
+    assert [row["answer"] for _, row in file_rows(path)] == ["1"]
+    path.write_text('question,"answer" x\na,1\n', encoding="utf-8")
+    with pytest.raises(LearnableError, match=r"q\.csv' has no header that can be read \(.*\): correct line 1"):
+        list(file_rows(path))
 
 
 @pytest.mark.parametrize(

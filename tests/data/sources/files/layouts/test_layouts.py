@@ -213,6 +213,11 @@ def test_two_layouts_are_no_guess() -> None:
     assert read([row], answer="reward_model.ground_truth")[0].spec == {"answer": 72}
 
 
+def test_as_many_rows_of_one_layout_as_of_another_are_no_guess() -> None:
+    with pytest.raises(BadRowError, match=r"like GSM8K \(.*\) and like MMLU \(.*split a file that has rows of both"):
+        find([WORKED, MMLU])
+
+
 def test_of_two_layouts_in_the_same_columns_the_answers_tell() -> None:
     whole = [{"problem": f"{n}?", "answer": n} for n in range(5)]
     assert find(whole).layout.name == "AIME"  # type: ignore[union-attr]
