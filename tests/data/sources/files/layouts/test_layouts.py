@@ -267,7 +267,7 @@ def test_instructions_that_nothing_of_ours_judges_are_counted_by_name() -> None:
     assert prompt.spec["instruction_id_list"] == ["punctuation:no_comma"]
 
 
-def test_later_rows_are_held_to_the_first_ones() -> None:
+def test_later_rows_have_to_fit_the_layout_of_the_first() -> None:
     rows = [*[WORKED] * LOOKED_AT, MMLU]
     layout = recognise(place(rows)[:LOOKED_AT], Columns())
     with pytest.raises(BadRowError, match=f"line {LOOKED_AT + 1}: column 'answer' is 1"):
