@@ -77,7 +77,11 @@ def render_first(settings: CurateSettings, policy: Policy, prompts: Sequence[Pro
     """
     if not prompts or isinstance(settings.engine, SimulatedSettings):
         return ""
-    prompt = prompts[0]
+    return render(settings, policy, prompts[0])
+
+
+def render(settings: CurateSettings, policy: Policy, prompt: Prompt) -> str:
+    """Return a prompt as the policy sees it, as far as that can be known here (see `render_first`)."""
     if isinstance(prompt.prompt, str):
         return prompt.prompt
     options = getattr(settings.engine, "options", {})

@@ -71,7 +71,8 @@ def test_worked_solutions_need_no_further_flag(find: Find) -> None:
     assert [(prompt.verifier, prompt.spec) for prompt in found.prompts] == [
         ("number", {"answer": 1000 + n}) for n in range(6)
     ]
-    assert "end in '#### 1,234' are judged by the verifier 'number'" in found.err
+    assert "q.jsonl looks like GSM8K: the prompt is column 'question', the answer is the number behind" in found.err
+    assert "judged by the verifier 'number'; --prompt-column, --answer-column and --verifier say otherwise" in found.err
 
 
 # B. The other columns, and judges of one's own.

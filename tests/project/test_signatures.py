@@ -23,6 +23,7 @@ JSON_BORDER = {
     "filters/refresh/drift.py",
     "filters/stopping/budget.py",
     "flows/curation/cost.py",  # `--json`
+    "flows/curation/preview.py",
     "flows/curation/report.py",
     "flows/dialing/report.py",
     "flows/refreshing/pool.py",  # settings in manifest.json
@@ -46,6 +47,7 @@ ROWS = {
     "data/tables.py",
     "data/sources/files/answers.py",
     "data/sources/files/columns.py",
+    "data/sources/files/layouts/recognition.py",
     "data/sources/files/problems.py",
     "data/sources/files/readers.py",
     "data/sources/files/rows.py",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,10 +10,9 @@ from typing import Any
 from learnable.data.progress import progress
 from learnable.data.records import Row, Spec
 from learnable.data.sources.files.bad_rows import BadRowError
-from learnable.data.sources.files.columns import Columns, NoColumnError, column_value, json_ready, roots
+from learnable.data.sources.files.columns import Columns, NoColumnError, column_value, json_ready, parse_cell, roots
 
 NUMERIC = ("arithmetic", "counting", "number")  # their answer is a number
-NUMBER = "number"
 CHOICE = "choice"
 PATTERN = "regex"  # it needs no answer, whatever columns a row has
 MAX_CHOICES = 26
@@ -23,16 +20,6 @@ MAX_CHOICE_LENGTH = 40  # characters; longer answers are not a closed set
 
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", re.ASCII)
 _FINAL = re.compile(r"####[ \t]*(\S[^\n]*?)\s*\Z")
-_FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
-
-
-def recognise_verifier(answer: Any) -> str | None:
-    r"""Return the verifier that answers of a well-known writing are for: worked solutions that end in "#### 1,234".
-
-    >>> recognise_verifier("48 / 2 = 24, so 72 in all.\n#### 72"), recognise_verifier("72")
-    ('number', None)
-    """
-    return NUMBER if isinstance(answer, str) and _FINAL_NUMBER.search(answer) else None
 
 
 def final_answer(answer: Any) -> Any:
@@ -155,13 +142,13 @@ def choice_columns(columns: Columns) -> set[str]:
     return {"verifier", "choices", "spec", *roots(columns.answer or "answer")}
 
 
-def read_choices(given: Any, place: str) -> tuple[list[str], list[str]]:
+def read_choices(given: Any, place: str, column: str = "choices") -> tuple[list[str], list[str]]:
     """Return the labels of the choices, none where they have none, and their texts.
 
     It reads a list of texts, a list of `{"label", "text"}`, and `{"label": [...], "text": [...]}`, each also as JSON or
     as a Python literal, as cells of CSV files have it. Raises `BadRowError` for anything else.
     """
-    value = _parse(given) if isinstance(given, str) else given
+    value = parse_cell(given) if isinstance(given, str) else given
     if isinstance(value, Mapping) and {"label", "text"} <= value.keys():
         labels, texts = value["label"], value["text"]
     elif _is_sequence(value) and all(isinstance(item, Mapping) and {"label", "text"} <= item.keys() for item in value):
@@ -170,19 +157,10 @@ def read_choices(given: Any, place: str) -> tuple[list[str], list[str]]:
         labels, texts = [], value
     if not (_are_texts(texts) and texts) or not (_are_texts(labels) and len(labels) in (0, len(texts))):
         raise BadRowError(
-            f"{place}: column 'choices' is {str(given)[:60]!r}: give a list of texts, a list of "
+            f"{place}: column {column!r} is {str(given)[:60]!r}: give a list of texts, a list of "
             '{"label": ..., "text": ...}, or {"label": [...], "text": [...]}'
         )
     return [choice_text(label) for label in labels], [choice_text(text) for text in texts]
-
-
-def _parse(text: str) -> Any:
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return None
 
 
 def _is_sequence(value: Any) -> bool:

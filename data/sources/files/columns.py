@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import json
 import math
+import warnings
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, Row, Spec
 from learnable.data.sources.files.bad_rows import BadRowError
 
+MAX_NAMED = 40  # of the names within a column
+PROMPT = "prompt"  # the column of prompts where none is named
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
 PROMPT_LIKE = ("messages", "conversations", "conversation", "question", "problem", "instruction", "query", "text")
 
@@ -25,11 +31,12 @@ class Columns:
 
     `spec` is no column: it has what the specs of rows leave out.
 
-    A dot reaches into an object, or into its JSON: `reward_model.ground_truth`. A column that has the dot in its own
-    name comes first. `problem` says which rows are one problem, None for what their cases or questions say.
+    A dot reaches into an object, or into its JSON or Python literal, and by a number into a list:
+    `reward_model.ground_truth`, `turns.0.text`. A column that has the dot in its own name comes first. `problem` says
+    which rows are one problem, None for what their cases or questions say.
     """
 
-    prompt: str = "prompt"
+    prompt: str = PROMPT
     answer: str | None = None
     verifier: str | None = None
     problem: str | None = None
@@ -57,7 +64,9 @@ def column_value(row: Row, column: str) -> Any:
                 within = within or (head, rest, inner)
     if within is not None:
         head, rest, inner = within
-        raise NoColumnError(f"column {head!r} has no {rest!r} (it has: {', '.join(map(str, inner))})")
+        raise NoColumnError(
+            f"column {head!r} has no {rest!r} (it has: {', '.join(map(str, islice(inner, MAX_NAMED)))})"
+        )
     raise NoColumnError(f"no column {column!r} (there are: {', '.join(map(str, row))})")
 
 
@@ -136,6 +145,19 @@ def _number(value: Decimal) -> int | float | str | None:
     return float(value) if Decimal(repr(float(value))) == value else str(value)
 
 
+def parse_cell(text: str) -> Any:
+    """Return the JSON or the Python literal that a cell holds, None where it is neither.
+
+    >>> parse_cell('["a", null]'), parse_cell("{'a': None}"), parse_cell("a")
+    (['a', None], {'a': None}, None)
+    """
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\\d" in other people's text is no news
+            return read(text)
+    return None
+
+
 def _splits(column: str) -> Iterator[tuple[str, str]]:
     """Yield the ways to part a dotted name in two, the longest first part first."""
     parts = column.split(".")
@@ -144,9 +166,9 @@ def _splits(column: str) -> Iterator[tuple[str, str]]:
 
 
 def _as_object(value: Any) -> Row | None:
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+    """Return what has names in it: an object, or a list under its places from 0 on, itself or as text in a cell."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        value = parse_cell(value)
+    if isinstance(value, list):
+        return {str(place): item for place, item in enumerate(value)}
     return value if isinstance(value, Mapping) else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
 from learnable.data.sources.files.bad_rows import OnBad, refuse
 from learnable.data.sources.files.locations import READ, SUFFIXES, file_suffix, nearest_paths
 from learnable.data.sources.files.readers import Rows, file_rows
@@ -24,6 +25,8 @@ def data_set_rows(
 ) -> Rows:
     """Yield the rows of one split of a `folder`, or of a hub id, each with the place it came from.
 
+    A hub id may name one of several parts of a data set, its configuration: `org/name:part`.
+
     Read are what `Dataset.save_to_disk` wrote, folders of files with one of `SUFFIXES`, by the rules of
     `datasets.load_dataset` for which file is of which split, and whatever else that opens. `columns` is what is looked
     at, where that is not every column; messages call it `what` and `location`.
@@ -32,9 +35,10 @@ def data_set_rows(
     """
     if folder is None:
         _look_on_hub(location, what)
-        return _streamed_rows(location, location, split, columns, what)
+        name, _, part = location.partition(":")
+        return _streamed_rows(location, name, split, columns, what, part or None)
     if is_saved(folder):
-        return _number_rows(location, _open_saved(location, folder, split, what), columns)
+        return _number_rows(location, _open_saved(location, folder, split, what, tell=columns is None), columns)
     files = _split_files(location, folder, split, what)
     if files and all(file_suffix(file) in SUFFIXES for file in files):
         return (pair for file in files for pair in file_rows(file, on_bad, columns, split))
@@ -51,7 +55,10 @@ def split_names(location: str, folder: Path | None, what: str = "prompts") -> li
     from datasets import get_dataset_split_names
 
     try:
-        return list(get_dataset_split_names(str(folder.resolve()) if folder else location))
+        name, _, part = location.partition(":")
+        return list(
+            get_dataset_split_names(str(folder.resolve()) if folder else name, None if folder else part or None)
+        )
     except Exception as error:  # datasets raises its own, hub, network and parser errors alike
         raise _cannot_open(location, what, error) from error
 
@@ -63,12 +70,14 @@ def is_saved(folder: Path) -> bool:
     )
 
 
-def _open_saved(location: str, folder: Path, split: str, what: str) -> Any:
+def _open_saved(location: str, folder: Path, split: str, what: str, *, tell: bool) -> Any:
     saved = _load_saved(location, folder, what)
     if not isinstance(saved, dict):
         return saved
     if split not in saved:
         raise _no_split(location, split, saved, what)
+    if tell and len(saved) > 1:
+        progress().note(f"{what} {location!r} has the splits {', '.join(saved)}: {split} is read (--dataset-split)")
     return saved[split]
 
 
@@ -107,11 +116,13 @@ def _no_split(location: str, split: str, known: Iterable[object], what: str) -> 
     return LearnableError(f"{what} {location!r} has no split {split!r}: name one of {names} with --dataset-split")
 
 
-def _streamed_rows(location: str, place: str, split: str, columns: Collection[str] | None, what: str) -> Rows:
+def _streamed_rows(
+    location: str, place: str, split: str, columns: Collection[str] | None, what: str, part: str | None = None
+) -> Rows:
     from datasets import load_dataset
 
     try:
-        yield from _number_rows(location, load_dataset(place, split=split, streaming=True), columns)
+        yield from _number_rows(location, load_dataset(place, part, split=split, streaming=True), columns)
     except Exception as error:  # datasets raises its own, hub, network and parser errors alike
         raise _cannot_open(location, what, error, f" with split {split!r}") from error
 
@@ -136,7 +147,7 @@ def _look_on_hub(location: str, what: str) -> None:
     if constants.HF_HUB_OFFLINE:  # there may be a copy in the cache, and nothing is waited for
         return
     try:
-        HfApi().dataset_info(location, timeout=HUB_SECONDS)
+        HfApi().dataset_info(location.partition(":")[0], timeout=HUB_SECONDS)
     except RepositoryNotFoundError as error:
         why = "the hub has no such data set, or none that you may read"
         raise LearnableError(f"{what} {location!r} is no file or folder here, and {why}{_offer(location)}") from error
@@ -158,4 +169,6 @@ def _offer(location: str) -> str:
 
 
 def _reason(error: Exception) -> str:
+    if "Config name is missing" in str(error):  # with the names on the next line
+        return f"{' '.join(str(error).splitlines()[:2])}: name one behind a colon, as in org/name:part"
     return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -14,7 +14,7 @@ OTHER_SUFFIXES = frozenset(
     ".arrow .avro .bz2 .db .doc .docx .feather .gz .html .md .npy .npz .odt .orc .pdf .pickle .pkl .py .sqlite .tar "
     ".text .toml .txt .xls .xlsx .xml .xz .yaml .yml .zip .zst".split()
 )
-HUB_ID = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
+HUB_ID = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95}(:\w[\w.-]{0,95})?)?", re.ASCII)  # the part of it behind a colon
 MAX_NAME = 200  # bytes, of the 255 that a file system gives a name
 
 
@@ -60,7 +60,7 @@ def path_exists(path: Path) -> bool:
 def looks_local(location: str) -> bool:
     """Whether this cannot be an id on the hub: it begins or ends as a path does, or has characters that no id may have.
 
-    >>> [looks_local(text) for text in ("org/name-v1.5", "name", "./name", "a/b/c", "q.jsonl", "my set")]
+    >>> [looks_local(text) for text in ("org/name-v1.5", "org/name:main", "./name", "a/b/c", "q.jsonl", "my set")]
     [False, False, True, True, True, True]
     """
     suffix = Path(location.lower()).suffix

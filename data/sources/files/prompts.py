@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain, islice
 
 from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
 from learnable.data.records import Prompt
 from learnable.data.sources.files.answers import choice_columns
 from learnable.data.sources.files.bad_rows import OnBad, refuse
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.data_sets import data_set_rows
+from learnable.data.sources.files.layouts.recognition import LOOKED_AT, Recognised, recognise
 from learnable.data.sources.files.locations import find_local, local_path, plain_name
 from learnable.data.sources.files.problems import problems_by_id
 from learnable.data.sources.files.readers import Rows, file_rows
@@ -30,12 +33,25 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
         on_bad(error)
 
     rows = location_rows(location, split, count_bad)
+    first = list(islice(rows, LOOKED_AT))
+    if layout := recognise(first, columns):
+        path = find_local(location)
+        progress().note(layout.describe(path.name if path is not None and path.name else location))
     answers = location_rows(location, split, _ignore, choice_columns(columns))  # read where it is needed alone
-    for prompt in prompts_from_rows(rows, columns, plain_name(local_path(location)), count_bad, answers):
+    source = plain_name(local_path(location))
+    for prompt in prompts_from_rows(chain(first, rows), columns, source, count_bad, answers, layout):
         found += 1
         yield prompt
     if not found:
         raise LearnableError(f"prompts {location!r} is empty: it needs at least one row with a prompt")
+
+
+def find_layout(location: str, columns: Columns, split: str = "train") -> Recognised | None:
+    """Return the layout by which `file_prompts` reads a source, None where it is none that is known.
+
+    Raises `LearnableError` as that does.
+    """
+    return recognise(list(islice(location_rows(location, split, _ignore), LOOKED_AT)), columns)
 
 
 def read_problems(location: str, verifier: str, split: str = "test") -> dict[str, Prompt]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
@@ -9,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow.parquet as pq
 from pyarrow.lib import ArrowInvalid
@@ -20,6 +21,16 @@ from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.locations import file_suffix
 
 Rows = Iterator[tuple[str, Row]]
+
+# What text files begin with, the longer marks first: UTF-32's begins with UTF-16's.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+UTF8 = "utf-8-sig"  # with its mark or without
+MAX_CELL = 1 << 30  # characters of one cell of a CSV file; Python's own limit is 131,072, and tests are longer
 
 
 def file_rows(
@@ -44,7 +55,8 @@ def file_rows(
     except OSError as error:
         raise LearnableError(f"file {str(path)!r} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise LearnableError(f"file {str(path)!r} is not UTF-8 text: {error}") from error
+        kind = error.encoding.upper().replace("-LE", "").replace("-BE", "")
+        raise LearnableError(f"file {str(path)!r} is not {kind} text: {error}: save it as UTF-8") from error
 
 
 def _unzip(path: Path, folder: Path) -> Path:
@@ -72,8 +84,10 @@ def _plain_rows(path: Path, own: Path, on_bad: OnBad, columns: Collection[str] |
 
 
 def _read_jsonl(path: Path, own: Path, on_bad: OnBad) -> Rows:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+    encoding = _find_encoding(path)
+    lines: IO[Any] = path.open("rb") if encoding == UTF8 else path.open(encoding=encoding, newline="\n")
+    with lines:
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             place = f"{own.name}, line {number}"
@@ -83,9 +97,21 @@ def _read_jsonl(path: Path, own: Path, on_bad: OnBad) -> Rows:
                 on_bad(BadRowError(f"{place}: {error}"))
 
 
-def _parse_line(line: bytes) -> Row:
+def _find_encoding(path: Path) -> str:
+    """Return how a text file is encoded, by its first bytes: UTF-16 has a mark, or ASCII with every other byte 0."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    for mark, encoding in _MARKS.items():
+        if start.startswith(mark):
+            return encoding
+    if len(start) >= 2 and start.count(0) and 0 in start[:2]:
+        return "utf-16-be" if start[0] == 0 else "utf-16-le"
+    return UTF8
+
+
+def _parse_line(line: bytes | str) -> Row:
     try:
-        row = json.loads(line.decode("utf-8-sig"))
+        row = json.loads(line if isinstance(line, str) else line.decode(UTF8))
     except UnicodeDecodeError as error:
         raise BadRowError(f"not UTF-8 text ({error.reason} at byte {error.start + 1}): save it as UTF-8") from error
     except (ValueError, RecursionError) as error:
@@ -96,7 +122,7 @@ def _parse_line(line: bytes) -> Row:
 
 
 def _read_json(path: Path, own: Path, on_bad: OnBad, split: str | None) -> Rows:
-    text = path.read_bytes().decode("utf-8-sig")
+    text = path.read_bytes().decode(_find_encoding(path))
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -153,8 +179,10 @@ def _is_table(value: Any) -> bool:
 
 
 def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> Rows:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
+    with path.open(encoding=_find_encoding(path), newline="") as file:
         reader = csv.DictReader(file, strict=True, delimiter=delimiter)
+        _check_header(reader, own)
         while True:
             try:
                 row = next(reader)
@@ -169,6 +197,17 @@ def _read_csv(path: Path, own: Path, on_bad: OnBad, delimiter: str) -> Rows:
                 on_bad(BadRowError(f"{place}: the row has more or fewer cells than the header"))
             else:
                 yield place, row
+
+
+def _check_header(reader: csv.DictReader[str], own: Path) -> None:
+    """Raise `LearnableError` for what is no header, and for a name of two columns: the last would stand for both."""
+    try:
+        names = list(reader.fieldnames or ())
+    except csv.Error as error:
+        raise LearnableError(f"file {str(own)!r} has no header that can be read ({error}): correct line 1") from error
+    for name in filter(None, names):  # spreadsheets leave empty ones at the end
+        if names.count(name) > 1:
+            raise LearnableError(f"file {str(own)!r} has two columns {name!r}: give each a name of its own")
 
 
 def _read_parquet(path: Path, own: Path, columns: Collection[str] | None) -> Rows:

@@ -16,10 +16,10 @@ from learnable.data.sources.files.answers import (
     ChoiceSpecs,
     final_answer,
     fit_number,
-    recognise_verifier,
 )
 from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.columns import (
+    PROMPT,
     Columns,
     NoColumnError,
     carried,
@@ -27,6 +27,7 @@ from learnable.data.sources.files.columns import (
     json_ready,
     read_column,
 )
+from learnable.data.sources.files.layouts.recognition import Recognised
 from learnable.data.sources.test_code.program_rows import MORE_TESTS, TEST_COLUMNS, BadTestsError, read_program_row
 
 OWN_FIELDS = ("verifier", "spec", "family", "form", "difficulty")
@@ -38,20 +39,22 @@ def prompts_from_rows(
     source: str,
     on_bad: OnBad = refuse,
     all_rows: Iterable[tuple[str, Row]] = (),
+    layout: Recognised | None = None,
 ) -> Iterator[Prompt]:
     """Turn rows, each with the place it came from (`file.jsonl, line 3`), into prompts.
 
     A row may also have `spec` (an object, or its JSON), `verifier`, `family`, `form` and `difficulty`, and for `choice`
     `choices`. Rows of programming problems may have tests instead of a spec (`program_rows`). What else a row has goes
     along in `Prompt.columns`, and is the spec of a user's own verifier where there is no other spec. Every spec gets
-    what `columns.spec` has besides. `all_rows` are the rows of the whole source again (see `ChoiceSpecs`).
+    what `columns.spec` has besides. `all_rows` are the rows of the whole source again (see `ChoiceSpecs`). Rows that
+    name no verifier and have no spec are read by the `layout` of their file, where it has one.
 
     `on_bad` is given the error of each row that does not fit. Raises `BadRowError` where it is left out.
     """
     choices = ChoiceSpecs(all_rows, columns)
     for place, row in rows:
         try:
-            yield _read_row(row, columns, place, source, choices)
+            yield _read_row(row, columns, place, source, choices, layout)
         except BadRowError as error:
             on_bad(error)
 
@@ -65,19 +68,21 @@ def read_answer_spec(row: Row, verifier: str, place: str) -> Spec:
     return _spec(row, columns, place, ChoiceSpecs((), columns))
 
 
-def _read_row(given: Row, columns: Columns, place: str, source: str, choices: ChoiceSpecs) -> Prompt:
+def _read_row(
+    given: Row, columns: Columns, place: str, source: str, choices: ChoiceSpecs, layout: Recognised | None
+) -> Prompt:
     read = {columns.prompt, *OWN_FIELDS}
-    reached = _reach(given, columns)
-    row = _program_row(reached, columns, place)
-    if row is not reached:
+    reached = row = _reach(given, columns)
+    if layout is not None and layout.is_for(given):
+        row = layout.fill(reached, place)
+        if _has_spec(row):
+            read |= {PROMPT, layout.prompt}
+            columns = replace(columns, prompt=PROMPT, answer=None)
+    tests = row
+    row = _program_row(row, columns, place)
+    if row is not tests:
         read |= {*TEST_COLUMNS, MORE_TESTS, columns.answer or ""}
         columns = replace(columns, answer=None)
-    if not (row.get("verifier") or columns.verifier) and (found := recognise_verifier(_given_answer(row, columns))):
-        columns = replace(columns, verifier=found)
-        choices.say(
-            f"answers that end in '#### 1,234' are judged by the verifier {found!r}, by that number: --verifier names "
-            "another"
-        )
     verifier = _verifier(row, columns, place)
     try:
         return Prompt(
@@ -160,15 +165,6 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     if verifier == CHOICE:
         return choices.make(answer, row.get("choices") or columns.spec.get("choices"), place)
     return {"answer": fit_number(final_answer(answer)) if verifier in NUMERIC else answer}
-
-
-def _given_answer(row: Row, columns: Columns) -> Any:
-    """Return the answer of a row that has one and no spec."""
-    if columns.answer is None and _has_spec(row):
-        return None
-    with suppress(NoColumnError):
-        return column_value(row, columns.answer or "answer")
-    return None
 
 
 def _own_spec(row: Row, columns: Columns, place: str) -> dict[str, Any]:

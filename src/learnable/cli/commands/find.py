@@ -16,6 +16,7 @@ from learnable.cli.commands.find_arguments import (
 )
 from learnable.cli.commands.train import AllowSilentReward, show_training
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
+from learnable.cli.display.preview_page import print_preview
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
 from learnable.cli.display.terminal_text import print_text, shorten
 from learnable.data.curated.manifest import SILENT
@@ -25,6 +26,7 @@ from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
     from learnable.flows.curation.cost import CostReport
+    from learnable.flows.curation.preview import Preview
     from learnable.flows.curation.report import CurationReport
 
 FIND_HELP = """
@@ -39,6 +41,7 @@ Examples:
   find-learnable --family arithmetic --family comparison
   find-learnable --family binary --knob bits=8 --limit 200
   find-learnable --curriculum counting --stage some
+  find-learnable --prompts gsm8k.jsonl --show 3
   find-learnable --prompts questions.jsonl --verifier arithmetic
   find-learnable --prompts org/name --answer-column label --verifier choice
   find-learnable --prompts questions.jsonl --verifier number --spec '{"extract": "boxed"}'
@@ -80,6 +83,11 @@ def find(
         from learnable.flows.launch import run_curation
 
         settings = curate_settings(prompts, policy, engine, goal, decision, output, run)
+        if goal.show is not None:
+            from learnable.flows.curation.preview import preview_prompts
+
+            show_preview(shell, preview_prompts(settings, goal.show))
+            return
         if goal.dry_run:
             show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
             return
@@ -180,6 +188,15 @@ def show_plan(shell: Shell, plan: CostReport) -> None:
         shell.line(f"\n{remark[0].upper()}{remark[1:]}.")
     show_rendered(shell, plan.rendered_prompt)
     shell.line("\nnext         the same command without --dry-run")
+
+
+def show_preview(shell: Shell, preview: Preview) -> None:
+    """Show what the first rows became."""
+    if shell.as_json:
+        shell.dump(preview.to_json())
+        return
+    print_preview(shell.out, preview)
+    shell.line("\nnext         the same command without --show")
 
 
 def show_rendered(shell: Shell, rendered: str) -> None:

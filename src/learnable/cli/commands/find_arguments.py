@@ -51,13 +51,14 @@ class PromptArguments:
         str | None,
         prompt_option(
             help="A .jsonl, .json, .csv, .tsv or .parquet file, also with .gz; a folder of them, or one that "
-            "Dataset.save_to_disk wrote; or a hub id."
+            "Dataset.save_to_disk wrote; or a hub id, also of one part: org/name:part."
         ),
     ] = DEFAULTS.prompts.location
     prompt_column: Annotated[
         str,
         prompt_option(
-            help="Column of --prompts that holds the prompt; a dot reaches into an object or its JSON: extra.question."
+            help="Column of --prompts that holds the prompt; a dot reaches into an object or its JSON: extra.question. "
+            "Well-known data sets need none of these three (docs/datasets.md)."
         ),
     ] = DEFAULTS.prompts.prompt_column
     answer_column: Annotated[
@@ -65,7 +66,12 @@ class PromptArguments:
         prompt_option(help="Column of --prompts that holds the right answer, such as reward_model.ground_truth."),
     ] = DEFAULTS.prompts.answer_column
     dataset_split: Annotated[
-        str, prompt_option(help="Split to read of a data set, or list to read of a .json file with several.")
+        str,
+        prompt_option(
+            "--dataset-split",
+            "--split",
+            help="Split to read of a data set, or list to read of a .json file with several.",
+        ),
     ] = DEFAULTS.prompts.dataset_split
     split_by: Annotated[
         str | None,
@@ -259,6 +265,10 @@ class GoalArguments:
     dry_run: Annotated[
         bool, goal_option("--dry-run", help="Sample the pilot alone, and say what --want would cost.")
     ] = False
+    show: Annotated[
+        int | None,
+        goal_option(help="Print what the first so many drawn rows became, prompt, spec and answer, and stop there."),
+    ] = None
     gpu_hour_price: Annotated[
         float | None, goal_option(help="Price of an hour of this machine, for the plan's cost.")
     ] = None

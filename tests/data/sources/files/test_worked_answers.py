@@ -10,7 +10,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
-from learnable.data.sources.files import answers
+from learnable.data.sources.files import prompts as files
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.prompts import file_prompts
 from learnable.verifiers.files.rows import RowReader
@@ -45,11 +45,17 @@ def test_what_was_taken_for_granted_is_said_once(tmp_path: Path, monkeypatch: py
         def note(self, text: str) -> None:
             said.append(text)
 
-    monkeypatch.setattr(answers, "progress", Told)
+    monkeypatch.setattr(files, "progress", Told)
     read(tmp_path, [{"question": f"How many, {number}?", "answer": WORKED} for number in range(3)])
     [note] = said
     assert "verifier 'number'" in note
     assert "--verifier" in note
+
+
+def test_a_row_that_is_no_worked_solution_among_others_is_named(tmp_path: Path) -> None:
+    rows = [{"question": "How many?", "answer": WORKED}, {"question": "How many more?", "answer": "1,234"}]
+    with pytest.raises(LearnableError, match=r"gsm8k\.jsonl, line 2: column 'answer' is '1,234': .* '#### 1,234'"):
+        read(tmp_path, rows)
 
 
 @pytest.mark.parametrize("answer", ["1,234", "#### 5\nand then some", "#### about five", 7, None])

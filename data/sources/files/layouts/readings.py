@@ -1,0 +1,131 @@
+r"""How layouts write their answers: behind "####", in `\boxed{}`, as a place among choices. Read from rows, not models.
+
+A reading takes the value of the answer's column and the choices of the row, labels and texts, both empty where it has
+none. It returns the spec, or raises `UnreadError` with what an answer of the layout looks like.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Spec
+from learnable.data.sources.files.answers import choice_text, final_answer, fit_number
+
+MAX_EXPRESSION = 300  # characters: what is longer is a solution, not an answer
+NO_ANSWER = ("proof", "notfound", "not found", "none", "null", "n/a", "nan", "unknown")
+AIME_MAX = 999
+
+_FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
+_BOXED = re.compile(r"\\f?box(?:ed)?\s*(?:(\{)|([^\s{}$]+))")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+Choices = tuple[Sequence[str], Sequence[str]]  # labels and texts
+
+
+class UnreadError(LearnableError):
+    """The answer is not written as this layout writes answers; the message says how that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How an answer is read, and what it is in words, followed by the name of its column."""
+
+    read: Callable[[Any, Choices], Spec]
+    words: str
+
+
+def last_boxed(text: str) -> str | None:
+    r"""Return what the last `\boxed{...}` of a text holds, braces nested; None where there is none.
+
+    >>> last_boxed(r"So \boxed{1} or \boxed{\frac{1}{2}}."), last_boxed(r"$\boxed 5$"), last_boxed(r"\boxed{1")
+    ('\\frac{1}{2}', '5', None)
+    """
+    found = None
+    for opening in _BOXED.finditer(text):
+        found = _to_closing_brace(text, opening.end()) if opening[1] else opening[2]
+    return found.strip() if found and found.strip() else None
+
+
+def _to_closing_brace(text: str, start: int) -> str | None:
+    depth = 1
+    for brace in _BRACE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if not depth:
+            return text[start : brace.start()]
+    return None
+
+
+def _read_hashes(value: Any, _: Choices) -> Spec:
+    if not isinstance(value, str) or not _FINAL_NUMBER.search(value):
+        raise UnreadError("a worked solution ends in a number, as in '#### 1,234'")
+    return {"answer": final_answer(value)}
+
+
+def _read_boxed(value: Any, _: Choices) -> Spec:
+    boxed = last_boxed(value) if isinstance(value, str) else None
+    if boxed is None:
+        raise UnreadError(r"a solution has its answer in \boxed{...}")
+    return {"answer": boxed}
+
+
+def _read_to_999(value: Any, _: Choices) -> Spec:
+    number = None if isinstance(value, bool) else fit_number(value)
+    if not isinstance(number, int) or not 0 <= number <= AIME_MAX:
+        raise UnreadError(f"an answer is a whole number from 0 to {AIME_MAX}")
+    return {"answer": number}
+
+
+def _read_expression(value: Any, choices: Choices) -> Spec:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {"answer": fit_number(value)}
+    text = value.strip() if isinstance(value, str) else ""
+    if r"\boxed" in text:
+        return _read_boxed(text, choices)
+    if text.startswith("$") and text.endswith("$") and text.count("$") in (2, 4):
+        text = text.strip("$").strip()
+    if not text or text.casefold() in NO_ANSWER or len(text) > MAX_EXPRESSION or "\n" in text:
+        raise UnreadError(r"an answer is a number or an expression on one line, or stands in \boxed{...}")
+    return {"answer": text}
+
+
+def _read_choice(value: Any, choices: Choices) -> Spec:
+    """Read a letter, a label, a place from 0 on, or a choice's text. Raises `UnreadError` for what is two of them."""
+    labels, texts = choices
+    names = list(labels or string.ascii_uppercase[: len(texts)])
+    if len(names) < 2 or len(names) != len(texts):
+        raise UnreadError(f"there are {len(texts)} choices: give 2 to {len(string.ascii_uppercase)}")
+    text = str(choice_text(value)).casefold()
+    places = {place for place, name in enumerate(names) if name.casefold() == text}
+    if isinstance(value, bool) or not isinstance(value, int):
+        places |= {place for place, choice in enumerate(texts) if choice.casefold() == text}
+    number = None if isinstance(value, bool) or labels else fit_number(value)
+    if isinstance(number, int) and 0 <= number < len(texts):
+        places.add(number)
+    if len(places) > 1:
+        told = " or ".join(names[place] for place in sorted(places))
+        raise UnreadError(f"this may be choice {told}, by its letter, its text or its place: write the letter")
+    if not places:
+        last = "" if labels else f", or its place from 0 to {len(texts) - 1}"
+        raise UnreadError(f"an answer is one of {', '.join(names)}{last}")
+    return {"answer": names[places.pop()], "choices": names}
+
+
+def _read_tests(_: Any, __: Choices) -> Spec:
+    return {}  # `test_code` makes the spec
+
+
+READINGS = {
+    "hashes": Reading(_read_hashes, "the number behind the last '####' of"),
+    "boxed": Reading(_read_boxed, r"what the last \boxed{} holds in"),
+    "to_999": Reading(_read_to_999, f"the whole number from 0 to {AIME_MAX} in"),
+    "expression": Reading(_read_expression, "the number or expression in"),
+    "choice": Reading(_read_choice, "the choice that is named in"),
+    "tests": Reading(_read_tests, "made of the tests in"),
+}

@@ -1,0 +1,84 @@
+"""The layouts of well-known data sets as data: the columns that tell one, and what each of them becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+APPS_LEVELS = {"introductory": 1.0, "interview": 2.0, "competition": 3.0}
+LETTERS = "A"  # as `Layout.choices`: a column for each choice, named by its letter
+MATHS = ("math",)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How one kind of data set writes its rows. Names of columns may be dotted, and their case does not matter.
+
+    - `prompt`, `answer`: the column of each; of several names the first that rows have.
+    - `reading`: how the answer is read out of its column, a name in `readings.READINGS`; without one nothing of ours
+      judges the rows.
+    - `verifiers`: who judges. Of two, the first judges answers that are numbers, the second all others.
+    - `choices`: the column of the choices, which are listed behind the question; `LETTERS` for columns A, B, C, ...
+    - `more`: further columns that rows of this layout have. `without`: columns that they do not have.
+    - `of`: a column that says what kind of task a row is, and the beginnings of the kinds that are judged so.
+    - `level`: the column of the difficulty; its words are numbers by `levels`, and else the number in them counts.
+    - `marked`: the answers tell the layout by themselves, so that flags may name any columns.
+    """
+
+    name: str
+    prompt: tuple[str, ...]
+    answer: tuple[str, ...] = ()
+    reading: str = ""
+    verifiers: tuple[str, ...] = ()
+    choices: str = ""
+    more: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    of: tuple[str, tuple[str, ...]] = ("", ())
+    level: str = "difficulty"
+    levels: Mapping[str, float] = field(default_factory=dict, hash=False)
+    marked: bool = False
+
+
+# Where rows have two layouts in the same columns, the one that comes first: AIME is MATH with whole numbers.
+LAYOUTS = (
+    Layout("GSM8K", ("question", "prompt"), ("answer",), "hashes", ("number",), marked=True),
+    Layout(
+        "MATH",
+        ("problem",),
+        ("solution",),
+        "boxed",
+        ("mathematics",),
+        without=("answer",),
+        level="level",
+        marked=True,
+    ),
+    Layout("AIME", ("problem",), ("answer",), "to_999", ("number",)),
+    Layout("MATH with answers", ("problem",), ("answer",), "expression", ("mathematics",), level="level"),
+    Layout("MMLU", ("question",), ("answer",), "choice", ("choice",), "choices"),
+    Layout("MMLU-Pro", ("question",), ("answer",), "choice", ("choice",), "options"),
+    Layout("multiple choice", ("question",), ("answer",), "choice", ("choice",), LETTERS, more=("A", "B")),
+    Layout("ARC", ("question", "question_stem"), ("answerKey",), "choice", ("choice",), "choices"),
+    Layout("ARC", ("question.stem",), ("answerKey",), "choice", ("choice",), "question.choices"),
+    Layout(
+        "verl",
+        ("prompt",),
+        ("reward_model.ground_truth",),
+        "expression",
+        ("number", "mathematics"),
+        of=("ability", MATHS),
+    ),
+    Layout(
+        "RLVR",
+        ("messages",),
+        ("ground_truth",),
+        "expression",
+        ("number", "mathematics"),
+        more=("dataset",),
+        of=("dataset", ("gsm8k", *MATHS)),
+    ),
+    Layout("TRL", ("prompt",), ("answer", "solution"), "expression", ("mathematics",), more=("solution",)),
+    Layout("HumanEval", ("prompt",), ("test",), "tests", ("programs",), more=("entry_point",)),
+    Layout("MBPP", ("text", "prompt"), ("test_list",), "tests", ("programs",), more=("code",)),
+    Layout("APPS", ("question",), ("input_output",), "tests", ("programs",), levels=APPS_LEVELS),
+    Layout("IFEval", ("prompt",), ("instruction_id_list",), more=("kwargs",)),
+)
