@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -18,7 +18,7 @@ from learnable.data.sources.families.counting import COUNTING
 from learnable.data.sources.families.poetry import POETRY, generate_form
 from learnable.data.sources.families.programs import PROGRAMS
 from learnable.data.sources.families.simulated import SIMULATED
-from learnable.data.sources.family import Family, Knobs, unknown_knob
+from learnable.data.sources.family import Family, Knobs, take_turns, unknown_knob
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (ARITHMETIC, COMPARISON, COUNTING, POETRY, PROGRAMS)
@@ -123,10 +123,10 @@ def builtin_prompts(
     chosen = _choose(forms or tuple(own), families, own)
     settings = _settings(list(chosen), knobs or {})
     streams = (
-        _take_turns([_generate(name, form, seed, settings[name], own) for form in _draw_forms(name, form_names, seed)])
+        take_turns([_generate(name, form, seed, settings[name], own) for form in _draw_forms(name, form_names, seed)])
         for name, form_names in chosen.items()
     )
-    return islice(_take_turns(list(streams)), limit)
+    return islice(take_turns(list(streams)), limit)
 
 
 def _generate(family: str, form: str, seed: int, knobs: Any, own: Mapping[str, Form]) -> Iterator[Prompt]:
@@ -189,14 +189,3 @@ def _settings(families: Sequence[str], knobs: Knobs) -> dict[str, Any]:
 def _draw_forms(family: str, forms: Sequence[str], seed: int) -> list[str]:
     """Return the forms in the order of their turns: in that of the bank, topics and levels come one after another."""
     return sorted(forms, key=lambda form: hash_to_uniform(seed, "turns", family, form))
-
-
-def _take_turns(streams: Iterable[Iterator[Prompt]]) -> Iterator[Prompt]:
-    waiting = list(streams)
-    while waiting:
-        still = []
-        for stream in waiting:
-            if (prompt := next(stream, None)) is not None:
-                still.append(stream)
-                yield prompt
-        waiting = still

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Prompt
 
+T = TypeVar("T")
 Knobs = Mapping[str, str | float]  # by name; texts are read as the type of the knob
 
 
@@ -125,6 +127,22 @@ def distinct(prompts: Iterator[Prompt]) -> Iterator[Prompt]:
         if prompt.prompt_id not in seen:
             seen.add(prompt.prompt_id)
             yield prompt
+
+
+def take_turns(streams: Iterable[Iterator[T]]) -> Iterator[T]:
+    """Yield an item of each stream in turn; what runs dry leaves its turns to the others.
+
+    >>> list(take_turns([iter("abc"), iter("x")]))
+    ['a', 'x', 'b', 'c']
+    """
+    waiting = list(streams)
+    while waiting:
+        still = []
+        for stream in waiting:
+            for item in islice(stream, 1):
+                still.append(stream)
+                yield item
+        waiting = still
 
 
 def on_scale(value: float) -> float:
