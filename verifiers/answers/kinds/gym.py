@@ -8,7 +8,7 @@ Its scores are not taken as they are:
 - most data sets give an answer that merely contains the right one the share of its length: here that is nothing;
 - some give a near miss up to .999 (a minute of a day, a cell of a grid): what is not right is worth at most `NEARLY`,
   and does not pass;
-- two pass what is wrong (`_FORGOTTEN`), and three raise for what is no answer at all (`_RAISED_FOR_NO_ANSWER`);
+- seven pass what is wrong (`_FORGOTTEN`), and three raise for what is no answer at all (`_RAISED_FOR_NO_ANSWER`);
 - some evaluate the answer as Python: here four read it as a literal, and five only what looks like a formula.
 """
 
@@ -22,6 +22,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -118,9 +119,10 @@ class GymVerifier:
         reading = self.read(completion, spec=spec)
         credit = 0.0
         if reading.answer is not None:
+            data_set = _open_data_set(spec["dataset"], canonical_json(spec.get("config", {})))
             entry = {"question": prompt, "answer": spec["answer"], "metadata": _revive(spec)}
             try:
-                credit = _credit(spec, reading.answer, entry)
+                credit = _credit(data_set, spec["dataset"], reading.answer, entry)
             except _RAISED_FOR_NO_ANSWER.get(spec["dataset"], ()) as error:
                 reading = Reading(None, reading.rule, f"no answer to this: {error}"[:120], reading.text)
             except Exception as error:
@@ -134,20 +136,19 @@ def _find_answer(text: str) -> Statement | None:
     return narrow(text, Rule("tag")) or narrow(text, Rule("stated")) or narrow(text, Rule("whole"))
 
 
-def _credit(spec: Spec, answer: str, entry: JsonObject) -> float:
+def _credit(data_set: Any, name: str, answer: str, entry: JsonObject) -> float:
     """Return what the data set gives for an answer, from 0 to 1, without what it gives for containing the right one."""
-    name, gold = spec["dataset"], entry["answer"]
-    data_set = _open_data_set(name, canonical_json(spec.get("config", {})))
+    gold = entry["answer"]
     if name in _FORMULAS and not _is_formula(answer):
         return 0.0
     credit = float(data_set.score_answer(answer, entry))
     if not math.isfinite(credit):
         raise ValueError(f"its score is {credit}")
-    if name in _FORGOTTEN and not _FORGOTTEN[name](answer, entry):
+    if credit >= RIGHT:
+        return float(name not in _FORGOTTEN or _FORGOTTEN[name](answer, entry))
+    if gold and _is_for_containing(name, credit, answer, gold):
         return 0.0
-    if credit < RIGHT and gold and _is_for_containing(name, credit, answer, gold):
-        return 0.0
-    return min(1.0, max(0.0, credit))
+    return max(0.0, credit)
 
 
 def _is_for_containing(name: str, credit: float, answer: str, gold: str) -> bool:
@@ -168,19 +169,32 @@ def _is_formula(answer: str) -> bool:
     return bool(_FORMULA.fullmatch(answer)) and all(len(name) <= 2 or name in _FUNCTIONS for name in names)
 
 
-def _same_word(answer: str, entry: JsonObject) -> bool:
-    """Whether the answer is the right one: that scorer asks only whether both are empty."""
-    return answer.strip(" .").casefold() == str(entry["answer"]).casefold()
+def _same_text(answer: str, entry: JsonObject) -> bool:
+    return answer.strip(" .").casefold() == str(entry["answer"]).strip().casefold()
 
 
 def _same_numbers(answer: str, entry: JsonObject) -> bool:
-    """Whether the answer uses the puzzle's numbers: that scorer takes any in their range, so 4 * 6 * 1 * 1 always."""
     return Counter(map(int, re.findall(r"\d+", answer))) == Counter(entry["metadata"]["numbers"])
 
 
+def _near(answer: str, entry: JsonObject) -> bool:
+    given, wanted = (Fraction(text.replace(",", "")) for text in (answer, entry["answer"]))
+    return abs(given - wanted) <= Fraction(1, 10_000)
+
+
+def _same_sign(answer: str, entry: JsonObject) -> bool:
+    return entry["answer"].startswith("-") or not re.match(r"\D*[-\N{MINUS SIGN}]\d", answer)
+
+
+# What data sets forget to ask of answers that they take for right.
 _FORGOTTEN: dict[str, Callable[[str, JsonObject], bool]] = {
-    "game_of_life_halting": _same_word,
-    "puzzle24": _same_numbers,
+    "coin_flip": _near,  # it takes "0" for 0.0625, whose beginning it is
+    "complex_arithmetic": lambda answer, _: "nan" not in answer.casefold(),  # whose distance from anything is none
+    "game_of_life_halting": _same_text,  # any text at all
+    "gsm_symbolic": _same_sign,
+    "letter_jumble": _same_text,  # words behind the right ones
+    "puzzle24": _same_numbers,  # any numbers in the range of the puzzle's, so 4 * 6 * 1 * 1 always
+    "spell_backward": _same_text,  # letters behind the right ones, for most lengths
 }
 
 
