@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
-from learnable.data.records import JsonObject
+from learnable.data.records import Spec
 from learnable.data.sources.gym.library import NAME, load_library
 
 LEVEL = "level"
@@ -49,7 +49,7 @@ def make_config(name: str, knobs: Mapping[str, str]) -> Any:
     return config
 
 
-def config_changes(name: str, config: Any) -> JsonObject:
+def config_changes(name: str, config: Any) -> Spec:
     """Return the fields of a configuration that are not as usual, JSON-ready: its scorer may need them."""
     usual = load_library().DATASETS[name][1]()
     changed = {key: getattr(config, key) for key in known_knobs(usual) if getattr(config, key) != getattr(usual, key)}
