@@ -62,7 +62,7 @@ def known_knobs(config: Any) -> list[str]:
     return sorted(name for name in names if not is_dataclass(getattr(config, name)))
 
 
-def place_on_levels(name: str, metadata: Mapping[str, Any]) -> float | None:
+def place_on_levels(name: str, metadata: Mapping[str, object]) -> float | None:
     """Return how hard an entry is, 1 to 10: how far up the levels of its curriculum it is, averaged over attributes.
 
     What the entry says of itself comes before what its data set may be at most. None where there is no curriculum, or
@@ -109,7 +109,7 @@ def _read_level(name: str, key: str, text: str, highest: int) -> int:
 def _as_fields(name: str, config: Any, knobs: Mapping[str, str]) -> dict[str, str]:
     """Return the knobs as fields of the configuration: an attribute of the curriculum is one of them, or two."""
     known, attributes = known_knobs(config), _attributes(name)
-    spread: dict[str, str] = {}
+    found: dict[str, str] = {}
     for key, text in knobs.items():
         if key in _OURS and key not in attributes:
             raise LearnableError(f"{NAME}:{name}: {key}={text} is what --seed and --limit say: leave it out")
@@ -119,8 +119,8 @@ def _as_fields(name: str, config: Any, knobs: Mapping[str, str]) -> dict[str, st
             every = sorted({*known, *attributes, *([LEVEL] if attributes else [])})
             raise LearnableError(f"{NAME}:{name} has no knob {key!r}: {offer}It has {', '.join(every)}")
         if key not in known:
-            spread |= _ends(attributes[key], text)
-    return spread | {key: text for key, text in knobs.items() if key in known}
+            found |= _ends(attributes[key], text)
+    return found | {key: text for key, text in knobs.items() if key in known}
 
 
 def _ends(attribute: Any, text: str) -> dict[str, str]:
