@@ -24,6 +24,7 @@ VERIFIERS = {
     "number": "learnable.verifiers.answers.kinds.number:NumberVerifier",
     "poetry": "learnable.verifiers.poetry.verifier:PoetryVerifier",
     "programs": "learnable.verifiers.programs.verifier:ProgramVerifier",
+    "reasoning-gym": "learnable.verifiers.answers.kinds.gym:GymVerifier",
     "regex": "learnable.verifiers.answers.kinds.pattern:RegexVerifier",
     "text": "learnable.verifiers.answers.kinds.text:TextVerifier",
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Prompt
 from learnable.data.sources.drawing import hash_to_uniform
 
+T = TypeVar("T")
 Knobs = Mapping[str, str | float]  # by name; texts are read as the type of the knob
 
 
@@ -170,15 +172,19 @@ def shuffled_grid(seed: str, *axes: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         yield tuple(point)
 
 
-def take_turns(streams: Iterable[Iterator[Prompt]]) -> Iterator[Prompt]:
-    """Yield from the streams one after the other; one that runs dry leaves its turns to the others."""
+def take_turns(streams: Iterable[Iterator[T]]) -> Iterator[T]:
+    """Yield an item of each stream in turn; what runs dry leaves its turns to the others.
+
+    >>> list(take_turns([iter("abc"), iter("x")]))
+    ['a', 'x', 'b', 'c']
+    """
     waiting = list(streams)
     while waiting:
         still = []
         for stream in waiting:
-            if (prompt := next(stream, None)) is not None:
+            for item in islice(stream, 1):
                 still.append(stream)
-                yield prompt
+                yield item
         waiting = still
 
 

@@ -35,7 +35,7 @@ def first_limit(want: int | None) -> int:
 def is_endless(settings: CurateSettings, read: int) -> bool:
     """Whether there are more prompts than the `read` ones for a goal to be reached with."""
     want, wanted = settings.budget.want, settings.prompts
-    return want is not None and not wanted.location and wanted.limit is None and read >= first_limit(want)
+    return want is not None and wanted.is_generated and wanted.limit is None and read >= first_limit(want)
 
 
 def next_limit(settings: CurateSettings, read: int, collected: Collected) -> int | None:
@@ -43,7 +43,7 @@ def next_limit(settings: CurateSettings, read: int, collected: Collected) -> int
     want, limit = settings.budget.want, first_limit(settings.budget.want)
     if want is None or collected.certified >= want or collected.gave_up:
         return None
-    if settings.prompts.location or settings.prompts.limit:
+    if not settings.prompts.is_generated or settings.prompts.limit:
         return None
     while limit < read:
         limit *= 2

@@ -19,6 +19,8 @@ from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.locations import find_local
 from learnable.data.sources.files.prompts import file_prompts
+from learnable.data.sources.gym.location import is_gym
+from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
 from learnable.data.sources.wordings.wording import NATURAL, PLAIN, find_wording
 from learnable.data.tables import carried_table, prompts_table
@@ -46,19 +48,19 @@ DROPPED = ("prompt_id", "decision", "collides_with", "overlap")
 def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSet:
     """Read, draw, check and split the prompts; bad rows, duplicates and contaminated ones cost nothing.
 
-    What users bring is read whole and drawn from by the seed; the built-in generators draw by it themselves. `limit`
+    What users bring is read whole and drawn from by the seed; generators draw by it themselves. `limit`
     stands in for the settings' own where a goal needs more of a source without end. Raises `LearnableError` for a
     source that cannot be read, and for rows that are no prompts unless the settings say to skip them.
     """
     wanted = settings.prompts
-    limit = limit or wanted.limit or (None if wanted.location else first_limit(settings.budget.want))
+    limit = limit or wanted.limit or (first_limit(settings.budget.want) if wanted.is_generated else None)
     bad_rows = BadRows(skip=wanted.skip_bad_rows)
     if wanted.verifier:
         find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
     chat = decide_chat(settings)
     candidates = map(chat.dress, _find_candidates(settings, limit, bad_rows, is_chat=chat.is_on))
     checked = bad_rows.sift(_check_specs(candidates, bad_rows))
-    chosen = select_prompts(checked, limit, settings.seed, in_order=not wanted.location)
+    chosen = select_prompts(checked, limit, settings.seed, in_order=wanted.is_generated)
     chosen.bad_rows = bad_rows.settle()
     check_chat(chat, chosen.prompts, settings.sampling)
     if chosen.duplicates:
@@ -73,6 +75,8 @@ def _find_candidates(
     settings: CurateSettings, limit: int | None, bad_rows: BadRows, *, is_chat: bool
 ) -> Iterable[Prompt]:
     wanted = settings.prompts
+    if wanted.location and is_gym(wanted.location):
+        return gym_prompts(wanted.location, settings.seed)
     if wanted.location:
         columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by, wanted.spec)
         prompts = file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)

@@ -11,6 +11,7 @@ from learnable.data.dialogue.thinking import find_tags
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
+from learnable.data.sources.gym.location import is_gym, read_location
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import SamplingBudget
@@ -47,17 +48,17 @@ class ChatSettings:
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """Which prompts to look at: built-in forms and families, or `location` (a file, a folder or a hub id).
+    """Which prompts to look at: built-in forms and families, or what is at a `location`.
 
-    `forms_file` declares poem forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier`
-    and `dataset_split` say how `location` is read. `spec` is for the judge of every prompt: what its own spec does not
-    say. `split_by` is its column that says which rows are one problem, so
-    that none is on both sides of the split; None for what their cases or questions say. `skip_bad_rows` leaves out its
-    rows that are no prompt, which otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names
-    evaluation sets that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which
-    on a prompt repeats another one, None for exact repeats only. `knobs` set the generators of the built-in families,
-    as `arithmetic.largest`. `wording` says in which words those ask: `plain`, `natural` or a file of one's own;
-    empty is natural where prompts are chats, and plain elsewhere.
+    That is a file, a folder, a hub id, or data sets of reasoning-gym (see `read_location`). `forms_file` declares poem
+    forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier` and `dataset_split` say
+    how `location` is read. `spec` is for the judge of every prompt: what its own spec does not say. `split_by` is its
+    column that says which rows are one problem, so that none is on both sides of the split; None for what their cases
+    or questions say. `skip_bad_rows` leaves out its rows that are no prompt, which otherwise end the run. `limit` is the
+    most prompts to look at. `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the
+    overlap, more than 0 and at most 1, from which on a prompt repeats another one, None for exact repeats only. `knobs`
+    set the generators of the built-in families, as `arithmetic.largest`. `wording` says in which words those ask:
+    `plain`, `natural` or a file of one's own; empty is natural where prompts are chats, and plain elsewhere.
 
     Raises `LearnableError` for settings that cannot work.
     """
@@ -90,6 +91,26 @@ class PromptSettings:
             raise LearnableError("--prompts brings its own words: leave out --wording")
         if self.limit is not None and self.limit < 1:
             raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
+        if self.location and is_gym(self.location):
+            self._check_gym(self.location)
+
+    def _check_gym(self, location: str) -> None:
+        read_location(location)
+        for flag in ("answer_column", "verifier", "split_by"):
+            if getattr(self, flag):
+                raise LearnableError(
+                    f"--prompts {location} brings its own answers and judge: leave out --{flag.replace('_', '-')}"
+                )
+        if self.knobs:
+            name = next(iter(self.knobs))
+            raise LearnableError(
+                f"--knob {name} is of the built-in families: write {location.partition('?')[0]}?{name}=..."
+            )
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether generators draw the prompts by the seed, more of them than anybody looks at: no file has them."""
+        return not self.location or is_gym(self.location)
 
     @property
     def name(self) -> str:

@@ -17,6 +17,8 @@ JSON_BORDER = {
     "data/forms/form.py",  # declarations of forms, in TOML and in specs
     "data/forms/reading.py",
     "data/sources/files/columns.py",  # columns that a user's row carries along
+    "data/sources/gym/generation.py",  # lines between processes
+    "data/sources/gym/prompts.py",
     "filters/posterior/certificate.py",  # parts of manifest.json
     "filters/posterior/prior.py",
     "filters/posterior/variance_model.py",

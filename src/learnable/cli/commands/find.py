@@ -46,6 +46,7 @@ Examples:
   find-learnable --prompts org/name --answer-column label --verifier choice
   find-learnable --prompts questions.jsonl --verifier number --spec '{"extract": "boxed"}'
   find-learnable --prompts questions.jsonl --verifier my_rewards.py:score --verifier-range 0..2 --verifier-pass 1.5
+  find-learnable --prompts "reasoning-gym:chain_sum?num_terms=4"
   find-learnable --form haiku --policy path/to/model --signal pass --json
   find-learnable --prompts questions.jsonl --want 2000 --precision 0.9 --dry-run --gpu-hour-price 2.5
   find-learnable --engine server --base-url http://127.0.0.1:8000/v1 --base-url http://127.0.0.1:8001/v1

@@ -27,6 +27,7 @@ from learnable.cli.options import (
 )
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
+from learnable.data.sources.gym.location import is_gym
 from learnable.filters.decisions.presets import Preset, find_preset
 from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
 from learnable.flows.settings import ChatSettings, PromptSettings
@@ -51,7 +52,8 @@ class PromptArguments:
         str | None,
         prompt_option(
             help="A .jsonl, .json, .csv, .tsv or .parquet file, also with .gz; a folder of them, or one that "
-            "Dataset.save_to_disk wrote; or a hub id, also of one part: org/name:part."
+            "Dataset.save_to_disk wrote; a hub id, also of one part: org/name:part; or reasoning-gym:NAME, with knobs "
+            "as in reasoning-gym:chain_sum?num_terms=4&level=2, where * in the name stands for any."
         ),
     ] = DEFAULTS.prompts.location
     prompt_column: Annotated[
@@ -112,7 +114,7 @@ class PromptArguments:
     ] = DEFAULTS.prompts.wording
     limit: Annotated[
         int | None,
-        prompt_option(help="Most prompts to look at, drawn by --seed. (default: 512 built-in, all of --prompts)"),
+        prompt_option(help="Most prompts to look at, drawn by --seed. (default: 512 generated, all of a file's)"),
     ] = DEFAULTS.prompts.limit
     decontaminate: Annotated[
         list[str] | None,
@@ -180,7 +182,7 @@ class PromptArguments:
     def _overlap(self) -> float | None:
         """Return the overlap that makes prompts duplicates; where none is given, prompts of a file alone have one."""
         near = self.near_duplicates
-        if near is None and self.prompts:
+        if near is None and self.prompts and not is_gym(self.prompts):
             from learnable.filters.duplicates.near_duplicates import NEAR
 
             return NEAR

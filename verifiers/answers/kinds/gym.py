@@ -1,0 +1,221 @@
+r"""Is the answer right, as the reasoning-gym data set that asked it has it?
+
+Its own `score_answer` judges what our extraction reads out of the completion. It may be slow and raise: so it is for
+scoring processes (`verifiers.pool`), which are killed at the parent's deadline and whose memory is bounded.
+
+Its scores are not taken as they are:
+
+- most data sets give an answer that merely contains the right one the share of its length: here that is nothing;
+- some give a near miss up to .999 (a minute of a day, a cell of a grid): what is not right is worth at most `NEARLY`,
+  and does not pass;
+- seven pass what is wrong (`_FORGOTTEN`), and three raise for what is no answer at all (`_RAISED_FOR_NO_ANSWER`);
+- some evaluate the answer as Python: here four read it as a literal, and five only what looks like a formula.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from learnable.data.records import JsonObject, Score, Spec, canonical_json
+from learnable.data.sources.gym.library import NAME, library_version, load_library
+from learnable.verifiers.answers.extraction import Statement
+from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
+from learnable.verifiers.answers.rules import Reading, Rule, check_rule, missing, narrow, rule_of
+from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.protocol import check_keys, check_text, fault
+
+TIME_LIMIT = 20.0  # seconds: simplifying an integral takes one, and the first answer of a data set loads its words
+MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
+MAX_ANSWER = 20_000  # characters; the longest right ones have 4,000
+RIGHT = 1 - 1e-6  # some scores are products of floats
+NEARLY = 0.98  # the most that an answer is worth which is not right
+
+# Read as a literal, where their scorers would run the answer; sums and formulas, which sympy runs as Python.
+_LITERALS = ("binary_matrix", "n_queens", "spiral_matrix", "string_insertion")
+_FORMULAS = ("countdown", "intermediate_integration", "polynomial_multiplication", "puzzle24", "simple_integration")
+_FORMULA = re.compile(r"(?!.*(?:__|\.\s*[^\W\d]))[\w\s.,+\-*/^()|]*", re.DOTALL)
+_NAME = re.compile(r"[^\W\d]\w*")
+_FUNCTIONS = frozenset(
+    "exp log ln sqrt cbrt root sin cos tan cot sec csc asin acos atan acot asec acsc sinh cosh tanh coth asinh acosh "
+    "atanh arcsin arccos arctan erf Abs abs sign pi alpha beta theta".split()
+)
+_TUPLES = ("arc_agi", "rearc")  # whose boards are compared as tuples
+_FINDS_PARTS = "codeio"  # gives credit for JSON anywhere in the answer, and not by its length
+_RAISED_FOR_NO_ANSWER: dict[str, tuple[type[Exception], ...]] = {
+    "boxnet": (AttributeError, IndexError, KeyError, TypeError),
+    "game_of_life": (KeyError, TypeError),
+    "prime_factorization": (ValueError,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GymVerifier:
+    """Is the answer right, as the data set of reasoning-gym that asked it has it?
+
+    Spec: `{"dataset": name, "answer": the entry's, "metadata": the entry's}`, and `config`, the fields of the data
+    set's configuration that are not as usual. An answer of null is for data sets that have several. Optionally
+    `extract`, the rule by which the answer is found (see `rules`): `auto`, the default, takes the last `<answer>`, else
+    what is stated last, else all of the completion; and `reward`, a shape (see `rewards.shapes`).
+
+    What its scorer raises is `verifier_error`. A reward that is not asked for in another shape is its score, as said
+    above.
+    """
+
+    name: str = NAME
+    time_limit: float = TIME_LIMIT
+    memory_limit: int = MEMORY_LIMIT
+
+    @property
+    def version(self) -> str:
+        """Ours and the library's, whose scorers it is."""
+        return f"1-{library_version() or 'none'}"
+
+    def check_spec(self, spec: Spec) -> None:
+        """Raise `SpecError` unless there is an entry and the options fit. Scoring looks for the data set."""
+        check_keys(spec, ["dataset", "answer", "metadata"], ["config", "extract", "reward"])
+        check_text(spec, "dataset")
+        if not isinstance(spec["answer"], str | None):
+            raise fault("answer", spec["answer"], "give the entry's, a text or null")
+        for key in ("metadata", "config"):
+            if not isinstance(spec.get(key, {}), dict):
+                raise fault(key, spec[key], "give the entry's, an object")
+        check_rule(spec)
+        if rule_of(spec).name in ("first", "last"):
+            raise fault("extract", spec["extract"], "this rule finds numbers and lines alone")
+        check_shape(spec)
+
+    def warm_up(self) -> None:
+        """Load reasoning-gym. Raises `LearnableError` where it is not installed."""
+        load_library()
+
+    def read(self, completion: str, *, spec: Spec) -> Reading:
+        """Return the text that is judged, with the rule that found it."""
+        text, rule = strip_thinking(completion), rule_of(spec)
+        part = _find_answer(text) if rule.name == "auto" else narrow(text, rule)
+        if part is None:
+            return Reading(None, rule.name, missing(rule))
+        if not part.text or len(part.text) > MAX_ANSWER:
+            return Reading(
+                None, part.form, f"more than {MAX_ANSWER:,} characters" if part.text else "nothing is stated"
+            )
+        return Reading(part.text, part.form, text=part.text)
+
+    def extract(self, completion: str, *, spec: Spec) -> str | None:
+        """Return the text that is judged, or None."""
+        return self.read(completion, spec=spec).answer
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Judge one completion. Raises `LearnableError` where reasoning-gym is not installed or lacks the data set."""
+        reading = self.read(completion, spec=spec)
+        credit = 0.0
+        if reading.answer is not None:
+            data_set = _open_data_set(spec["dataset"], canonical_json(spec.get("config", {})))
+            entry = {"question": prompt, "answer": spec["answer"], "metadata": _revive(spec)}
+            try:
+                credit = _credit(data_set, spec["dataset"], reading.answer, entry)
+            except _RAISED_FOR_NO_ANSWER.get(spec["dataset"], ()) as error:
+                reading = Reading(None, reading.rule, f"no answer to this: {error}"[:120], reading.text)
+            except Exception as error:
+                return Score.unscored(f"its scorer raised {type(error).__name__}: {error}"[:300])
+        passed = credit >= RIGHT
+        graded = 1.0 if passed else min(credit, NEARLY)
+        return give_score(Judgement(completion, prompt, reading, passed, graded), spec)
+
+
+def _find_answer(text: str) -> Statement | None:
+    return narrow(text, Rule("tag")) or narrow(text, Rule("stated")) or narrow(text, Rule("whole"))
+
+
+def _credit(data_set: Any, name: str, answer: str, entry: JsonObject) -> float:
+    """Return what the data set gives for an answer, from 0 to 1, without what it gives for containing the right one."""
+    gold = entry["answer"]
+    if name in _FORMULAS and not _is_formula(answer):
+        return 0.0
+    credit = float(data_set.score_answer(answer, entry))
+    if not math.isfinite(credit):
+        raise ValueError(f"its score is {credit}")
+    if credit >= RIGHT:
+        return float(name not in _FORGOTTEN or _FORGOTTEN[name](answer, entry))
+    if gold and _is_for_containing(name, credit, answer, gold):
+        return 0.0
+    return max(0.0, credit)
+
+
+def _is_for_containing(name: str, credit: float, answer: str, gold: str) -> bool:
+    """Say whether this credit is the usual one for an answer that the right one is part of: the share of its length."""
+    given, wanted = _fold(answer), _fold(gold)
+    if wanted not in given or given == wanted:
+        return False
+    share = max(len(gold) / len(answer), len(wanted) / len(given))
+    return credit <= share + 1e-9 or name == _FINDS_PARTS
+
+
+def _fold(text: str) -> str:
+    return re.sub(r"[\s,]+", "", text).casefold()
+
+
+def _is_formula(answer: str) -> bool:
+    names = _NAME.findall(answer)
+    return bool(_FORMULA.fullmatch(answer)) and all(len(name) <= 2 or name in _FUNCTIONS for name in names)
+
+
+def _same_text(answer: str, entry: JsonObject) -> bool:
+    return answer.strip(" .").casefold() == str(entry["answer"]).strip().casefold()
+
+
+def _same_numbers(answer: str, entry: JsonObject) -> bool:
+    return Counter(map(int, re.findall(r"\d+", answer))) == Counter(entry["metadata"]["numbers"])
+
+
+def _near(answer: str, entry: JsonObject) -> bool:
+    given, wanted = (Fraction(text.replace(",", "")) for text in (answer, entry["answer"]))
+    return abs(given - wanted) <= Fraction(1, 10_000)
+
+
+def _same_sign(answer: str, entry: JsonObject) -> bool:
+    return entry["answer"].startswith("-") or not re.match(r"\D*[-\N{MINUS SIGN}]\d", answer)
+
+
+# What data sets forget to ask of answers that they take for right.
+_FORGOTTEN: dict[str, Callable[[str, JsonObject], bool]] = {
+    "coin_flip": _near,  # it takes "0" for 0.0625, whose beginning it is
+    "complex_arithmetic": lambda answer, _: "nan" not in answer.casefold(),  # whose distance from anything is none
+    "game_of_life_halting": _same_text,  # any text at all
+    "gsm_symbolic": _same_sign,
+    "letter_jumble": _same_text,  # words behind the right ones
+    "puzzle24": _same_numbers,  # any numbers in the range of the puzzle's, so 4 * 6 * 1 * 1 always
+    "spell_backward": _same_text,  # letters behind the right ones, for most lengths
+}
+
+
+def _revive(spec: Spec) -> Any:
+    """Return the entry's metadata as its data set made it, a copy of its own: some scorers write into it."""
+    return _copy(spec["metadata"], tuple if spec["dataset"] in _TUPLES else list)
+
+
+def _copy(value: Any, kind: type[list[Any]] | type[tuple[Any, ...]]) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(each, kind) for key, each in value.items()}
+    return kind(_copy(each, kind) for each in value) if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=256)
+def _open_data_set(name: str, config: str) -> Any:
+    """Return a data set, whose scorer may look at its configuration. Raises `SpecError` where there is none."""
+    known = load_library().DATASETS
+    if name not in known:
+        raise fault("dataset", name, f"{NAME} {library_version()} has none of this name")
+    data_set = known[name][0](config=known[name][1](**json.loads(config)))
+    if name in _LITERALS:
+        vars(sys.modules[type(data_set).__module__])["eval"] = ast.literal_eval
+    return data_set
