@@ -158,11 +158,14 @@ def judge_completions(path: Path, models: Sequence[LanguageModel]) -> dict[str, 
     return dict(found)
 
 
-def learn_halves(data: Path) -> tuple[list[LanguageModel], dict[str, int]]:
-    """Return the models of the two halves, and the half of each author."""
+def learn_halves(data: Path, nonsense: float) -> tuple[list[LanguageModel], dict[str, int]]:
+    """Return the models of the two halves, and the half of each author; see `learn_model` for `nonsense`."""
     verse: list[Verse] = [*read_verse(data), *read_own_verse()]
     halves, prose = assign_halves(verse), read_prose(random.Random(SEED))
-    models = [learn_model([poem for poem in verse if halves[poem.author] == half], prose) for half in (0, 1)]
+    models = [
+        learn_model([poem for poem in verse if halves[poem.author] == half], prose, nonsense=nonsense)
+        for half in (0, 1)
+    ]
     return models, halves
 
 
@@ -171,11 +174,12 @@ def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--poems", type=int, default=60, help="human poems of each form (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1616, help="seed of poems and salads (default: %(default)s)")
+    parser.add_argument("--nonsense", type=float, default=0.0, help="as in training (default: %(default)s)")
     parser.add_argument("--completions", type=Path, help="also judge a policy's completions (spec, completion)")
     options = parser.parse_args()
     if not DATA.is_dir():
         parser.exit(0, f"no public verse in {DATA}: set LEARNABLE_DATA\n")
-    models, halves = learn_halves(DATA)
+    models, halves = learn_halves(DATA, options.nonsense)
     texts = sample([*read_texts(DATA, halves)], options.poems, random.Random(options.seed))
     found = measure(texts, models, options.seed)
     found["prose"] = {form: Tally() for form in PROSE_FORMS}

@@ -96,7 +96,7 @@ def unpack_model(text: str) -> LanguageModel:
             {word: number for number, found in enumerate(packed["clusters"]) for word in found.split()},
             packed["endings"],
             tuple(packed["coarse"]),
-            packed["most_common"],
+            int(packed["most_common"]),
         )
         model = LanguageModel(
             words, _unpack(packed["pairs"]), _unpack(packed["triples"]), packed["step"], packed["bias"]

@@ -1,7 +1,7 @@
 """How a poem reads: the odds of each line, and what they say of the whole.
 
-A line's log-odds are shared out among its words, so that long and short lines compare. Lines of a word or two are read
-together with those that follow, as such poems are.
+A line's log-odds are shared out among its words, so that long and short lines compare, and leaned towards the poem's,
+since a few words tell little. Lines of up to three words are read together with those that follow, as such poems are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from learnable.verifiers.poetry.language.model import LanguageModel, load_model
 from learnable.verifiers.poetry.language.sameness import measure_sameness
 
 # Log-odds per word. Nine of ten lines of human verse have more than `SURE` below, and salads mostly less than `LOST`.
-LOST, SURE = -0.6, -0.05
+LOST, SURE = -0.6, -0.1
+LEAN = 3.0  # words that each line borrows from the poem as a whole
+PRIOR, PRIOR_WORDS = 0.2, 6.0  # the fluency that the poem borrows for that, and of how many words
 MIN_READ = 4  # words: shorter lines are read together with the next
 # What a poem of n words needs is `NEEDED - LENIENCE / n`: the fewer words, the less can be told.
 NEEDED, LENIENCE = -0.06, 2.5
@@ -27,7 +29,7 @@ VARIED, FORMULAIC = 0.45, 0.75
 class Reading:
     """What the model says of a poem.
 
-    `odds` are the log-odds per word of each line, all in [-4, 4]; `fluency` those of the whole poem, each line
+    `odds` are the log-odds per word of each line; `fluency` those of the whole poem, each line
     counted once; `needed` what a poem of its length needs; `sameness` the share of repeated patterns, in [0, 1].
     """
 
@@ -68,16 +70,17 @@ def read_language(
     """
     model = model or load_model()
     distinct = list(dict.fromkeys(words for words in lines if words))
+    groups = _group(distinct)
+    joined = [group[0] if len(group) == 1 else tuple(word for line in group for word in line) for group in groups]
+    scores = [score_line(words, model) for words in joined]
+    size = max(1, sum(map(len, joined)))
+    fluency = sum(scores) / size
+    leaning = LEAN * (sum(scores) + PRIOR * PRIOR_WORDS) / (size + PRIOR_WORDS)
     known: dict[tuple[str, ...], float] = {}
-    total, size = 0.0, 0
-    for group in _group(distinct):
-        words = tuple(word for line in group for word in line)
-        score = score_line(words, model)
-        total, size = total + score, size + len(words)
-        known.update(dict.fromkeys(group, min(4.0, max(-4.0, score / len(words)))))
-    odds = tuple(known.get(words, 0.0) for words in lines)
+    for group, words, score in zip(groups, joined, scores, strict=True):
+        known.update(dict.fromkeys(group, (score + leaning) / (len(words) + LEAN)))
     sameness = 0.0 if may_be_alike else measure_sameness(distinct)
-    return Reading(odds, total / max(1, size), NEEDED - LENIENCE / max(1, size), sameness)
+    return Reading(tuple(known.get(words, LOST) for words in lines), fluency, NEEDED - LENIENCE / size, sameness)
 
 
 def _group(lines: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:

@@ -7,11 +7,11 @@ from functools import cache, lru_cache
 
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
 
-LENGTH = 4  # words of a pattern
 NEAR = 13  # lines on either side in which a pattern is looked for
 MIN_PATTERNS = 4  # in a poem; with fewer nothing can be told
-BITS = 9  # of a word in a pattern
-MASK = (1 << BITS * LENGTH) - 1
+
+EDGE, OTHER, FIRST = "^", "_", 0x100  # signs of a line's edges, of other words, and the first of those of grammar
+WITHOUT_GRAMMAR = frozenset(["^__^", "^___", "___^", "____"])
 
 
 def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
@@ -25,7 +25,7 @@ def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
     1.0
     """
     size = repeated = 0
-    last: dict[int, int] = {}  # by pattern: twice the line it was last in, and 1 if it is counted there already
+    last: dict[str, int] = {}  # by pattern: twice the line it was last in, and 1 if it is counted there already
     for index, words in enumerate(lines):
         patterns = find_patterns(words)
         size += len(patterns)
@@ -38,20 +38,14 @@ def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
 
 
 @lru_cache(maxsize=16_384)
-def find_patterns(words: tuple[str, ...]) -> frozenset[int]:
-    """Return the patterns of a line, each as a number made of those of its words: 0 an edge, 1 not of grammar."""
-    closed = load_closed_numbers()
-    found, pattern, since = set(), 0, LENGTH  # `since` is how many words ago one of grammar stood
-    for place, word in enumerate((*words, "")):
-        number = closed.get(word, 1)
-        pattern = (pattern << BITS | number) & MASK
-        since = 0 if number > 1 else since + 1
-        if place >= LENGTH - 2 and since < LENGTH:
-            found.add(pattern)
-    return frozenset(found)
+def find_patterns(words: tuple[str, ...]) -> frozenset[str]:
+    """Return the patterns of a line, a sign for each of their words."""
+    signs = load_signs()
+    line = f"{EDGE}{''.join([signs.get(word, OTHER) for word in words])}{EDGE}"
+    return frozenset([line[start : start + 4] for start in range(len(words) - 1)]) - WITHOUT_GRAMMAR
 
 
 @cache
-def load_closed_numbers() -> Mapping[str, int]:
-    """Return a number for each word of grammar, from 2; the edge of a line has 0."""
-    return {"": 0} | {word: number for number, word in enumerate(load_closed_words(), 2)}
+def load_signs() -> Mapping[str, str]:
+    """Return the sign of each word of grammar."""
+    return {word: chr(FIRST + number) for number, word in enumerate(load_closed_words())}
