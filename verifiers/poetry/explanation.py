@@ -13,6 +13,7 @@ from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.language import credit_lines, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
+from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import classify_rhyme
@@ -216,7 +217,9 @@ def _no_sentences(case: Case) -> Iterator[str]:
         yield "the lines are one template with other words in it"
     for index, credit in enumerate(credit_lines(case)):
         if credit < NO_SENTENCE:
-            yield f"line {index + 1}: reads as no sentence of verse"
+            weakest = load_model().find_weakest(case.poem.lines[index].words)
+            where = f", least at {' '.join(weakest)!r}" if weakest else ""
+            yield f"line {index + 1}: reads as no sentence of verse{where}"
 
 
 def _weak_words(case: Case) -> Iterator[str]:

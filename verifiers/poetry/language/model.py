@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
@@ -51,6 +52,17 @@ class LanguageModel:
                 total += triples[two + group]
             row, two, plane = next_row, plane + line, next_plane
         return total * self.step + self.bias
+
+    def find_weakest(self, words: Sequence[str]) -> tuple[str, str] | None:
+        """Return the two neighbours that read least as language; None for a line of one word."""
+        places = [self._places.get(word) or self._place(word) for word in words[:MAX_WORDS]]
+        weights = [float(self.pairs[one[0] + other[1]]) for one, other in pairwise(places)]
+        for index, (one, other, third) in enumerate(zip(places, places[1:], places[2:], strict=False)):
+            weight = self.triples[one[2] + other[3] + third[4]] / 2
+            weights[index] += weight
+            weights[index + 1] += weight
+        weakest = min(range(len(weights)), key=weights.__getitem__, default=None)
+        return None if weakest is None else (words[weakest], words[weakest + 1])
 
     def _place(self, word: str) -> tuple[int, int, int, int, int]:
         """Return where a word's row of pairs, plane of triples and line of triples begin; `""` is the line's edge.
