@@ -86,8 +86,8 @@ def read_texts(data: Path, halves: dict[str, int]) -> Iterator[Text]:
             yield Text(form, row["lines"], 1 - halves[f"{name} {index % 2}"])
     named = {scheme: form for form, scheme in STANZAS.items()}
     for stanza in stanzas(data):
-        if form := named.get(write_scheme(stanza.scheme)):
-            yield Text(form, stanza.lines, 1 - halves[stanza.period])
+        if stanza_form := named.get(write_scheme(stanza.scheme)):
+            yield Text(stanza_form, stanza.lines, 1 - halves[stanza.period])
     for index, (form, lines) in enumerate(form_poems(data)):
         if find_form(form).is_reward:
             yield Text(f"{COLLECTED}: {form}", [line for line in lines if line], 1 - halves[f"form_poems {index % 2}"])

@@ -36,10 +36,11 @@ def learn_vocabulary(lines: Weighted, seed: int) -> Vocabulary:
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     closed = load_closed_words()
     loose = [word for word in ranked if counts[word] >= MIN_COUNT and _is_clustered(word)]
-    sizes = np.log1p(np.array([counts[word] for word in loose]))
+    sizes: Floats = np.log1p(np.array([counts[word] for word in loose], dtype=np.float64))
     points = _place_words(lines, loose, ranked[:CONTEXTS])
     centres, labels = find_clusters(points, sizes, CLUSTERS, seed)
-    _, coarse = find_clusters(centres, np.bincount(labels, sizes, CLUSTERS) + 1e-9, COARSE, seed)
+    masses: Floats = np.bincount(labels, sizes, CLUSTERS).astype(np.float64) + 1e-9
+    _, coarse = find_clusters(centres, masses, COARSE, seed)
     own = [word for word in ranked if word in closed or counts[word] >= MIN_OWN]
     frequent = sorted(own, key=lambda word: (word not in closed, -counts[word], word))[:OWN]
     clusters = dict(zip(loose, map(int, labels), strict=True))
@@ -76,7 +77,9 @@ def _place_words(lines: Weighted, words: Sequence[str], contexts: Sequence[str])
     ends = csr_matrix((np.full(len(marks), ENDING_WEIGHT), (rows, cells)), shape=(len(words), len(columns)))
     left, strength, _ = svds(hstack([near, ends]).tocsr(), k=DIMENSIONS, random_state=0)
     points: Floats = left * strength
-    return points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-9)
+    lengths: Floats = np.linalg.norm(points, axis=1, keepdims=True)
+    points /= np.maximum(lengths, 1e-9)
+    return points
 
 
 def _neighbours(

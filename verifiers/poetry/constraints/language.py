@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from learnable.data.forms import Form
 from learnable.verifiers.poetry.constraints.case import Case, Result
-from learnable.verifiers.poetry.language.reading import Reading, credit_line, read_language
+from learnable.verifiers.poetry.language.reading import Reading, read_language
 
 # Rules of a form that make its lines alike.
-ALIKE = ("same_start", "radif", "end_words", "contains", "names")
+ALIKE = ("same_start", "radif", "contains")
 ALIKE_SPECIAL = frozenset(["doubled_last_line", "self_referential", "positional"])
 
 
@@ -19,7 +19,7 @@ def judge_language(case: Case) -> Result:
 
 def credit_lines(case: Case) -> list[float]:
     """Return for each line of the poem how much it reads as one of verse, in [0, 1]."""
-    return [credit_line(odds) for odds in read_case(case).odds]
+    return read_case(case).credits
 
 
 def read_case(case: Case) -> Reading:
@@ -28,5 +28,5 @@ def read_case(case: Case) -> Reading:
 
 
 def may_be_alike(form: Form) -> bool:
-    """Whether the form's own rules make its lines alike, so that one template is no fault."""
+    """Whether the form's own rules make its lines alike."""
     return any(getattr(form, key) for key in ALIKE) or not ALIKE_SPECIAL.isdisjoint(form.special)

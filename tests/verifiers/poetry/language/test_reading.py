@@ -47,6 +47,11 @@ summer pocket velvet tunnel red light
 window copper paper basket green stone
 pepper mirror candle thunder blue night
 sugar hammer blanket river white bone"""
+ANAPHORA = """\
+I remember the smell of the stove in the hall,
+I remember the sound of the rain on the wall,
+I remember my mother who sang while she sewed,
+I remember the dust on the bend of the road."""
 TEMPLATE = """\
 the moon of the garden
 the song of the harbour
@@ -95,9 +100,18 @@ def test_a_list_of_words_does_not() -> None:
     assert found.smooth < 0.2
 
 
-def test_a_template_reads_as_none_unless_the_form_makes_lines_alike() -> None:
-    assert read(TEMPLATE).strict == read(TEMPLATE).smooth == 0.0
-    assert read(TEMPLATE, may_be_alike=True).strict >= 0.5
+@pytest.mark.parametrize("may_be_alike", [False, True])
+def test_a_template_reads_as_no_poem(may_be_alike: bool) -> None:
+    assert read(TEMPLATE, may_be_alike).strict < 0.5
+    assert read(TEMPLATE, may_be_alike).smooth < 0.5
+    assert read(TEMPLATE).smooth == 0.0
+
+
+def test_lines_may_be_more_alike_where_the_form_makes_them() -> None:
+    plain, form = read(ANAPHORA), read(ANAPHORA, may_be_alike=True)
+    assert plain.sameness == form.sameness > 0.45
+    assert plain.variety < form.variety == 1.0
+    assert form.strict >= 0.5
 
 
 def test_one_line_of_salad_costs_its_share_and_half_a_poem_of_it_the_pass() -> None:
@@ -112,6 +126,11 @@ def test_short_lines_are_read_together() -> None:
     found = read("rain\non the\nroof\nof the house\nwhere I sleep")
     assert found.odds[0] == found.odds[1] == found.odds[2]
     assert found.strict >= 0.5
+
+
+def test_a_poem_of_a_word_a_line_is_not_judged() -> None:
+    found = read("sea\nsilver\nmoving light\nover the sand\nstill")
+    assert found.smooth == found.strict == found.variety == 1.0
 
 
 def test_less_is_needed_of_less_text() -> None:
