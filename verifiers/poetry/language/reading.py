@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
 from learnable.verifiers.poetry.language.sameness import measure_sameness
@@ -26,11 +26,11 @@ NEEDED, LENIENCE = -0.06, 2.5
 LINES_NEEDED, LINES_LENIENCE = 0.78, 1.5
 DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the share goes from 0 to 1
 # The share of repeated patterns: human verse has less than the first, templates more than the last.
-VARIED, FORMULAIC = 0.45, 0.75
+VARIED, FORMULAIC = 0.42, 0.68
 ALIKE = 0.2  # more, where the form makes lines alike
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """What the model says of a poem.
 
@@ -51,13 +51,12 @@ class Reading:
         """The fluency that a poem of this length needs."""
         return NEEDED - LENIENCE / self.words
 
-    @property
+    @cached_property
     def smooth(self) -> float:
         """The mean credit of the lines, in [0, 1], less what their sameness costs."""
-        credits = self.credits
-        return self.variety * sum(credits) / len(credits) if credits else 0.0
+        return self.variety * sum(self.credits) / len(self.credits) if self.credits else 0.0
 
-    @property
+    @cached_property
     def credits(self) -> list[float]:
         """How much each line reads as one of verse, in [0, 1]."""
         return [credit_line(odds) if self.is_told else 1.0 for odds in self.odds]
@@ -71,7 +70,7 @@ class Reading:
         lines = 0.5 + self.smooth - (LINES_NEEDED - LINES_LENIENCE / self.words)
         return max(0.0, min(whole, lines, self.variety, 1.0))
 
-    @property
+    @cached_property
     def variety(self) -> float:
         """1 where lines are built in different ways, 0 where one template fills them."""
         if not self.is_told:
@@ -82,9 +81,11 @@ class Reading:
 
 def credit_line(odds: float) -> float:
     """Return the credit of a line with these log-odds per word, in [0, 1]."""
-    reads = min(1.0, max(0.0, (odds - LOST) / (SURE - LOST)))
-    well = min(1.0, max(0.0, (odds - SURE) / (BEYOND - SURE)))
-    return (1 - LAST_PART) * reads + LAST_PART * well
+    if odds <= LOST:
+        return 0.0
+    if odds < SURE:
+        return (1 - LAST_PART) * (odds - LOST) / (SURE - LOST)
+    return 1 - LAST_PART + LAST_PART * min(1.0, (odds - SURE) / (BEYOND - SURE))
 
 
 def read_language(
