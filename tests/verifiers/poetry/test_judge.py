@@ -57,9 +57,10 @@ def test_stanza_breaks_in_the_right_place_earn_most_and_none_is_no_fault() -> No
 
 def test_only_the_chosen_components_count_and_the_language() -> None:
     poem = "\n".join(built("Rondelet"))
-    score = judged(poem, form="Rondelet", asked=["syllables"])
+    chosen = {"asked": ["syllables"]}
+    score = judged(poem, form="Rondelet", **chosen)
     assert set(score.components) == {"lines", "syllables", "language", "validity"}
-    score = judged(poem, **without_language("Rondelet"), asked=["syllables"])
+    score = judged(poem, **without_language("Rondelet"), **chosen)
     assert set(score.components) == {"lines", "syllables", "validity"}
 
 
