@@ -12,7 +12,9 @@ NEAR = 28  # lines among which a pattern is looked for: longer poems return to a
 FRESH = 6  # patterns, said once, that every poem is lent: of little text little can be told
 EDGE, OTHER, FIRST = "^", "_", 0x100  # signs of a line's edge, of other words, and the first of those of grammar
 # Patterns without a word of grammar, which are everywhere.
-PLAIN = [tuple(text) for text in ("____", "^___", "_^__", "__^_", "___^", "^__^", "_^_^", "^_^_")]
+PLAIN = [
+    (text[0], text[1], text[2], text[3]) for text in ("____", "^___", "_^__", "__^_", "___^", "^__^", "_^_^", "^_^_")
+]
 
 
 def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
