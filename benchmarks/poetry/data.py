@@ -73,7 +73,7 @@ def human_poems(data: Path) -> dict[str, list[list[str]]]:
     }
     by_scheme: defaultdict[str, list[list[str]]] = defaultdict(list)
     for stanza in stanzas(data):
-        by_scheme[_letters(stanza.scheme)].append(stanza.lines)
+        by_scheme[write_scheme(stanza.scheme)].append(stanza.lines)
     return poems | {form: by_scheme[scheme] for form, scheme in STANZAS.items()}
 
 
@@ -84,7 +84,7 @@ def form_poems(data: Path) -> Iterator[tuple[str, list[str]]]:
             yield row["form"], [line.strip() for line in row["poem"].strip().splitlines()]
 
 
-def _letters(scheme: Sequence[str]) -> str:
+def write_scheme(scheme: Sequence[str]) -> str:
     """Return a scheme with its letters in order of appearance."""
     names: dict[str, str] = {}
     return "".join(names.setdefault(label, chr(ord("a") + len(names))) for label in scheme)

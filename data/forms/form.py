@@ -103,6 +103,7 @@ class Form(Part):
     palindrome: str = ""
     least_words: int = 0
     least_content: int = 0
+    no_language: str = ""  # why a poem of this form need not read as sentences; it must where this is empty
     special: tuple[str, ...] = ()
     # Judgement.
     parameters: Pairs = ()

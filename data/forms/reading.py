@@ -286,6 +286,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "palindrome": _one_of("letters", "words", "poem"),
     "least_words": _whole,
     "least_content": _whole,
+    "no_language": _text,
     "special": lambda value: tuple(_one_of(*SPECIAL)(name) for name in _texts(value)),
     "parameters": lambda value: tuple((_one_of(*PARAMETERS)(key), item) for key, item in value.items()),
     "defining": _pass,

@@ -10,8 +10,10 @@ from learnable.data.forms import Count, span
 from learnable.data.forms.plan import NO_RHYME, Plan
 from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.constraints.language import credit_lines, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
-from learnable.verifiers.poetry.judge import Judgement, find_needed_share, find_weight
+from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
+from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import classify_rhyme
@@ -20,6 +22,8 @@ from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 
 LETTERS = "abcdefghijklmnopqrstuvwyz"
 MAX_HINTS = 8  # more would not help
+MULTIPLIED = ("validity", LANGUAGE)  # with the mean of the others, so without a weight in it
+NO_SENTENCE = 0.3  # the language of a line below which it reads as none
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class LineAccount:
     `syllables` has every count that the line can have. `stress` has one mark per syllable (`+` stressed, `-` not),
     read in `metre`, the one that fits best. `rhyme` is the letter heard (`x`: no rhyme). `line` is the number, from
     1, of the form's line that this one stands for; None for an extra line. `wanted_syllables` and `wanted_rhyme` are
-    None where the form leaves them open.
+    None where the form leaves them open. `language` in [0, 1] says how much the line reads as one of verse; None where
+    the form's lines need not.
     """
 
     text: str
@@ -40,6 +45,7 @@ class LineAccount:
     line: int | None
     wanted_syllables: str | None
     wanted_rhyme: str | None
+    language: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
 def _explain_lines(case: Case) -> Iterator[LineAccount]:
     places = {index: slot for slot, index in enumerate(case.slots) if index is not None}
     heard = infer_scheme([line.end for line in case.poem.lines])
-    wanted = letter_rhymes(case.plan)
+    wanted, credits = letter_rhymes(case.plan), credit_lines(case)
     for index, line in enumerate(case.poem.lines):
         scansion, slot = scan(line.words), places.get(index)
         count = case.plan.syllables[slot] if slot is not None and case.plan.syllables else None
@@ -122,6 +128,7 @@ def _explain_lines(case: Case) -> Iterator[LineAccount]:
             line=None if slot is None else slot + 1,
             wanted_syllables=None if count is None else write_count(count, case.form.tolerance),
             wanted_rhyme=None if slot is None or not case.plan.wanted else wanted[slot],
+            language=None if case.form.no_language else credits[index],
         )
 
 
@@ -150,7 +157,7 @@ def _list_parts(found: Judgement, score: Score) -> Iterator[Part]:
     for name, value in score.components.items():
         strict = found.strict.get(name)
         needs = find_needed_share(form, name, expected) if strict is not None else None
-        yield Part(name, value, 0.0 if name == "validity" else find_weight(name), strict, needs or None)
+        yield Part(name, value, 0.0 if name in MULTIPLIED else find_weight(name), strict, needs or None)
 
 
 def _list_hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
@@ -158,7 +165,8 @@ def _list_hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
     for part in sorted(parts, key=lambda part: (part.value - 1) * (part.weight or 4.0)):
         if part.value < 1 - 1e-9:
             hints = list(_HINTS[part.name](case)) if part.name in _HINTS else []
-            yield from hints or [_describe_share(part)]
+            if hints or part.name != LANGUAGE or part.fails:  # human verse has lines of some doubt too
+                yield from hints or [_describe_share(part)]
 
 
 def _describe_share(part: Part) -> str:
@@ -204,6 +212,16 @@ def _lost_refrains(case: Case) -> Iterator[str]:
                 yield f"line {slot + 1} should be line {group[0] + 1} again: {lines[0].text!r}"
 
 
+def _no_sentences(case: Case) -> Iterator[str]:
+    if read_case(case).variety < 0.5:
+        yield "the lines are one template with other words in it"
+    for index, credit in enumerate(credit_lines(case)):
+        if credit < NO_SENTENCE:
+            weakest = load_model().find_weakest(case.poem.lines[index].words)
+            where = f", least at {' '.join(weakest)!r}" if weakest else ""
+            yield f"line {index + 1}: reads as no sentence of verse{where}"
+
+
 def _weak_words(case: Case) -> Iterator[str]:
     strange = sum(line.strange for line in case.poem.lines)
     repeated = len(case.poem.lines) - len({line.words for line in case.poem.lines})
@@ -229,6 +247,7 @@ _HINTS = {
     "syllables": _wrong_lengths,
     "rhyme": _missing_rhymes,
     "refrains": _lost_refrains,
+    "language": _no_sentences,
     "validity": _weak_words,
 }
 _KINDS = {

@@ -22,6 +22,9 @@ HALF_RHYMED = 0.5
 MAX_LENGTHS = 64  # of poems, whose plans are stored
 # A bare list of the words that a form counts is not a poem, however well it fits. So these components multiply.
 FACTORS = frozenset(["least_words", "least_content"])
+LANGUAGE = "language"  # multiplies the reward, outside the mean: it is the same on every plan
+# Components that count whatever a prompt names.
+ALWAYS = frozenset([LANGUAGE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,13 @@ class Judgement:
     heard: Sequence[Pair] = ()
 
     def mean(self) -> float:
-        """Return the weighted mean of the smooth components, times those in `FACTORS`."""
+        """Return the weighted mean of the smooth components but `language`, times those in `FACTORS`."""
         total = weight = 0.0
         factor = 1.0
         for name, value in self.smooth.items():
             if name in FACTORS:
                 factor *= value
-            else:
+            elif name != LANGUAGE:
                 total += find_weight(name) * value
                 weight += find_weight(name)
         return factor * total / weight
@@ -95,7 +98,7 @@ class Judge:
         return tuple(
             (name, rule)
             for name, rule in CONSTRAINTS.items()
-            if rule.applies(self.form, plan) and (not chosen or name in chosen)
+            if rule.applies(self.form, plan) and (not chosen or name in chosen or name in ALWAYS)
         )
 
 

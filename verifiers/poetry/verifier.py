@@ -12,7 +12,7 @@ from learnable.data.records import Score, Spec
 from learnable.verifiers.poetry.constraints.rhymes import find_unanswered
 from learnable.verifiers.poetry.extraction import extract_blocks
 from learnable.verifiers.poetry.gate import measure_validity
-from learnable.verifiers.poetry.judge import Judge, Judgement, find_needed_share
+from learnable.verifiers.poetry.judge import LANGUAGE, Judge, Judgement, find_needed_share
 from learnable.verifiers.poetry.poem import PoemLine, read_line, read_poem
 from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
@@ -26,14 +26,15 @@ class PoetryVerifier:
 
     Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`, `schemes`,
     `stanzas` or its parameters (`docs/forms.md`). `declaration` gives a form of the user's own; `topic` gives words
-    that should occur. Reward: the square of the weighted mean of the form's components, times the gate's validity,
-    which is reported as `validity`. Passed: the exact number of lines, a validity of at least `MIN_VALIDITY`, every
-    defining component at its share or more, a rhyme for every line that should rhyme, and no line twice except in a
-    refrain. The topic earns reward but does not decide the pass: it is not part of the form.
+    that should occur. Reward: the square of the weighted mean of the form's components, times `language` (do the lines
+    read as sentences?) and the gate's validity, which is reported as `validity`. Passed: the exact number of lines, a
+    validity of at least `MIN_VALIDITY`, every defining component at its share or more, language among them, a rhyme for
+    every line that should rhyme, and no line twice except in a refrain. The topic earns reward but does not decide the
+    pass: it is not part of the form.
     """
 
     name: str = "poetry"
-    version: str = "4"
+    version: str = "5"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or whose values do not fit together."""
@@ -63,7 +64,8 @@ class Examination:
     @property
     def reward(self) -> float:
         """The reward in [0, 1]. It is convex, since a linear one would give all nearly right poems .8 to .9."""
-        return min(1.0, self.validity * self.judgement.mean() ** 2)
+        language = self.judgement.smooth.get(LANGUAGE, 1.0)
+        return min(1.0, self.validity * language * self.judgement.mean() ** 2)
 
 
 def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:

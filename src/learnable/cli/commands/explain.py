@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 EXPLAIN_HELP = """
 Show why a poem scores what it scores.
 
-Prints the poem with stress marks, syllable counts and rhyme letters, the score of each component, and \
-what would raise it. Reads a file, or standard input.
+Prints the poem with stress marks, syllable counts, rhyme letters and how much each line reads as a sentence of verse, \
+the score of each component, and what would raise it. Reads a file, or standard input.
 
 \b
 Examples:
@@ -38,7 +38,7 @@ Examples:
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
 RIGHT, PARTLY, WRONG = "green", "yellow", "red"
 BAR = 20  # characters
-BESIDE_POEM, BESIDE_BAR = 30, 38  # columns that the figures beside them take
+BESIDE_POEM, BESIDE_BAR = 39, 38  # columns that the figures beside them take
 
 Poem = Annotated[Path | None, typer.Argument(help="A text file with the poem. (default: standard input)")]
 Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
@@ -163,14 +163,15 @@ def tabulate_poem(found: Explanation, width: int) -> Table:
     from learnable.verifiers.poetry.metre.scansion import place_marks
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    for heading in ("", "syllables", "rhyme"):
+    for heading in ("", "syllables", "rhyme", "reads"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(found.form)
     ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
     for number, line in enumerate(found.lines, 1):
         marks = place_marks(line.text, line.stress)
         text = _folded(marks, line.text, max(width - BESIDE_POEM, 12))
-        table.add_row(f"\n[dim]{number}[/]", f"\n{_syllables(line)}", f"\n{_rhyme(line)}", text, end_section=False)
+        figures = (f"[dim]{number}[/]", _syllables(line), _rhyme(line), _language(line))
+        table.add_row(*(f"\n{figure}" for figure in figures), text, end_section=False)
         if number in ends:
             table.add_row()
     return table
@@ -200,6 +201,13 @@ def _syllables(line: LineAccount) -> str:
 def _rhyme(line: LineAccount) -> str:
     heard = f"[dim]{line.rhyme}[/]" if line.rhyme == "x" else f"[{_colour(line.rhyme)}]{line.rhyme}[/]"
     return heard if line.wanted_rhyme in (None, line.rhyme) else f"{heard} [dim]({line.wanted_rhyme})[/]"
+
+
+def _language(line: LineAccount) -> str:
+    if line.language is None:
+        return ""
+    colour = RIGHT if line.language >= 1 else PARTLY if line.language >= 0.5 else WRONG
+    return f"[{colour}]{line.language:.2f}[/]"
 
 
 def _colour(letter: str) -> str:
