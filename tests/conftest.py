@@ -33,6 +33,7 @@ SLOW = [
     for place in (
         "attacks",
         "cli/test_forecast.py",
+        "cli/test_judges.py",
         "compatibility",
         "data/storage/test_lease.py",
         "data/storage/test_lock.py",
@@ -50,6 +51,7 @@ SLOW = [
         "flows/scheduling",
         "flows/test_adoption.py",
         "flows/test_remote_store.py",
+        "project/test_store_docs.py",
         "project/test_warm_starts.py",
         "train/policy/test_training.py",
         "verifiers/poetry/sound/test_public_sound.py",

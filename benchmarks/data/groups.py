@@ -1,21 +1,25 @@
 """Statistics and decisions of 100 million scored rollouts: how long, and how much memory, on two cores?
 
 6.25 million groups of 16 in Parquet, as the ledger leaves them (a prompt's rollouts together) or in random order,
-reduced and decided in a fresh process. With `--peers`, pandas and `datasets` do the same job on the same files, each
-in a process of its own, and the results are compared.
+reduced and decided in a fresh process: `group_stats` and `decide`, which a run applies to each part of its pool. With
+`--peers`, pandas and `datasets` do the same job on the same files, each in a process of its own. With `--evidence` it
+is all that a run adds up of its rollouts, part by part (`gather_evidence`): certificates, components, attempts. The
+results are compared.
 
     python -m benchmarks.data.groups [--rows 100_000_000] [--order ledger|random] [--json FILE]
+    python -m benchmarks.data.groups --evidence [--rows 10_000_000]
     python -m benchmarks.data.groups --peers [--rows 10_000_000] [--order random]
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,14 +35,18 @@ from benchmarks.figures import make_parser, write_figures
 from learnable.data.records import REWARDED_VERDICTS
 from learnable.filters.band import Band
 from learnable.filters.decisions.decide import decide
-from learnable.filters.decisions.scan import write_groups
-from learnable.filters.statistics.groups import READ
+from learnable.filters.decisions.evidence import gather_evidence
+from learnable.filters.posterior.certificate import fit_family_prior, read_signal
+from learnable.filters.statistics.groups import READ, group_stats
+from learnable.flows.sampling.scan import ROLLOUTS_AT_ONCE, SCORED
 
 Words = NDArray[np.uint64]
 
 GROUP = 16
 BOUNDS = {"ledger": "15 s, 2.5 GiB", "random": "60 s, 4 GiB"}
 RATIOS = {"pandas": 3, "datasets": 20}
+ROWS_AT_ONCE = 25_000_000  # some 110 bytes each while rows of as many prompts are grouped: under 4 GiB
+SAMPLE = 250_000  # adjacent rows that show whether a prompt's rollouts lie together
 VERDICTS = pa.array(["scored", "truncated", "verifier_error", "engine_error"])
 HEX = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), np.uint16)
 CHILD = """
@@ -72,14 +80,17 @@ def main() -> None:
     parser.add_argument("--file-rows", type=int, default=1_000_000, help="rows a file")
     parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the median counts")
     parser.add_argument("--peers", action="store_true", help="let pandas and datasets do it too, once each a round")
+    parser.add_argument("--evidence", action="store_true", help="all that a run adds up too, in the ledger's order")
     parser.add_argument("--folder", type=Path, help="where to work (default: a temporary folder)")
     arguments = parser.parse_args()
-    rows = arguments.rows or (10_000_000 if arguments.peers else 100_000_000)
+    if arguments.evidence and (arguments.peers or arguments.order == "random"):
+        parser.error("--evidence is of the ledger's order, and no peer gathers it")
+    rows = arguments.rows or (10_000_000 if arguments.peers or arguments.evidence else 100_000_000)
     order = arguments.order or ("random" if arguments.peers else "ledger")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         data = Path(name) / "scores"
         run(MAKE, data, rows, order, arguments.file_rows)
-        jobs = list(JOBS) if arguments.peers else ["learnable"]
+        jobs = ["learnable", *(RATIOS if arguments.peers else []), *(["evidence"] if arguments.evidence else [])]
         figures = {"rows": rows, "order": order, **measure(data, jobs, arguments.repeats)}
     if rows == 100_000_000:
         print(f"bounds: {BOUNDS[order]}")
@@ -106,15 +117,17 @@ def measure(data: Path, jobs: list[str], repeats: int) -> dict[str, Any]:
         for job in jobs[1:]
     }
     for job, ratio in ratios.items():
-        print(f"{job} takes {ratio:.1f} times as long (at least {RATIOS[job]})")
+        bound = f" (at least {RATIOS[job]})" if job in RATIOS else ""
+        print(f"{job} takes {ratio:.1f} times as long{bound}")
     return {"median": medians, "ratios": ratios, "decisions": decisions(data.parent / "learnable-0")}
 
 
 def compare(ours: Path, theirs: Path) -> None:
-    """Raise `AssertionError` unless what the peer wrote is what we did, fractions being equal to 1e-9."""
+    """Raise `AssertionError` unless what the other job wrote is what we did, fractions being equal to 1e-9."""
     one, other = (pl.read_parquet(folder / "*.parquet").cast({pl.Enum: pl.String}) for folder in (ours, theirs))
-    one = one.select(other.columns)
-    assert_frame_equal(one, other.cast(one.schema), check_row_order=False, abs_tol=1e-9)
+    both = [name for name in other.columns if name in one.columns]
+    one, other = one.select(both).sort("prompt_id"), other.select(both).sort("prompt_id")
+    assert_frame_equal(one, other.cast(one.schema), abs_tol=1e-9)
 
 
 def decisions(folder: Path) -> dict[str, int]:
@@ -124,8 +137,50 @@ def decisions(folder: Path) -> dict[str, int]:
 
 
 def by_learnable(files: list[Path], target: Path) -> None:
-    """The job: every statistic and the decision of each prompt."""
-    write_groups(files, Band(), target)
+    """The job: every statistic and the decision of each prompt, streaming.
+
+    Rows whose prompts are scattered are read in several passes, each of which groups its share of the prompts.
+    """
+    target.mkdir()
+    scores = pl.scan_parquet(files)
+    rows: int = scores.select(pl.len()).collect().item()
+    distinct: float = scores.head(SAMPLE).select(pl.col("prompt_id").n_unique() / pl.len()).collect().item()
+    passes = max(1, math.ceil(rows * distinct / ROWS_AT_ONCE))
+    for number in range(passes):
+        part = scores.filter(pl.col("prompt_id").hash(seed=0) % passes == number) if passes > 1 else scores
+        decide(group_stats(part.select(READ)), Band()).sink_parquet(target / f"groups-{number}.parquet")
+
+
+def by_evidence(files: list[Path], target: Path) -> None:
+    """What a run adds up of its rollouts, with the priors of its first part, and decides like a fixed group."""
+    target.mkdir()
+    rows = next(iter(rollouts_of(files))).lazy()
+    stats = group_stats(rows).sort("prompt_id").collect()
+    places = stats.select("prompt_id", place=pl.int_range(pl.len()))
+    rewards = rows.filter(pl.col("reward").is_not_null()).select("prompt_id", "reward").collect()
+    listed = rewards.join(places, on="prompt_id").select("place", "reward")
+    prior = fit_family_prior(*read_signal(stats), (listed["place"].to_numpy(), listed["reward"].to_numpy()))
+    evidence = gather_evidence(rollouts_of(files), {"any": prior}, Band())
+    decide(evidence.groups.lazy(), Band()).sink_parquet(target / "groups.parquet")
+
+
+def rollouts_of(files: list[Path]) -> Iterator[pl.DataFrame]:
+    """Yield the rollouts as a run's own are yielded (`flows.sampling.scan.RolloutScan.parts`), so many at a time."""
+    rows = ROLLOUTS_AT_ONCE // GROUP * GROUP
+    total: int = pl.scan_parquet(files).select(pl.len()).collect().item()
+    for start in range(0, total, rows):
+        part = (
+            pl.scan_parquet(files)
+            .slice(start, rows)
+            .with_columns(
+                rollout_id=pl.format("{}-{}", "prompt_id", "rollout_index"),
+                components=pl.lit([], SCORED["components"]),
+                opening=pl.col("rollout_index") < 4,
+                family=pl.lit("any"),
+                form=pl.lit("Any"),
+            )
+        )
+        yield part.collect()
 
 
 def by_pandas(files: list[Path], target: Path) -> None:
@@ -195,6 +250,7 @@ JOBS: dict[str, Callable[[list[Path], Path], None]] = {
     "learnable": by_learnable,
     "pandas": by_pandas,
     "datasets": by_datasets,
+    "evidence": by_evidence,
 }
 
 

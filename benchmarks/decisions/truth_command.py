@@ -14,26 +14,35 @@ import numpy as np
 import polars as pl
 
 from benchmarks.checks import Check, Figure, at_least, at_most
-from benchmarks.decisions.truth_forecast import ALLOWED, CREDIT, SIZES, share_of_zero_std, write_cases
+from benchmarks.decisions.truth_forecast import (
+    CREDIT,
+    SIZES,
+    measure_standard_errors,
+    share_of_zero_std,
+    write_cases,
+)
 from benchmarks.decisions.truth_graded import TOP, dead_among_others
 from benchmarks.decisions.truth_order import find_learnable
+
+MIXED = (1, 3, 5, 10)  # cases, in turn
 
 
 def forecasts_of_the_command_line(seed: int) -> Iterator[Figure]:
     """What `find-learnable --json` forecasts of a file that mixes 1, 3, 5 and 10 cases, against drawn groups."""
     rng = np.random.default_rng([seed, 7])
     with tempfile.TemporaryDirectory() as folder:
-        write_cases(Path(folder), (1, 3, 5, 10), CREDIT, rng).rename(Path(folder) / "q.jsonl")
+        write_cases(Path(folder), MIXED, CREDIT, rng).rename(Path(folder) / "q.jsonl")
         report = find_learnable(Path(folder), "--seed", str(seed), "--store", "store")
         [groups] = (Path(folder) / "store" / "groups").glob("*.parquet")
         rows = pl.read_parquet(groups).filter(pl.col("n") > 0)
-    kept = rows.filter(pl.col("decision") == "keep")
+    kept, allowed = rows.filter(pl.col("decision") == "keep"), measure_standard_errors(MIXED, CREDIT, seed)
     for what, part in (("pool", rows), ("curated", kept)):
         for size in SIZES:
             [found] = [row["zero_std_share"] for row in report["forecast"][what] if row["group_size"] == size]
             truth = share_of_zero_std(part, size, rng)
-            note = f"forecast {found:.4f}, truth {truth:.4f}"
-            yield at_most(f"forecast of the command line off, {what}, G = {size}", abs(found - truth), ALLOWED, note)
+            bound, twins = allowed[what, size]
+            note = f"forecast {found:.4f}, truth {truth:.4f}; {twins}"
+            yield at_most(f"forecast of the command line off, {what}, G = {size}", abs(found - truth), bound, note)
 
 
 def the_command_line_keeps_no_dead_prompt(seed: int) -> Iterator[Figure]:

@@ -1,7 +1,9 @@
 """Rewards that repeat: is the forecast of zero-std groups true, and are certificates of graded rewards calibrated?
 
 The forecast is made by the whole pipeline with the simulated engine, from a file of prompts with cases and partial
-credit, and compared with 100,000 groups that are drawn afresh. Certificates are those of the default sampling.
+credit, and compared with 100,000 groups that are drawn afresh. It may be off by three standard errors: as far as chance
+alone moves the forecasts of such pools by which prompts and rewards it draws, which twins of each file measure.
+Certificates are those of the default sampling.
 """
 
 from __future__ import annotations
@@ -14,13 +16,15 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from scipy.stats import binom, norm
+from scipy.stats import t as student
 
 from benchmarks.checks import Check, Figure, at_least, at_most, between
 from learnable.data.curated.manifest import ForecastRow
-from learnable.filters.arrays import Values
+from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import assess
-from learnable.filters.posterior.predictive import zero_std_graded
+from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Schedule
 from learnable.flows.curation.pipeline import run_pipeline
@@ -29,7 +33,7 @@ from learnable.flows.settings.engines import SimulatedSettings
 
 PROMPTS, GROUPS = 2_000, 100_000
 SIZES = (4, 8, 16)
-ALLOWED = 0.012  # between a forecast share of zero-std groups and the truth
+TWINS = 16  # pools like that of a file, from other seeds, which tell how far chance moves a forecast
 POOLS, POOL = 3, 2_000
 COVERAGE, NEAR = (0.87, 0.93), 0.002  # an interval narrower than that says that the mean is known
 CREDIT = 0.5
@@ -40,6 +44,7 @@ FILES = {  # how many cases, in turn, and what a share of them earns
     "2 to 5 cases": ((2, 3, 4, 5), CREDIT),
     "1 to 10 cases": ((1, 3, 5, 10), CREDIT),
     "1 to 10 cases, full credit": ((1, 3, 5, 10), 1.0),
+    "1 to 10 cases, no credit": ((1, 3, 5, 10), 0.0),
 }
 
 
@@ -57,13 +62,59 @@ def forecast_of_partial_credit(seed: int) -> Iterator[Figure]:
     for name, (cases, credit) in FILES.items():
         rng = np.random.default_rng(seed)
         rows, forecasts = curate(cases, rng, seed, credit=credit)
-        kept = rows.filter(pl.col("decision") == "keep")
-        for what, part in (("pool", rows), ("curated", kept)):
+        allowed = measure_standard_errors(cases, credit, seed)
+        for what, part in (("pool", rows), ("curated", rows.filter(pl.col("decision") == "keep"))):
             for size in SIZES:
                 [found] = [row.zero_std_share for row in forecasts[what] if row.group_size == size]
                 truth, before = share_of_zero_std(part, size, rng), float(zero_std_graded(part, size).mean())
-                note = f"forecast {found:.4f}, truth {truth:.4f}, by zeros and ones alone {before:.4f}"
-                yield at_most(f"forecast off, {name}, {what}, G = {size}", abs(found - truth), ALLOWED, note)
+                bound, note = allowed[what, size]
+                note = f"forecast {found:.4f}, truth {truth:.4f}, by zeros and ones alone {before:.4f}; {note}"
+                yield at_most(f"forecast off, {name}, {what}, G = {size}", abs(found - truth), bound, note)
+
+
+def measure_standard_errors(
+    cases: tuple[int, ...], credit: float, seed: int
+) -> dict[tuple[str, int], tuple[float, str]]:
+    """Return how far forecasts of such a file may be off by chance, and what its twins came to, by part and group size.
+
+    It is three standard errors about the twins' own mean, so that no bias makes it larger; since they are few, where
+    Student's t is as surely (Hahn and Meeker, 1991, "Statistical Intervals", section 4.7). The groups that are drawn
+    for the truth have an error too.
+    """
+    twins = np.array([forecast_of_twin(cases, credit, np.random.default_rng([seed, n])) for n in range(TWINS)])
+    deviations = float(student.isf(norm.sf(3), TWINS - 1))
+    variance = twins.var(axis=0, ddof=1) * (1 + 1 / TWINS) + 0.25 / GROUPS
+    return {
+        (what, size): (
+            round(deviations * float(variance[number, place]) ** 0.5, 4),
+            f"{TWINS} twins are off by {twins[:, number, place].mean():+.4f} on average",
+        )
+        for number, what in enumerate(("pool", "curated"))
+        for place, size in enumerate(SIZES)
+    }
+
+
+def forecast_of_twin(cases: tuple[int, ...], credit: float, rng: np.random.Generator) -> Values:
+    """Return by how much the forecasts of a pool like that of a file are off, shape (pool and curated, sizes)."""
+    population, number = _partial_credit(_beta(1, 1), cases, credit), np.resize(cases, PROMPTS)
+    rates, everything = population.rates(rng, PROMPTS), np.arange(PROMPTS)
+    schedule = follow_schedule(population.rewards(rng, rates, 52), rng)
+    measured = (*schedule.measure(everything), schedule.list_rewards(everything))
+    found = assess(schedule.family_priors["f"], Band(), *measured)
+    by_value, kept, off = found.by_value, found.p_keep >= 0.5, []
+    for size in SIZES:
+        share = zero_std_share(found.posterior, size) if by_value is None else by_value.zero_std_share(size)
+        each = share - chance_of_zero_std(rates, number, credit, size)
+        off.append((each.mean(), each[kept].mean()))
+    return np.array(off).T
+
+
+def chance_of_zero_std(rates: Values, cases: Indices, credit: float, size: int) -> Values:
+    """Return the chance that a group of so many rewards agrees: as many cases pass in each, or without credit none."""
+    if not credit:
+        return np.asarray(rates ** (cases * size) + (1 - rates**cases) ** size, np.float64)
+    chances = np.asarray(binom.pmf(np.arange(cases.max() + 1), cases[:, None], rates[:, None]), np.float64)
+    return np.asarray((chances**size).sum(axis=1), np.float64)
 
 
 def usable_groups_of_partial_credit(seed: int) -> Iterator[Figure]:

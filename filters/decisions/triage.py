@@ -168,10 +168,10 @@ def _label_is_doubtful() -> pl.Expr:
     elsewhere. A policy that prints the same number whatever the question agrees with itself too, and says nothing of
     the reference.
     """
-    share = pl.col("agreeing") / pl.col("answered")
+    agreed = pl.col("agreeing") >= AGREED * pl.col("answered")
     enough = (pl.col("answered") >= ENOUGH_ANSWERS) & (pl.col("others") >= OTHERS)
-    rare = share >= LIFT * pl.col("base")
-    return enough & (share >= AGREED) & rare & pl.col("agreed").ne_missing(pl.col("reference"))
+    rare = pl.col("agreeing") >= LIFT * pl.col("base") * pl.col("answered")
+    return enough & agreed & rare & pl.col("agreed").ne_missing(pl.col("reference"))
 
 
 def _judge(judged: pl.LazyFrame) -> pl.LazyFrame:

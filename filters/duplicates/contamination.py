@@ -150,9 +150,7 @@ def _shares(runs: pl.DataFrame, long_hits: pl.DataFrame, first_item: int) -> pl.
         ],
         how="diagonal",
     ).unique()
-    return (
-        pairs.group_by("prompt", "item")
-        .agg(pl.len().alias("shared"), pl.col("start").min())
-        .join(totals, on="prompt")
-        .with_columns((pl.col("shared") / pl.col("runs")).alias("overlap"))
-    )
+    counts = pairs.group_by("prompt", "item").agg(pl.len().alias("shared"), pl.col("start").min())
+    counts = counts.join(totals, on="prompt")
+    # polars multiplies by the reciprocal where all of a column is one value: 6 of 10 were .6000000000000001
+    return counts.with_columns(overlap=counts["shared"].to_numpy() / counts["runs"].to_numpy())

@@ -6,9 +6,11 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from benchmarks.checks import Figure, at_least, at_most, between
+from benchmarks.decisions.truth_forecast import chance_of_zero_std
 from benchmarks.truth import MODULES, describe, measure, read_checks
 
 
@@ -55,3 +57,11 @@ def test_bounds_hold_or_not_and_never_for_nan() -> None:
     assert [at_least("x", value, 2).holds for value in (2, 1, nan)] == [True, False, False]
     assert [between("x", value, 1, 2).holds for value in (1, 2, 3, nan)] == [True, True, False, False]
     assert describe(at_most("rows lost", 3, 2, "of 7")).split() == "MISSES rows lost 3.0000 at most 2 of 7".split()
+
+
+def test_without_credit_the_number_of_cases_does_not_matter() -> None:
+    rates, cases = np.array([0.3, 0.8, 0.5]), np.array([3, 1, 3])
+    by_hand = [sum(chance**4 for chance in (0.343, 0.441, 0.189, 0.027)), 0.8**4 + 0.2**4, 2 * 0.125**4 + 2 * 0.375**4]
+    assert chance_of_zero_std(rates, cases, 0.5, 4) == pytest.approx(by_hand)
+    coins = rates**4 + (1 - rates) ** 4
+    assert chance_of_zero_std(rates ** (1 / cases), cases, 0.0, 4) == pytest.approx(coins)

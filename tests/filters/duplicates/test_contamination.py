@@ -71,6 +71,12 @@ def test_shared_wording(text: str, overlap: float, ngram: list[str] | None) -> N
     assert found == ([expected] if ngram else [])
 
 
+def test_a_share_is_the_nearest_number_to_it() -> None:
+    """A join gives one prompt a column of equal numbers, by which polars divides in its own way."""
+    found = find_contaminated([ask(" ".join(WORDS[:17]))], [items(" ".join(WORDS[:8]), " ".join(WORDS[:13]))])
+    assert found.select("collides_with", "overlap").rows() == [("eval:1", 6 / 10)]
+
+
 def test_short_texts_must_be_equal() -> None:
     sets = items("What is 2 + 2?", "Name the capital of France now.")
     prompts = [ask("what is 2 + 2"), ask("What is 2 * 2?"), ask("Name the capital of France"), ask("?")]

@@ -40,7 +40,7 @@ def test_split_counts_every_prompt_alike(groups: list[list[float]]) -> None:
     of_means = unbiased([fmean(group) for group in groups])
     got = split_of(groups)
     assert got["within_std"] == pytest.approx(within**0.5, abs=1e-9)
-    assert got["between_std"] == pytest.approx(max(0.0, of_means - noise) ** 0.5, abs=1e-6)
+    assert got["between_std"] ** 2 == pytest.approx(max(0.0, of_means - noise), abs=1e-12)
     assume(noise > 1e-6)
     assert got["f_ratio"] == pytest.approx(of_means / noise, rel=1e-6, abs=1e-9)
 
@@ -53,7 +53,7 @@ def test_split_of_equal_sizes_equals_the_textbook(groups: list[list[float]], siz
     msb = size * unbiased([fmean(group) for group in equal])
     got = split_of(equal)
     assert got["within_std"] == pytest.approx(msw**0.5, abs=1e-9)
-    assert got["between_std"] == pytest.approx(max(0.0, (msb - msw) / size) ** 0.5, abs=1e-6)
+    assert got["between_std"] ** 2 == pytest.approx(max(0.0, (msb - msw) / size), abs=1e-12)
     assert got["f_ratio"] == pytest.approx(f_oneway(*equal).statistic, rel=1e-6, abs=1e-9)
 
 
