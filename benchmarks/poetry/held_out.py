@@ -20,7 +20,7 @@ from benchmarks.poetry.run import report_sections
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.rhyme import pairs, rimes
 from learnable.verifiers.poetry.rhyme.pairs import Bond, credit_rhyme, find_bond, find_older_vowels
-from learnable.verifiers.poetry.rhyme.schemes import ODDS, Odds, divide_stanza, infer_scheme
+from learnable.verifiers.poetry.rhyme.schemes import ODDS, UNRHYMED, Odds, divide_stanza, infer_scheme
 from learnable.verifiers.poetry.sound import poetic_words, pronunciation
 
 LEAST_AUTHORS = 3  # a unit, or a kind of rhyme, that fewer use is theirs
@@ -32,6 +32,7 @@ CANDIDATES = tuple(
     cdedce ababbcc abababcc ababbcbc aabbccdd abbaabba aaabcccb ababbcbcc
     """.split()
 )
+UNRHYMED_ODDS = -1.0  # not learned: the stanzas were collected for their rhymes, so few of their lines have none
 _START = -3.0  # log odds of every unit before any is counted
 _ROUNDS = 5
 _SMOOTHING = 0.5
@@ -173,7 +174,7 @@ def _learn_units(read: Sequence[Read]) -> dict[str, float]:
         kept = [unit for unit in CANDIDATES if len(users[unit]) >= LEAST_AUTHORS]
         total = sum(counts[unit] for unit in kept)
         units = {unit: math.log(counts[unit] / total) for unit in kept}
-    return {unit: _halves(odds) for unit, odds in units.items()}
+    return {unit: _halves(odds) for unit, odds in units.items()} | {UNRHYMED: UNRHYMED_ODDS}
 
 
 def _halves(number: float) -> float:
@@ -189,7 +190,7 @@ def words_left_out(data: Path) -> dict[str, Any]:
     read, lines = list(read_stanzas(data)), list(performances_by_author(data))
     words_of: defaultdict[str, set[str]] = defaultdict(set)
     for stanza in stanzas(data):
-        words_of[stanza.period].update(word for line in stanza.lines for word in read_line(line).words)
+        words_of[stanza.period.removesuffix(".txt")].update(word for line in stanza.lines for word in read_line(line).words)
     for author, line in lines:
         words_of[author].update(read_line(line.text).words)
     seen = Counter(word for words in words_of.values() for word in words & table.keys())

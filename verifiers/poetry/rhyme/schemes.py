@@ -28,7 +28,7 @@ class Odds:
     """The log odds of schemes: by the bond of two lines, that they rhyme; of each unit, `x` in it a line without one.
 
     Those of a bond are the log of how much more common it is among rhymes than among other pairs of a stanza's lines,
-    those of a unit the log of its share among all units.
+    those of a unit the log of its share among all units; those of a line without a rhyme are set by hand.
     """
 
     bonds: Mapping[Bond, float]
@@ -58,7 +58,7 @@ ODDS = Odds(
         Bond.NONE: -4.5,
     },
     units={
-        "x": -2.0,
+        "x": -1.0,
         "aa": -1.5,
         "aaa": -3.0,
         "abab": -1.5,
