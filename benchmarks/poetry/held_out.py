@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,20 +47,23 @@ class Read(NamedTuple):
     author: str
 
 
-class Tally(NamedTuple):
-    """How many pairs are found and right, found, and right."""
+@dataclass
+class Tally:
+    """How many pairs are heard and rhyme, are heard, and rhyme."""
 
     hits: int = 0
-    found: int = 0
+    heard: int = 0
     right: int = 0
 
-    def __add__(self, other: tuple[Any, ...]) -> Tally:
-        """Return the sums."""
-        return Tally(*(one + two for one, two in zip(self, other, strict=True)))
+    def count(self, heard: int, right: int, times: int = 1) -> None:
+        """Count pairs, so many `times`, of which `right` rhyme; they are heard or not."""
+        self.hits += right * heard
+        self.heard += times * heard
+        self.right += right
 
     def f1(self) -> float:
         """Return the harmonic mean of precision and recall."""
-        return 2 * self.hits / max(1, self.found + self.right)
+        return 2 * self.hits / max(1, self.heard + self.right)
 
 
 def judged_pairs(data: Path) -> dict[str, Any]:
@@ -68,20 +72,17 @@ def judged_pairs(data: Path) -> dict[str, Any]:
     A pair counts as heard with a credit of half or more, as for a pass. The same word twice is a rhyme to annotators
     and none to the judge, so pairs of different words are given apart.
     """
-    read = list(read_stanzas(data))
     by_author: defaultdict[str, Tally] = defaultdict(Tally)
-    different = Tally()
-    for stanza in read:
+    every, different = Tally(), Tally()
+    for stanza in read_stanzas(data):
         for one, other, rhymes in _pairs(stanza):
             heard = credit_rhyme(one, other) >= HALF
-            counted = Tally(heard and rhymes, heard, rhymes)
-            by_author[stanza.author] += counted
-            different += counted if one != other else Tally()
-    every = sum(by_author.values(), Tally())
+            for tally in (every, by_author[stanza.author], *([different] if one != other else [])):
+                tally.count(heard, rhymes)
     least = min(by_author, key=lambda author: by_author[author].f1())
     return {
         "judge, pairs F1": every.f1(),
-        "judge, pairs precision": every.hits / every.found,
+        "judge, pairs precision": every.hits / every.heard,
         "judge, pairs recall": every.hits / every.right,
         "judge, pairs of different words F1": different.f1(),
         "judge, mean F1 of an author": sum(tally.f1() for tally in by_author.values()) / len(by_author),
@@ -95,22 +96,21 @@ def kinds_left_out(data: Path) -> dict[str, Any]:
     Kinds are the bonds, of which `older` has one for each pair of vowels. A kind counts for an author if the judge
     credits it, and more than half of the others' pairs of that kind rhyme, in verse of three of them or more.
     """
-    counts = _count_by_author(data, _kind)
-    whole, apart, lost = Tally(), Tally(), Counter[str]()
+    counts = _count_kinds(data)
+    whole, apart = Tally(), Tally()
+    lost: set[str] = set()
     for author, own in counts.items():
-        others = [found for name, found in counts.items() if name != author]
-        for kind, tally in own.items():
-            if not kind.credited:
-                whole, apart = whole + (0, 0, tally.right), apart + (0, 0, tally.right)
-                continue
-            whole += (tally.right, tally.found, tally.right)
-            kept = _is_shared([found[kind] for found in others if kind in found])
-            apart += (tally.right, tally.found, tally.right) if kept else (0, 0, tally.right)
-            lost[kind.name] += not kept
+        for kind, (pairs_of_kind, right) in own.items():
+            others = [found[kind] for name, found in counts.items() if name != author and kind in found]
+            kept = kind.credited and _is_shared(others)
+            whole.count(kind.credited, right, pairs_of_kind)
+            apart.count(kept, right, pairs_of_kind)
+            if kind.credited and not kept:
+                lost.add(kind.name)
     return {
         "judge, pairs F1": whole.f1(),
         "judge, pairs F1, kinds from other authors": apart.f1(),
-        "kinds that one author alone would take away": ", ".join(sorted(kind for kind, n in lost.items() if n)) or "none",
+        "kinds lost with some author": ", ".join(sorted(lost)) or "none",
     }
 
 
@@ -127,9 +127,21 @@ def _kind(one: str, other: str) -> Kind:
     return Kind(name, credit_rhyme(one, other) >= HALF)
 
 
-def _is_shared(found: Sequence[Tally]) -> bool:
-    right, seen = sum(tally.right for tally in found), sum(tally.found for tally in found)
-    return sum(tally.right > 0 for tally in found) >= LEAST_AUTHORS and right > HALF * seen
+def _is_shared(found: Sequence[tuple[int, int]]) -> bool:
+    """Whether enough authors rhyme so: of each, the pairs of that kind, and how many of them rhyme."""
+    pairs_of_kind, right = (sum(column) for column in zip(*found, strict=True)) if found else (0, 0)
+    return sum(rhyming > 0 for _, rhyming in found) >= LEAST_AUTHORS and right > HALF * pairs_of_kind
+
+
+def _count_kinds(data: Path) -> dict[str, dict[Kind, tuple[int, int]]]:
+    """Return for each author and kind how many pairs there are, and how many of them rhyme."""
+    counts: defaultdict[str, dict[Kind, tuple[int, int]]] = defaultdict(dict)
+    for stanza in read_stanzas(data):
+        for one, other, rhymes in _pairs(stanza):
+            kind = _kind(one, other)
+            seen, right = counts[stanza.author].get(kind, (0, 0))
+            counts[stanza.author][kind] = seen + 1, right + rhymes
+    return counts
 
 
 def schemes_left_out(data: Path) -> dict[str, Any]:
@@ -187,12 +199,7 @@ def words_left_out(data: Path) -> dict[str, Any]:
     An author's words on the list that no other author of the verse has are taken from it before he is judged.
     """
     table = dict(poetic_words.load_poetic_words())
-    read, lines = list(read_stanzas(data)), list(performances_by_author(data))
-    words_of: defaultdict[str, set[str]] = defaultdict(set)
-    for stanza in stanzas(data):
-        words_of[stanza.period.removesuffix(".txt")].update(word for line in stanza.lines for word in read_line(line).words)
-    for author, line in lines:
-        words_of[author].update(read_line(line.text).words)
+    words_of = _words_by_author(data)
     seen = Counter(word for words in words_of.values() for word in words & table.keys())
     figures: dict[str, Any] = {
         "words on the list": len(table),
@@ -201,22 +208,41 @@ def words_left_out(data: Path) -> dict[str, Any]:
     }
     ways: dict[str, Callable[[str], Collection[str]]] = {
         "whole list": lambda author: table,
-        "words of other authors": lambda author: [w for w in table if seen[w] - (w in words_of[author]) > 0],
+        "words of other authors": lambda author: [word for word in table if seen[word] > (word in words_of[author])],
         "no list": lambda author: (),
     }
     for name, allowed in ways.items():
-        tally, reached = Tally(), [0, 0]
-        for author in words_of:
-            _use_words({word: table[word] for word in allowed(author)})
-            tally = sum((_tally(stanza) for stanza in read if stanza.author == author), tally)
-            for _, line in (found for found in lines if found[0] == author):
-                counts = pronunciation.find_line_counts(read_line(line.text).words)
-                reached[0] += bool(counts & {len(marks) for marks in line.stresses})
-                reached[1] += 1
-        figures[f"{name}: judge, pairs F1"] = tally.f1()
-        figures[f"{name}: syllables, target reachable"] = reached[0] / max(1, reached[1])
+        tables = {author: {word: table[word] for word in allowed(author)} for author in words_of}
+        figures |= _judge_with(data, name, tables)
     _use_words(table)
     return figures
+
+
+def _words_by_author(data: Path) -> dict[str, set[str]]:
+    words: defaultdict[str, set[str]] = defaultdict(set)
+    for stanza in stanzas(data):
+        for line in stanza.lines:
+            words[stanza.period.removesuffix(".txt")].update(read_line(line).words)
+    for author, scanned in performances_by_author(data):
+        words[author].update(read_line(scanned.text).words)
+    return words
+
+
+def _judge_with(data: Path, name: str, tables: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Return the figures where each author is judged with a table of poetic words of his own."""
+    read, lines = list(read_stanzas(data)), list(performances_by_author(data))
+    tally, reached = Tally(), []
+    for author, table in tables.items():
+        _use_words(table)
+        for one, other, rhymes in chain.from_iterable(_pairs(stanza) for stanza in read if stanza.author == author):
+            tally.count(credit_rhyme(one, other) >= HALF, rhymes)
+        for scanned in (scanned for writer, scanned in lines if writer == author):
+            counts = pronunciation.find_line_counts(read_line(scanned.text).words)
+            reached.append(bool(counts & {len(marks) for marks in scanned.stresses}))
+    return {
+        f"{name}: judge, pairs F1": tally.f1(),
+        f"{name}: syllables, target reachable": sum(reached) / max(1, len(reached)),
+    }
 
 
 def _use_words(table: dict[str, Any]) -> None:
@@ -248,23 +274,6 @@ def _pairs(stanza: Read) -> Iterator[tuple[str, str, bool]]:
         yield one, other, label == mate
 
 
-def _tally(stanza: Read) -> Tally:
-    tally = Tally()
-    for one, other, rhymes in _pairs(stanza):
-        heard = credit_rhyme(one, other) >= HALF
-        tally += (heard and rhymes, heard, rhymes)
-    return tally
-
-
-def _count_by_author(data: Path, kind: Callable[[str, str], Kind]) -> dict[str, dict[Kind, Tally]]:
-    """Return the pairs of each author and kind: `found` are all of them, `right` those that rhyme."""
-    counts: defaultdict[str, defaultdict[Kind, Tally]] = defaultdict(lambda: defaultdict(Tally))
-    for stanza in read_stanzas(data):
-        for one, other, rhymes in _pairs(stanza):
-            counts[stanza.author][kind(one, other)] += (0, 1, rhymes)
-    return {author: dict(found) for author, found in counts.items()}
-
-
 def _agreement(name: str, read: Sequence[tuple[Read, Odds]]) -> dict[str, Any]:
     tally, exact = Tally(), 0
     for stanza, odds in read:
@@ -272,7 +281,9 @@ def _agreement(name: str, read: Sequence[tuple[Read, Odds]]) -> dict[str, Any]:
         size = range(len(found))
         given = {(i, j) for i, j in combinations(size, 2) if found[i] == found[j] != "x"}
         right = {(i, j) for i, j in combinations(size, 2) if stanza.scheme[i] == stanza.scheme[j]}
-        tally += (len(given & right), len(given), len(right))
+        tally.hits += len(given & right)
+        tally.heard += len(given)
+        tally.right += len(right)
         exact += given == right
     return {f"{name}: pairs F1": tally.f1(), f"{name}: exact schemes of {len(read)}": exact / len(read)}
 

@@ -75,9 +75,8 @@ def mutations(data: Path, every: int = 1) -> dict[str, Any]:
 
 def distortions(data: Path, every: int = 1) -> dict[str, Any]:
     """Return the same for damage to metre and sense."""
-    verse = tuple(
-        word for poems in human_poems(data).values() for poem in poems for line in poem for word in read_line(line).words
-    )
+    lines = (line for poems in human_poems(data).values() for poem in poems for line in poem)
+    verse = tuple(word for line in lines for word in read_line(line).words)
     pantry, chance = Pantry(verse), random.Random(0)
     return _count(_good_poems(data, every), lambda form, poem: distort(form, poem, pantry, chance))
 
