@@ -37,13 +37,14 @@ def litlab(data: Path) -> list[ScannedLine]:
 
 def performances(data: Path) -> list[ScannedLine]:
     """Return lines with their performed stresses; a weak end in brackets or written `^` counts."""
-    return [
-        ScannedLine(line["text"], tuple(map(_marks, line["real"].split("|"))), None)
-        for row in rows(data / "scansion_4b4v.jsonl")
-        for stanza in row["stanzas"]
-        for line in stanza["lines"]
-        if line["real"]
-    ]
+    return [line for _, line in performances_by_author(data)]
+
+
+def performances_by_author(data: Path) -> Iterator[tuple[str, ScannedLine]]:
+    """Yield the same lines, each after its author."""
+    for row in rows(data / "scansion_4b4v.jsonl"):
+        for line in (line for stanza in row["stanzas"] for line in stanza["lines"] if line["real"]):
+            yield row["author"], ScannedLine(line["text"], tuple(map(_marks, line["real"].split("|"))), None)
 
 
 def _marks(real: str) -> str:

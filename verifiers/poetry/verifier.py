@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
+from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.rhymes import find_unanswered
 from learnable.verifiers.poetry.extraction import extract_blocks
 from learnable.verifiers.poetry.gate import measure_validity
@@ -18,6 +20,7 @@ from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
 
 MIN_VALIDITY = 0.9  # to pass
+COUNTED = frozenset(["syllables", "words", "characters"])  # forms with one of them say no line twice running
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
     gate = measure_validity(poem.lines, plan.returns + len(plan.rentrements), prompt)
     failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
     failures += _failures(found)
-    if "rhyme" in found.strict and count_copies(poem.lines) > plan.returns + len(plan.rentrements):
+    copied = "rhyme" in found.strict and count_copies(poem.lines) > plan.returns + len(plan.rentrements)
+    if copied or (not COUNTED.isdisjoint(found.strict) and says_twice_running(found.case)):
         failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
@@ -110,6 +114,14 @@ def _failures(found: Judgement) -> list[str]:
 def count_copies(lines: Sequence[PoemLine]) -> int:
     """Return how many lines have exactly the words of an earlier line."""
     return len(lines) - len({line.words for line in lines})
+
+
+def says_twice_running(case: Case) -> bool:
+    """Whether two neighbouring lines of the form are one and the same, and the form does not want it so."""
+    return any(
+        one is not None and other is not None and one.words == other.words and (slot, slot + 1) not in case.plan.grouped
+        for slot, (one, other) in enumerate(pairwise(case.lines))
+    )
 
 
 def measure_topic_share(lines: Sequence[PoemLine], topic: str) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from learnable.data.forms import constrain_form, find_form
@@ -68,3 +70,17 @@ def test_a_declaration_in_the_spec_is_judged() -> None:
     spec = {"form": "Lantern", "declaration": {"title": "lantern", "syllables": [1, 2, 3, 4, 1]}}
     assert judged("lamp\nyellow\nin the dark\na window waits\nhome", **spec).passed
     assert not judged("lamp\nyellow\nin the dark\na window\nhome", **spec).passed
+
+
+def test_no_line_is_said_twice_running_where_syllables_are_counted() -> None:
+    lines, spec = built("ReverseEtheree"), without_language("ReverseEtheree")
+    assert judged("\n".join(lines), **spec).passed
+    found = judged("\n".join([lines[0], lines[0], *lines[2:]]), **spec)
+    assert "a line is said again" in (found.reason or "")
+    assert not found.passed
+
+
+def test_a_form_may_want_a_line_twice_running() -> None:
+    lines = built("BluesPoem")
+    assert any(one == other for one, other in pairwise(lines))
+    assert "a line is said again" not in (judged("\n".join(lines), **without_language("BluesPoem")).reason or "")
