@@ -108,7 +108,7 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
         return Explanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
     case = found.judgement.case
     parts = tuple(_list_parts(found.judgement, score))
-    hints = tuple(_list_hints(case, parts))[:MAX_HINTS]
+    hints = (*tuple(_list_hints(case, parts))[:MAX_HINTS], *found.remarks)
     return Explanation(case.form.name, score, tuple(_explain_lines(case)), case.poem.blocks, parts, hints)
 
 
