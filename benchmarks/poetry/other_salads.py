@@ -1,6 +1,7 @@
-"""Salads of another making than those of `salads.py`: nothing was fitted to their recipes but where it is said so.
+"""Salads of another making than those of `salads.py`.
 
-All but `names` and `chain` keep the last word of each line of a human poem, so that its rhymes stay.
+All but `names` keep the last word of each line of a human poem, so that its rhymes stay. Those in `BEYOND` are right
+from word to word, and a model of neighbouring words cannot tell them: they are measured, and no target holds for them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from benchmarks.poetry.salads import Pantry, Poem, Recipe, Words
 from learnable.train.language.nonsense import PARTS, load_words, write_nonsense
 from learnable.verifiers.poetry.gate import FUNCTION_WORDS
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
+from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 
 # Frames of grammar with open places, each said again and again with other words.
@@ -164,6 +166,7 @@ def _one_frame(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
     return [_frame(frame, line, chance) for line in poem]
 
 
+BEYOND = ("words of the same class", "chain of pairs", "halves of other lines")
 OTHER_SALADS: dict[str, Recipe] = {
     "parts of speech in templates": _by_line(_parse),
     "words of the same class": _same_class,
@@ -195,3 +198,9 @@ OTHER_SALADS: dict[str, Recipe] = {
         for line in poem
     ],
 }
+
+
+def make_other_salads(pantry: Pantry, poem: Sequence[str], chance: random.Random) -> dict[str, list[str]]:
+    """Return the salads of a poem, given as its lines, by kind."""
+    read = [line for line in (read_line(text).words for text in poem) if line]
+    return {kind: [" ".join(line) for line in recipe(pantry, read, chance)] for kind, recipe in OTHER_SALADS.items()}
