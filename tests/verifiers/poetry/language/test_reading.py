@@ -8,6 +8,7 @@ import pytest
 
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import Reading, read_language
+from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.poem import read_line
 
 OLD = """\
@@ -145,3 +146,10 @@ def test_no_line_is_no_language_and_no_error() -> None:
 def test_words_beyond_a_line_of_verse_are_not_read() -> None:
     model = load_model()
     assert model.score(("rain",) * 5000) == model.score(("rain",) * 120)
+
+
+def test_a_template_is_shown_by_whole_lines_or_by_what_returns_most() -> None:
+    lines = [tuple(line.split()) for line in TEMPLATE.split("\n")]
+    assert find_template(lines) == "the ... of the ..."
+    mixed = [("we", *line, *("far", "off")[: index % 3], *line[:1][: index % 2]) for index, line in enumerate(lines)]
+    assert find_template(mixed) in ("the ... of the", "we the ... of")
