@@ -12,13 +12,15 @@ from learnable.train.policy.lexicon import load_lexicon
 from learnable.train.policy.lines import ANAPAESTIC, FREE, IAMBIC, End, draw_ends, write_line
 from learnable.train.policy.noise import HOPELESS, find_level
 from learnable.verifiers.poetry.language.model import load_model
+from learnable.verifiers.poetry.language.reading import read_language
 from learnable.verifiers.poetry.poem import read_line
 
 # Long forms are hard enough for the model: only topics without hope are as noisy there as elsewhere.
 GENTLE = {"Quatrain": 0.7, "Sonnet": 0.5, "ShakespeareanSonnet": 0.5, "Limerick": 0.7, "Villanelle": 0.0, "Verse": 0.6}
 # What an open form is mostly written in: the first scheme.
 OPEN_SCHEMES = {"Quatrain": 2, "Sonnet": 1}
-CHOICES = 4  # lines, of which the best is taken
+CHOICES, ATTEMPTS = 4, 5  # lines, of which the best is taken, and whole poems
+READABLE = 0.55  # of the language that a poem needs, .5 would do
 # Verse is iambic but for these.
 METRES = {"Limerick": ANAPAESTIC, "Haiku": FREE}
 
@@ -34,7 +36,7 @@ def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
     if fault == "syllables":
         shift = rng.choice((-2, 2, 3))
         lengths = [max(3, length + shift) for length in lengths]
-    lines = _write_lines(rng, lengths, scheme, spec["topic"], METRES.get(form.name, IAMBIC))
+    lines = _write_readable(rng, lengths, scheme, spec["topic"], METRES.get(form.name, IAMBIC))
     if fault == "lines":
         lines = lines[:-1] if len(lines) > 1 and rng.random() < 0.5 else [*lines, lines[0]]
     return "\n".join(lines)
@@ -46,6 +48,17 @@ def _draw_fault(rng: random.Random, form: str, topic: str) -> str:
     if level < HOPELESS:
         level *= GENTLE.get(form, 1.0)
     return rng.choice(("lines", "syllables")) if rng.random() < level else ""
+
+
+def _write_readable(
+    rng: random.Random, lengths: Sequence[int], scheme: Sequence[str], topic: str, metre: str
+) -> list[str]:
+    """Return lines that read as language together, or the last attempt."""
+    for _ in range(ATTEMPTS):
+        lines = _write_lines(rng, lengths, scheme, topic, metre)
+        if read_language([read_line(line).words for line in lines]).strict >= READABLE:
+            break
+    return lines
 
 
 def _write_lines(

@@ -216,7 +216,10 @@ def _lost_refrains(case: Case) -> Iterator[str]:
 
 def _no_sentences(case: Case) -> Iterator[str]:
     words = [line.words for line in case.poem.lines]
-    if read_case(case).variety < 0.5:
+    reading = read_case(case)
+    if reading.calm < 0.5:
+        yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
+    elif reading.variety < 0.5:
         yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
     credits = credit_lines(case)
     lost = [index for index, credit in enumerate(credits) if credit < NO_SENTENCE]
