@@ -22,12 +22,13 @@ from statistics import fmean
 
 from benchmarks.figures import make_parser, write_figures
 from benchmarks.poetry.data import STANZAS, form_poems, rows, stanzas, write_scheme
+from benchmarks.poetry.other_salads import make_other_salads
 from benchmarks.poetry.run import DATA
 from benchmarks.poetry.salads import Pantry, make_salads
 from learnable.data.forms import find_form
 from learnable.data.records import Spec
 from learnable.train.language.corpus import Verse, Words, assign_halves, read_own_verse, read_prose, read_verse
-from learnable.train.language.learning import SEED, learn_model
+from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
 from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.language.model import LanguageModel
 from learnable.verifiers.poetry.language.reading import Reading, read_language
@@ -115,19 +116,22 @@ def measure(texts: Sequence[Text], models: Sequence[LanguageModel], seed: int) -
     """Return what is found of the human poems and their salads, by form and kind."""
     found: defaultdict[str, defaultdict[str, Tally]] = defaultdict(partial(defaultdict, Tally))
     chance = random.Random(seed)
-    pantries = [
-        Pantry(
-            tuple(word for text in texts if text.judge == half for line in text.lines for word in read_line(line).words)
-        )
-        for half in (0, 1)
-    ]
+    pantries = [fill_pantry([text for text in texts if text.judge == half]) for half in (0, 1)]
     for text in texts:
         form = text.form.removeprefix(f"{COLLECTED}: ")
         kinds = {HUMAN: text.lines, REORDERED: chance.sample(text.lines, len(text.lines))}
-        for kind, lines in (kinds | make_salads(pantries[text.judge], text.lines, chance)).items():
+        pantry = pantries[text.judge]
+        kinds |= make_salads(pantry, text.lines, chance) | make_other_salads(pantry, text.lines, chance)
+        for kind, lines in kinds.items():
             row = found[COLLECTED if text.form.startswith(COLLECTED) else form][kind]
             row.add(*judge(lines, {"form": form}, models[text.judge]))
     return {form: dict(kinds) for form, kinds in found.items()}
+
+
+def fill_pantry(texts: Sequence[Text]) -> Pantry:
+    """Return what salads are made of, from these texts."""
+    lines = tuple(words for text in texts for line in text.lines if (words := read_line(line).words))
+    return Pantry(tuple(word for line in lines for word in line), lines)
 
 
 def cut_prose(prose: Sequence[Words], count: int) -> list[Lines]:
@@ -174,7 +178,7 @@ def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--poems", type=int, default=60, help="human poems of each form (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1616, help="seed of poems and salads (default: %(default)s)")
-    parser.add_argument("--nonsense", type=float, default=0.0, help="as in training (default: %(default)s)")
+    parser.add_argument("--nonsense", type=float, default=NONSENSE_WEIGHT, help="as in training (default: %(default)s)")
     parser.add_argument("--completions", type=Path, help="also judge a policy's completions (spec, completion)")
     options = parser.parse_args()
     if not DATA.is_dir():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from learnable.train.policy.lexicon import load_lexicon as load_policy_words
+from learnable.train.language.nonsense import load_words
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 
@@ -30,9 +30,13 @@ TEMPLATES = (
 
 @dataclass(frozen=True)
 class Pantry:
-    """What salads are made of: the words of human verse, each as often as it stands there, and a dictionary."""
+    """What salads are made of: human verse, and a dictionary.
+
+    `verse` has its words, each as often as it stands there; `lines` its lines, for salads of another making.
+    """
 
     verse: Words
+    lines: tuple[Words, ...] = ()
 
     @cached_property
     def dictionary(self) -> Words:
@@ -52,7 +56,7 @@ class Pantry:
     @cached_property
     def nouns(self) -> Words:
         """Common nouns."""
-        return tuple(word for words in load_policy_words().words["noun"].values() for word in words)
+        return tuple(load_words()["noun"])
 
     @cached_property
     def verse_nouns(self) -> Words:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from learnable.data.storage.places import replace_file
 from learnable.train.language.corpus import Verse, Words, assign_halves, read_own_verse, read_prose, read_verse
-from learnable.train.language.learning import SEED, learn_model
+from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
 from learnable.verifiers.poetry.language.model import pack_model
 
 
@@ -38,7 +38,10 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=Path(str(bundled)), help="file to write (default: the bundled)")
     parser.add_argument("--half", type=int, choices=(0, 1), help="learn from one half of the authors only")
     parser.add_argument(
-        "--nonsense", type=float, default=0.0, help="weight of grammatical nonsense as salad (default: %(default)s)"
+        "--nonsense",
+        type=float,
+        default=NONSENSE_WEIGHT,
+        help="weight of grammatical nonsense as salad (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=int, default=SEED, help="seed of spoilt lines and clusters (default: %(default)s)"

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.train.policy.lexicon import load_lexicon as load_lexicon_of_policy
-from learnable.train.policy.lines import draw_ends, write_line
+from learnable.train.language.nonsense import write_nonsense
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
@@ -25,9 +24,10 @@ Words = tuple[str, ...]
 
 STANZA = 14  # lines: longer poems are cut, so that halves of authors come out alike in size
 OWN_WEIGHT = 4.0  # of each line of our own verse: there is little of it
-NONSENSE_SYLLABLES = (5, 7, 8, 8, 9, 10, 10, 10)
+NONSENSE_WORDS = (4, 5, 6, 6, 7, 7, 8, 8, 9)  # of a line
 MIN_GRAMMAR = 0.15  # share of words of grammar below which a collected poem is a list, and teaches nothing
 PACKAGES = ("matplotlib", "networkx", "numpy", "pandas", "scipy", "sqlalchemy", "sympy", "torch")
+GRAMMAR_WORDS = 40  # of each class, to spoil lines with
 MAX_SOURCE = 400_000  # bytes of a source file that is read
 SEGMENTS = 60_000  # of prose
 
@@ -81,11 +81,9 @@ def read_own_verse() -> Iterator[Verse]:
 
 
 def make_nonsense(count: int, chance: random.Random) -> Iterator[Words]:
-    """Yield lines of the grammatical nonsense that the bundled policy learned its verse from."""
-    classes = range(len(load_lexicon_of_policy().ends))
+    """Yield lines of grammatical nonsense."""
     for _ in range(count):
-        end = draw_ends(chance, chance.choice(classes), 1)[0]
-        yield read_line(write_line(chance, chance.choice(NONSENSE_SYLLABLES), end)).words
+        yield write_nonsense(chance, chance.choice(NONSENSE_WORDS))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -143,12 +141,14 @@ def make_examples(verse: Iterable[Verse], prose: Sequence[Words], chance: random
     """Yield each line of verse and piece of prose, and what becomes of it spoilt in the ways of salads.
 
     A line is shuffled; all but its last word are drawn from the verse, by frequency; and one of these: they are drawn
-    from the dictionary, every other word is drawn, or they are words that are not of grammar.
+    from the dictionary, every other word is drawn, or they are words without grammar, or words of grammar alone, of
+    each class as many.
     """
     weighted = [(line, poem.weight) for poem in verse for line in poem.lines if len(line) > 1]
     lines = [line for line, _ in weighted]
     words, prose_words = [*chain.from_iterable(lines)], [*chain.from_iterable(prose)]
     dictionary = [word for word in load_lexicon().entries if word.isascii() and word.isalpha()]
+    grammar = draw_grammar(chance)
     content = [word for word in words if word not in load_closed_words()]
     for line, weight in weighted:
         yield Example(line, True, True, 1.5 * weight)
@@ -159,12 +159,25 @@ def make_examples(verse: Iterable[Verse], prose: Sequence[Words], chance: random
             yield Example(_redraw(line, dictionary, chance), False, True, 1.0)
         elif turn < 0.7:
             yield Example(_redraw(line, words, chance, 0.5), False, True, 0.4)
+        elif turn < 0.78:
+            yield Example(_redraw(line, grammar, chance), False, True, 1.0)
         else:
             yield Example(_redraw(line, content, chance), False, True, 1.0)
     for piece in prose:
         yield Example(piece, True, False, 0.4)
         yield Example(shuffle(piece, chance), False, False, 0.25)
         yield Example(_redraw(piece, prose_words, chance), False, False, 0.15)
+
+
+def draw_grammar(chance: random.Random) -> list[str]:
+    """Return words of grammar, interjections and old ones among them, of each class as many.
+
+    Verse has them one by one: many in a row are filler.
+    """
+    classes: dict[int, list[str]] = {}
+    for word, number in load_closed_words().items():
+        classes.setdefault(number, []).append(word)
+    return [chance.choice(words) for words in classes.values() for _ in range(GRAMMAR_WORDS)]
 
 
 def shuffle(words: Words, chance: random.Random) -> Words:

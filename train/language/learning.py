@@ -11,19 +11,19 @@ from learnable.train.language.fitting import fit_model
 from learnable.verifiers.poetry.language.model import LanguageModel
 
 SEED = 16
-NONSENSE = 12_000  # lines
+NONSENSE, NONSENSE_WEIGHT = 0.7, 0.25  # lines of it for each line of verse, and what one counts
 
 
 def learn_model(
-    verse: Sequence[Verse], prose: Sequence[Words], seed: int = SEED, nonsense: float = 0.0
+    verse: Sequence[Verse], prose: Sequence[Words], seed: int = SEED, nonsense: float = NONSENSE_WEIGHT
 ) -> LanguageModel:
     """Return the model learned from verse and prose.
 
-    `nonsense` is the weight of a line of grammatical nonsense, which is then no language either: see the README.
+    `nonsense` is the weight of a line of grammatical nonsense, which is no language either; 0 leaves it out.
     """
     words = learn_vocabulary(weigh_lines((line for poem in verse for line in poem.lines), prose), seed)
     examples = [*make_examples(verse, prose, random.Random(seed))]
     if nonsense:
-        lines = make_nonsense(NONSENSE, random.Random(seed))
+        lines = make_nonsense(round(NONSENSE * sum(len(poem.lines) for poem in verse)), random.Random(seed))
         examples += (Example(line, False, True, nonsense) for line in lines)
     return fit_model(words, examples)

@@ -9,13 +9,20 @@ from collections.abc import Sequence
 from learnable.data.forms import constrain_form, find_form, span
 from learnable.data.records import Prompt
 from learnable.train.policy.lexicon import load_lexicon
-from learnable.train.policy.lines import End, draw_ends, write_line
+from learnable.train.policy.lines import ANAPAESTIC, FREE, IAMBIC, End, draw_ends, write_line
 from learnable.train.policy.noise import HOPELESS, find_level
+from learnable.verifiers.poetry.language.model import load_model
+from learnable.verifiers.poetry.language.reading import read_language
+from learnable.verifiers.poetry.poem import read_line
 
 # Long forms are hard enough for the model: only topics without hope are as noisy there as elsewhere.
 GENTLE = {"Quatrain": 0.7, "Sonnet": 0.5, "ShakespeareanSonnet": 0.5, "Limerick": 0.7, "Villanelle": 0.0, "Verse": 0.6}
 # What an open form is mostly written in: the first scheme.
 OPEN_SCHEMES = {"Quatrain": 2, "Sonnet": 1}
+CHOICES, ATTEMPTS = 4, 5  # lines, of which the best is taken, and whole poems
+READABLE = 0.55  # of the language that a poem needs, .5 would do
+# Verse is iambic but for these.
+METRES = {"Limerick": ANAPAESTIC, "Haiku": FREE}
 
 
 def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
@@ -29,7 +36,7 @@ def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
     if fault == "syllables":
         shift = rng.choice((-2, 2, 3))
         lengths = [max(3, length + shift) for length in lengths]
-    lines = _write_lines(rng, lengths, scheme, spec["topic"])
+    lines = _write_readable(rng, lengths, scheme, spec["topic"], METRES.get(form.name, IAMBIC))
     if fault == "lines":
         lines = lines[:-1] if len(lines) > 1 and rng.random() < 0.5 else [*lines, lines[0]]
     return "\n".join(lines)
@@ -43,7 +50,20 @@ def _draw_fault(rng: random.Random, form: str, topic: str) -> str:
     return rng.choice(("lines", "syllables")) if rng.random() < level else ""
 
 
-def _write_lines(rng: random.Random, lengths: Sequence[int], scheme: Sequence[str], topic: str) -> list[str]:
+def _write_readable(
+    rng: random.Random, lengths: Sequence[int], scheme: Sequence[str], topic: str, metre: str
+) -> list[str]:
+    """Return lines that read as language together, or the last attempt."""
+    for _ in range(ATTEMPTS):
+        lines = _write_lines(rng, lengths, scheme, topic, metre)
+        if read_language([read_line(line).words for line in lines]).strict >= READABLE:
+            break
+    return lines
+
+
+def _write_lines(
+    rng: random.Random, lengths: Sequence[int], scheme: Sequence[str], topic: str, metre: str
+) -> list[str]:
     ends = _draw_all_ends(rng, scheme or ("x",) * len(lengths))
     refrains: dict[str, str] = {}
     lines: list[str] = []
@@ -52,11 +72,17 @@ def _write_lines(rng: random.Random, lengths: Sequence[int], scheme: Sequence[st
         if label in refrains:
             lines.append(refrains[label])
             continue
-        line = write_line(rng, length, ends[place], topic if place == 0 else None)
+        line = _write_best(rng, length, ends[place], topic if place == 0 else None, metre)
         if len(label) > 1:
             refrains[label] = line
         lines.append(line)
     return lines
+
+
+def _write_best(rng: random.Random, length: int, end: End, topic: str | None, metre: str) -> str:
+    """Return of a few lines the one that reads most as language."""
+    lines = [write_line(rng, length, end, topic, metre) for _ in range(CHOICES)]
+    return max(lines, key=lambda line: load_model().score(read_line(line).words) / len(line.split()))
 
 
 def _draw_all_ends(rng: random.Random, labels: Sequence[str]) -> list[End]:

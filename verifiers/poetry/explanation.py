@@ -14,6 +14,7 @@ from learnable.verifiers.poetry.constraints.language import credit_lines, read_c
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.model import load_model
+from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import classify_rhyme
@@ -23,6 +24,7 @@ from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 LETTERS = "abcdefghijklmnopqrstuvwyz"
 MAX_HINTS = 8  # more would not help
 MULTIPLIED = ("validity", LANGUAGE)  # with the mean of the others, so without a weight in it
+MANY_LOST = 3  # lines that read as no sentence, beyond which only the worst are named
 NO_SENTENCE = 0.3  # the language of a line below which it reads as none
 
 
@@ -108,7 +110,7 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
         return Explanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
     case = found.judgement.case
     parts = tuple(_list_parts(found.judgement, score))
-    hints = tuple(_list_hints(case, parts))[:MAX_HINTS]
+    hints = (*tuple(_list_hints(case, parts))[:MAX_HINTS], *found.remarks)
     return Explanation(case.form.name, score, tuple(_explain_lines(case)), case.poem.blocks, parts, hints)
 
 
@@ -213,13 +215,21 @@ def _lost_refrains(case: Case) -> Iterator[str]:
 
 
 def _no_sentences(case: Case) -> Iterator[str]:
-    if read_case(case).variety < 0.5:
-        yield "the lines are one template with other words in it"
-    for index, credit in enumerate(credit_lines(case)):
-        if credit < NO_SENTENCE:
-            weakest = load_model().find_weakest(case.poem.lines[index].words)
-            where = f", least at {' '.join(weakest)!r}" if weakest else ""
-            yield f"line {index + 1}: reads as no sentence of verse{where}"
+    words = [line.words for line in case.poem.lines]
+    reading = read_case(case)
+    if reading.calm < 0.5:
+        yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
+    elif reading.variety < 0.5:
+        yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
+    credits = credit_lines(case)
+    lost = [index for index, credit in enumerate(credits) if credit < NO_SENTENCE]
+    if len(lost) > MANY_LOST:
+        yield f"{len(lost)} of {len(credits)} lines read as no sentence of verse, least these:"
+        lost = sorted(sorted(lost, key=lambda index: credits[index])[:MANY_LOST])
+    for index in lost:
+        weakest = load_model().find_weakest(words[index])
+        where = f", least at {' '.join(weakest)!r}" if weakest else ""
+        yield f"line {index + 1}: reads as no sentence of verse{where}"
 
 
 def _weak_words(case: Case) -> Iterator[str]:

@@ -15,6 +15,7 @@ from learnable.verifiers.poetry.constraints.rhymes import find_unanswered
 from learnable.verifiers.poetry.extraction import extract_blocks
 from learnable.verifiers.poetry.gate import measure_validity
 from learnable.verifiers.poetry.judge import LANGUAGE, Judge, Judgement, find_needed_share
+from learnable.verifiers.poetry.language.order import remark_on_order
 from learnable.verifiers.poetry.poem import PoemLine, read_line, read_poem
 from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
@@ -53,16 +54,21 @@ class PoetryVerifier:
         if found is None:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
         components = found.judgement.smooth | {"validity": found.validity}
-        return Score(found.reward, not found.failures, components, reason="; ".join(found.failures))
+        said = [*found.failures, *found.remarks]
+        return Score(found.reward, not found.failures, components, reason="; ".join(said))
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What is found about a poem: its judgement on the best plan, its validity in [0, 1], and why it does not pass."""
+    """What is found about a poem: its judgement on the best plan, its validity in [0, 1], and why it does not pass.
+
+    `remarks` say what seems wrong and does not decide.
+    """
 
     judgement: Judgement
     validity: float
     failures: list[str]
+    remarks: Sequence[str] = ()
 
     @property
     def reward(self) -> float:
@@ -89,7 +95,8 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
         failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
-    return Examination(found, gate, failures)
+    remark = remark_on_order([line.text for line in poem.lines]) if LANGUAGE in found.strict else ""
+    return Examination(found, gate, failures, [remark] if remark else ())
 
 
 @lru_cache(maxsize=1024)

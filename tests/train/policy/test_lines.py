@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.sources.families.words import TOPICS
-from learnable.train.policy.lexicon import count_syllables, find_rhyme, load_lexicon
-from learnable.train.policy.lines import draw_ends, write_line
+from learnable.train.policy.lexicon import count_syllables, find_rhyme, find_stress, load_lexicon
+from learnable.train.policy.lines import IAMBIC, End, _read_frame, draw_ends, write_line
 
 
 @given(count=st.integers(3, 13), seed=st.integers(0, 2**32), topic=st.none() | st.sampled_from(TOPICS))
@@ -36,3 +36,33 @@ def test_homophones_are_kept_once():
     ends = {word for words in load_lexicon().ends for word, _ in words}
     for pair in ({"pail", "pale"}, {"road", "rowed"}, {"knight", "night"}):
         assert len(ends & pair) <= 1
+
+
+def test_stresses_alternate_where_the_metre_is_iambic():
+    rng = random.Random(4)
+    for _ in range(60):
+        end = draw_ends(rng, rng.randrange(len(load_lexicon().ends)), 1)[0]
+        marks = [find_stress(word) for word in write_line(rng, 10, end, metre=IAMBIC).split()]
+        place = 0
+        for stresses in marks:
+            for behind, mark in enumerate(stresses):
+                if len(stresses) > 1 and mark != ".":
+                    assert (mark == "+") == bool((place + behind) % 2)
+            place += len(stresses)
+
+
+def test_verbs_and_adjectives_are_said_of_what_they_fit():
+    lexicon, rng = load_lexicon(), random.Random(9)
+    fits = []
+    for _ in range(200):
+        words = write_line(rng, 4, End("slept", "intransitive"), metre=IAMBIC).lower().split()
+        fits += [lexicon.classes[word] in lexicon.intransitive["slept"] for word in words if word in lexicon.classes]
+    assert len(fits) > 50
+    assert all(fits)
+
+
+def test_a_subject_stands_before_its_verb_and_after_no_preposition():
+    assert _read_frame("PDNDNVDE").subject_of == (-1, -1, -1, -1, -1, 4, -1, -1)
+    assert _read_frame("SVDNKE").subject_of[5] == 0
+    assert _read_frame("PDNIDE").subject_of[3] == 5
+    assert _read_frame("DNVDNCSE").subject_of[7] == 6

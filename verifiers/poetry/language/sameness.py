@@ -9,6 +9,7 @@ from functools import cache
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
 
 NEAR = 28  # lines among which a pattern is looked for: longer poems return to any
+RUN = 4  # words of a template that is shown
 FRESH = 6  # patterns, said once, that every poem is lent: of little text little can be told
 EDGE, OTHER, FIRST = "^", "_", 0x100  # signs of a line's edge, of other words, and the first of those of grammar
 # Patterns without a word of grammar, which are everywhere.
@@ -38,6 +39,25 @@ def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
         size += counts.total()
         repeated += sum([count for count in counts.values() if count > 1])
     return repeated / (size + FRESH)
+
+
+def find_template(lines: Sequence[tuple[str, ...]]) -> str:
+    """Return how most lines are built, with three dots for a word that is not one of grammar.
+
+    Where no half of the lines is built alike, it is the run of `RUN` words that stands most often.
+
+    >>> said = "the moon of the night", "the song of the sea", "a lamp"
+    >>> find_template([tuple(line.split()) for line in said])
+    'the ... of the ...'
+    """
+    signs = load_signs()
+    shapes = Counter(tuple(word if word in signs else "..." for word in line) for line in lines)
+    runs = Counter(
+        shape[start : start + RUN] for shape in shapes.elements() for start in range(max(1, len(shape) - RUN + 1))
+    )
+    whole, count = shapes.most_common(1)[0]
+    told = [(times, run) for run, times in runs.items() if set(run) != {"..."}]
+    return " ".join(whole if 2 * count >= len(lines) or not told else max(told)[1])
 
 
 @cache

@@ -32,9 +32,18 @@ EDGE = WordClass(0, 0, 0, 0)
 @cache
 def load_closed_words() -> Mapping[str, int]:
     """Return the number of the closed class of each word in `closed_words.toml`, from 1."""
+    return {word: number for number, name in enumerate(_read_lists(), 1) for word in list_closed_words(name)}
+
+
+def list_closed_words(name: str) -> list[str]:
+    """Return the words of a class in `closed_words.toml`."""
+    return _read_lists()[name].split()
+
+
+@cache
+def _read_lists() -> dict[str, str]:
     text = resources.files("learnable.verifiers.poetry.language").joinpath("closed_words.toml").read_text("utf-8")
-    lists = tomllib.loads(text).values()
-    return {word: number for number, words in enumerate(lists, 1) for word in words.split()}
+    return tomllib.loads(text)
 
 
 def count_closed_classes() -> int:

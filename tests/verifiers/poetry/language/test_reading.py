@@ -8,6 +8,7 @@ import pytest
 
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import Reading, read_language
+from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.poem import read_line
 
 OLD = """\
@@ -145,3 +146,17 @@ def test_no_line_is_no_language_and_no_error() -> None:
 def test_words_beyond_a_line_of_verse_are_not_read() -> None:
     model = load_model()
     assert model.score(("rain",) * 5000) == model.score(("rain",) * 120)
+
+
+def test_a_template_is_shown_by_whole_lines_or_by_what_returns_most() -> None:
+    lines = [tuple(line.split()) for line in TEMPLATE.split("\n")]
+    assert find_template(lines) == "the ... of the ..."
+    mixed = [("we", *line, *("far", "off")[: index % 3], *line[:1][: index % 2]) for index, line in enumerate(lines)]
+    assert find_template(mixed) in ("the ... of the", "we the ... of")
+
+
+def test_interjections_in_a_row_are_filler_and_one_in_a_short_poem_is_none() -> None:
+    filler = read("O thou, alas, O thou, the light\nLo, hark, behold, alas, the hill\nNay, nay, O woe, alas, the rain")
+    assert filler.strict == 0.0
+    assert read("O Captain, see the harbour lights\nThat burn along the quiet shore").calm == 1.0
+    assert read(OLD).calm == read(NEW).calm == 1.0
