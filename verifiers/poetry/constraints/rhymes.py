@@ -130,19 +130,35 @@ def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
 def find_unanswered(case: Case, heard: Sequence[Pair]) -> list[int]:
     """Return the lines that should rhyme but do not, not even weakly or in an older pronunciation.
 
-    A line with the end word of another answers that line only where the form allows it.
+    A line with the end word of another answers that line only where the form allows it. Where the lines of one class
+    fall into groups that rhyme only among themselves, as an octave abba cddc does for abba abba, the largest group is
+    the class and the lines of the others are unanswered.
     """
     plan, ends = case.plan, list_ends(case)
-    answered: set[int] = set()
+    group = list(range(plan.size))  # of each line, the lowest number of a line that it rhymes with, over others or not
     for i, j, found, _, repeats in heard:
         may_return = repeats and ((i, j) in plan.excused or (i, j) in plan.grouped)
         if j < plan.size and plan.classes[i] == plan.classes[j] and (found or may_return):
-            answered.update((i, j))
-    return [
-        slot
-        for slot, mates in enumerate(plan.mates)
-        if mates and slot not in answered and not any(find_bond(ends[slot], ends[mate]) is Bond.OPEN for mate in mates)
-    ]
+            _join(group, i, j)
+    lonely = [slot for slot, mates in enumerate(plan.mates) if mates and group.count(group[slot]) == 1]
+    for slot in lonely:
+        mate = next((mate for mate in plan.mates[slot] if find_bond(ends[slot], ends[mate]) is Bond.OPEN), None)
+        if mate is not None:
+            _join(group, slot, mate)
+    return [slot for slot, mates in enumerate(plan.mates) if mates and not _is_answered(group, slot, mates)]
+
+
+def _join(group: list[int], one: int, other: int) -> None:
+    low, high = sorted((group[one], group[other]))
+    if low != high:
+        group[:] = [low if name == high else name for name in group]
+
+
+def _is_answered(group: Sequence[int], slot: int, mates: Sequence[int]) -> bool:
+    """Whether a line is in the largest group of its class, which has at least two lines."""
+    names = [group[slot], *(group[mate] for mate in mates)]
+    size = names.count(names[0])
+    return size > 1 and (size == len(names) or (size, -names[0]) >= max((names.count(name), -name) for name in names))
 
 
 def judge_unrhymed(case: Case) -> Result:
