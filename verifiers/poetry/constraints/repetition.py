@@ -15,8 +15,8 @@ FREE = "-"  # the sign of a line whose end word is free
 def judge_refrains(case: Case) -> Result:
     """Share of returning lines that are the same as where they first stand.
 
-    An altered line earns at most half, by the share of its words that agree from the end, and passes only where the
-    form lets its lines return varied (`varied`). A refrain whose first line
+    An altered line earns at most half, by the share of its words that agree from the end, unless the form lets
+    its lines return varied (`varied`). A refrain whose first line
     is a copy of another refrain's earns nothing.
     """
     smooth, strict, wanted = 0.0, 0, 0
@@ -28,8 +28,9 @@ def judge_refrains(case: Case) -> Result:
             continue
         seen.add(original)
         for words in (_words(case, index) for index in returns):
-            strict += words == original or (case.form.varied and measure_shared_ending(words, original) >= VARIED)
-            smooth += 1.0 if words == original else MAX_ALTERED * measure_shared_ending(words, original)
+            fits = words == original or (case.form.varied and measure_shared_ending(words, original) >= VARIED)
+            strict += fits
+            smooth += 1.0 if fits else MAX_ALTERED * measure_shared_ending(words, original)
     return Result(smooth / wanted, strict / wanted) if wanted else Result.both(1.0)
 
 
