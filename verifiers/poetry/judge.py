@@ -96,10 +96,11 @@ class Judge:
         if lines not in self._plans:
             if len(self._plans) >= MAX_LENGTHS:
                 self._plans.clear()
-            self._plans[lines] = tuple((way, self._constraints(way[0])) for way in measured_plans(self.form, lines))
+            self._plans[lines] = tuple((way, self.list_constraints(way[0])) for way in measured_plans(self.form, lines))
         return self._plans[lines]
 
-    def _constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
+    def list_constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
+        """Return the constraints that a poem of this plan is judged by, with their names."""
         chosen = self.form.requested
         return tuple(
             (name, rule)

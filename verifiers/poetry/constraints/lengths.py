@@ -36,14 +36,22 @@ def judge_syllables(case: Case) -> Result:
 
 
 def judge_shorter(case: Case) -> Result:
-    """Share of the pairs of lines, of which the form says that one is shorter, that can be read so."""
+    """Share of the pairs of lines, of which the form says that one is shorter, of which it is true.
+
+    Lines are compared in their shortest reading and in their longest; the one must be shorter in both.
+    """
     fits = []
     for rule in case.form.shorter:
         for one, other in product(*parse_comparison(rule)):
             for i, j in place_pairs(one, other, case.plan.stanzas):
-                short, long = case.lines[i], case.lines[j]
-                fits.append(bool(short and long) and short.counts[0] < long.counts[-1])
+                fits.append(_is_shorter(case.lines[i], case.lines[j]))
     return Result.both(sum(fits) / len(fits) if fits else 1.0)
+
+
+def _is_shorter(one: PoemLine | None, other: PoemLine | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one.counts[0] < other.counts[0] and one.counts[-1] < other.counts[-1]
 
 
 def judge_words(case: Case) -> Result:
