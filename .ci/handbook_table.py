@@ -24,15 +24,15 @@ EVERYWHERE = ("language", "stanzas")  # said once, above the table
 HEAD = """\
 # What is judged of each form
 
-Written by `python .ci/handbook_table.py` from the declarations and `docs/handbook.toml`; do not edit it here. The rules are
-what handbooks of verse have in common, and what the inventors of a form ask for; where handbooks differ, each of their
-rules is accepted. `tests/golden/forms/` has poems, written or chosen by those rules, that check the declarations.
+Written by `python .ci/handbook_table.py` from the declarations and `docs/handbook.toml`; do not edit it here. The rules
+are what handbooks of verse have in common, and what the inventors of a form ask for; where handbooks differ, each of
+their rules is accepted. `tests/golden/forms/` has poems, written or chosen by those rules, that check the declarations.
 
-- **Decides a pass**: the number of lines, and each component with the share of it that a pass needs. `docs/forms.md` says what the
-  components mean. A rhyme scheme needs besides that every line rhymes with another of its class, and a form with rhymes
-  that no line is said twice outside a refrain.
-- **Reward only**: what raises or lowers the reward and decides no pass. Blank lines between stanzas are such a rule where a poem has
-  none; wrong ones decide.
+- **Decides a pass**: the number of lines, and each component with the share of it that a pass needs. `docs/forms.md`
+  says what the components mean. A rhyme scheme needs besides that every line rhymes with another of its class, and a
+  form with rhymes that no line is said twice outside a refrain.
+- **Reward only**: what raises or lowers the reward and decides no pass. Blank lines between stanzas are such a rule
+  where a poem has none; wrong ones decide.
 - **Not judged**: what handbooks say besides.
 - `language` decides in every form but those marked *no language*.
 """
@@ -45,7 +45,9 @@ def write_page() -> str:
     parts = [HEAD]
     for group, members in groupby(forms, key=lambda form: form.group):
         rows = [_row(form, unjudged[form.name]) for form in members]
-        parts.append(f"## {group}\n\n| form | decides a pass | reward only | not judged |\n|---|---|---|---|\n" + "".join(rows))
+        parts.append(
+            f"## {group}\n\n| form | decides a pass | reward only | not judged |\n|---|---|---|---|\n" + "".join(rows)
+        )
     return "\n".join(parts)
 
 
@@ -67,13 +69,13 @@ def read_unjudged() -> dict[str, str]:
 
 def _row(form: Form, unjudged: str) -> str:
     if not form.is_reward:
-        return f"| {form.name} | – | – | {unjudged} |\n"
+        return f"| {form.name} | no reward | | {unjudged} |\n"
     form = constrain_form(form, {})
     decides, earns = _rules(form)
     lines = form.line_count
     size = [] if lines is None else [f"{lines} lines" if lines > 1 else "1 line"]
     if form.repeat is not None:
-        size = [f"{_many(form.repeat)} × {form.part_lines() or 'any number of'} lines"]
+        size = [f"{_many(form.repeat)} units of {form.part_lines() or 'any number of'} lines"]
     elif lines is None and form.lines is not None:
         size = [f"{_many(form.lines)} lines"]
     decides = [*size, *decides, *(["*no language*"] if form.no_language else [])]
@@ -125,7 +127,16 @@ def _details(form: Form, name: str) -> Iterator[str]:
         yield form.metre + (f" {say_counts(tuple(form.feet))} feet" if form.feet else "")
     elif name in ("words", "characters", "stanza_words", "end_syllables"):
         yield say_counts(getattr(form, name))
-    elif name in ("least_words", "least_content", "caesura", "alliteration", "same_start", "even", "runs", "word_syllables"):
+    elif name in (
+        "least_words",
+        "least_content",
+        "caesura",
+        "alliteration",
+        "same_start",
+        "even",
+        "runs",
+        "word_syllables",
+    ):
         yield say_count(getattr(form, name))
     elif name in ("shorter", "links", "template"):
         yield ", ".join(getattr(form, name))

@@ -1,8 +1,8 @@
 """Poems judged by handbooks and not by the declarations: each keeps its form, or breaks one rule that makes it.
 
-`tests/golden/forms/*.jsonl` has a poem a line: `form`, `text`, `source`, `verdict` ("kept" or "broken") and, for the broken
-ones, the `rule` in a handbook's words and the component that `fails`. They follow the poem of which they are near misses.
-`known` names the component that misjudges a poem that keeps its form, as long as it does.
+`tests/golden/forms/*.jsonl` has a poem a line: `form`, `text`, `source`, `verdict` ("kept" or "broken") and, for the
+broken ones, the `rule` in a handbook's words and the component that `fails`. They follow the poem of which they are
+near misses. `known` names the component that misjudges a poem that keeps its form, as long as it does.
 """
 
 from __future__ import annotations

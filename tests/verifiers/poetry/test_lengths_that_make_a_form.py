@@ -29,7 +29,9 @@ def judged_first(name: str, form: Form) -> list[Score]:
 
 def put_lengths(form: Form, syllables: tuple[Count, ...]) -> Form:
     """Return a form of other lengths, whose feet follow from them."""
-    changed = replace(constrain_form(form, {}), syllables=syllables, feet=(), measures=(), shorter=(), pass_syllables=())
+    changed = replace(
+        constrain_form(form, {}), syllables=syllables, feet=(), measures=(), shorter=(), pass_syllables=()
+    )
     return replace(changed, template=())
 
 
@@ -47,7 +49,9 @@ def level(form: Form) -> Form:
             for other in parse_comparison(rule)[1]:
                 sizes = (*(form.opening.stanzas if form.opening else ()), *(form.stanzas or (size,)))
                 for i, j in place_pairs(one, other, sizes):
-                    lengths[i - around] = max(lengths[i - around], lengths[j - around], key=lambda count: span(count)[1])
+                    lengths[i - around] = max(
+                        lengths[i - around], lengths[j - around], key=lambda count: span(count)[1]
+                    )
     return put_lengths(form, tuple(lengths))
 
 

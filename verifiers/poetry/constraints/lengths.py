@@ -18,8 +18,8 @@ FLAT = 0.5  # credit of a poem without any blank line: it can be read by its lin
 def judge_syllables(case: Case) -> Result:
     """Share of lines with the wanted number of syllables; a line with a token that is not a word is out of tolerance.
 
-    The strict share allows `pass_tolerance` where that is wider, or what `pass_syllables` says: a variation that is known from poems of the form earns
-    less reward but is not a fault.
+    The strict share allows `pass_tolerance` where that is wider, or what `pass_syllables` says: a variation that is
+    known from poems of the form earns less reward but is not a fault.
     """
     tolerance = case.form.tolerance
     smooth, strict = _grade_counts(

@@ -47,9 +47,8 @@ def _may_be_name(word: str) -> bool:
 
 def _is_all_capitals(words: list[str], capitals: list[bool]) -> bool:
     """Whether a line has a capital where no name has one: on a word of grammar after its first word, or throughout."""
-    odd = any(
-        capital and word in FUNCTION_WORDS and word != "i" for word, capital in list(zip(words, capitals, strict=True))[1:]
-    )
+    inside = list(zip(words, capitals, strict=True))[1:]
+    odd = any(capital and word in FUNCTION_WORDS and word != "i" for word, capital in inside)
     return odd or (len(words) > 3 and all(capitals))
 
 
