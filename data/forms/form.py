@@ -64,15 +64,21 @@ class Form(Part):
     closing: Part | None = None
     tolerance: int = 0
     pass_tolerance: int = 0
+    pass_syllables: tuple[Count, ...] = ()
+    measures: tuple[tuple[Count, ...], ...] = ()
+    shorter: tuple[str, ...] = ()
     stichic: bool = False
     even: int = 0
     # Rhymes and returns.
     shared: str = ""
     carry: Pairs = ()
+    may_carry: Pairs = ()
     loop: Pairs = ()
     rhyme: str = "full"
     rentrement: Count = (1, 5)
     repeats: tuple[str, ...] = ()
+    varied: bool = False
+    burden: bool = False
     same_end: tuple[str, ...] = ()
     end_words: tuple[str, ...] = ()
     envoi: int = 0
@@ -86,6 +92,7 @@ class Form(Part):
     alliteration: int = 0
     caesura: int = 0
     end_syllables: tuple[Count, ...] = ()
+    endings: str = ""
     # Words and letters.
     letters: Pairs = ()
     total: Pairs = ()

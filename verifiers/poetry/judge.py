@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from learnable.data.forms import Form
-from learnable.data.forms.plan import Plan, plans
+from learnable.data.forms.plan import Plan, measured_plans
 from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
+from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.constraints.rhymes import Pair, hear_pairs, judge_rhyme, list_ends
 from learnable.verifiers.poetry.placement import Slots, place_lines
 from learnable.verifiers.poetry.poem import Poem
@@ -52,23 +53,28 @@ class Judgement:
         return factor * total / weight
 
 
+# A plan in each measure that the form may have, and its constraints.
+_Way = tuple[tuple[Plan, ...], tuple[tuple[str, Constraint], ...]]
+
+
 @dataclass
 class Judge:
     """Judges poems of one form. Between calls it stores only what follows from the form."""
 
     form: Form
-    _plans: dict[int, tuple[tuple[Plan, tuple[tuple[str, Constraint], ...]], ...]] = field(default_factory=dict)
+    _plans: dict[int, tuple[_Way, ...]] = field(default_factory=dict)
 
     def judge(self, poem: Poem) -> Judgement:
         """Return the best judgement over the plans that are nearest to the poem's number of lines."""
         return max(self._judgements(poem), key=lambda found: (found.mean(), min(found.strict.values(), default=0.0)))
 
     def _judgements(self, poem: Poem) -> Iterator[Judgement]:
-        fixed: dict[tuple[tuple[int, ...], Slots], dict[str, Result]] = {}
+        fixed: dict[tuple[object, ...], dict[str, Result]] = {}
         heard: dict[Slots, list[Pair]] = {}
-        for plan, constraints in self._ways(len(poem.lines)):
+        for measures, constraints in self._ways(len(poem.lines)):
+            plan = find_measure(poem, measures, self.form.tolerance)
             case = Case(self.form, plan, poem, place_lines(poem, plan))
-            shape = (plan.stanzas, case.slots)
+            shape = (plan.stanzas, plan.syllables, case.slots)
             if shape not in fixed:
                 fixed[shape] = {name: rule.judge(case) for name, rule in constraints if not rule.varies}
             results = dict(fixed[shape])
@@ -86,20 +92,36 @@ class Judge:
             known[case.slots] = hear_pairs(list_ends(case), self.form.rhyme)
         return known[case.slots]
 
-    def _ways(self, lines: int) -> tuple[tuple[Plan, tuple[tuple[str, Constraint], ...]], ...]:
+    def _ways(self, lines: int) -> tuple[_Way, ...]:
         if lines not in self._plans:
             if len(self._plans) >= MAX_LENGTHS:
                 self._plans.clear()
-            self._plans[lines] = tuple((plan, self._constraints(plan)) for plan in plans(self.form, lines))
+            self._plans[lines] = tuple((way, self.list_constraints(way[0])) for way in measured_plans(self.form, lines))
         return self._plans[lines]
 
-    def _constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
+    def list_constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
+        """Return the constraints that a poem of this plan is judged by, with their names."""
         chosen = self.form.requested
         return tuple(
             (name, rule)
             for name, rule in CONSTRAINTS.items()
             if rule.applies(self.form, plan) and (not chosen or name in chosen or name in ALWAYS)
         )
+
+
+def find_measure(poem: Poem, measures: Sequence[Plan], tolerance: int) -> Plan:
+    """Return the plan, of those that differ in the lengths of their lines only, which most of the lines fit."""
+    if len(measures) == 1:
+        return measures[0]
+    return max(measures, key=lambda plan: sum(_list_credits(poem, plan, tolerance)))
+
+
+def _list_credits(poem: Poem, plan: Plan, tolerance: int) -> list[float]:
+    return [
+        credit_syllables(line, wanted, tolerance)
+        for line, wanted in zip(poem.lines, plan.syllables, strict=False)
+        if wanted is not None
+    ]
 
 
 def find_weight(component: str) -> float:

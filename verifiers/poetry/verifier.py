@@ -22,6 +22,7 @@ from learnable.verifiers.poetry.spec import check_poetry_spec
 
 MIN_VALIDITY = 0.9  # to pass
 COUNTED = frozenset(["syllables", "words", "characters"])  # forms with one of them say no line twice running
+BURDEN = 4  # one line in so many may be said again in a form with a burden
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,11 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
     if "topic" in spec:
         found.smooth["topic"] = measure_topic_share(poem.lines, str(spec["topic"]))
     plan = found.case.plan
-    gate = measure_validity(poem.lines, plan.returns + len(plan.rentrements), prompt)
+    returns = plan.returns + len(plan.rentrements) + (plan.size // BURDEN if found.case.form.burden else 0)
+    gate = measure_validity(poem.lines, returns, prompt)
     failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
     failures += _failures(found)
-    copied = "rhyme" in found.strict and count_copies(poem.lines) > plan.returns + len(plan.rentrements)
+    copied = "rhyme" in found.strict and count_copies(poem.lines) > returns
     if copied or (not COUNTED.isdisjoint(found.strict) and says_twice_running(found.case)):
         failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:

@@ -46,6 +46,8 @@ def good_poem(name: str) -> tuple[str, ...]:
 
 def is_open(form: Form) -> bool:
     """Whether a line more or less may be as good."""
+    if any(len({len(s) for s in part.schemes}) > 1 for part in (form.opening, form.closing) if part is not None):
+        return True
     if form.repeat is not None:
         return form.part_lines() == 1
     return form.line_count is None and not isinstance(form.lines, int)

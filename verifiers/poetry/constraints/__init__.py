@@ -47,6 +47,8 @@ CONSTRAINTS: dict[str, Constraint] = {
     "template": Constraint(sounds.judge_template, _declared("template"), 2.0, 0.6),
     "caesura": Constraint(lengths.judge_caesura, _declared("caesura"), 1.0, None),
     "end_syllables": Constraint(lengths.judge_end_syllables, _declared("end_syllables"), 1.0, None),
+    "endings": Constraint(sounds.judge_endings, _declared("endings"), 1.0, 0.75),
+    "shorter": Constraint(lengths.judge_shorter, _declared("shorter"), 1.0, 0.8),
     "even": Constraint(lengths.judge_even, _declared("even"), 1.0, None),
     "rhyme": Constraint(rhymes.judge_rhyme, lambda form, plan: plan.wanted > 0, 2.0, None, varies=True),
     "refrains": Constraint(repetition.judge_refrains, lambda form, plan: bool(plan.groups), 1.0, 0.9, varies=True),

@@ -17,6 +17,7 @@ from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts,
 
 PER_FOOT = {"iambic": 2, "trochaic": 2, "anapaestic": 3, "amphibrachic": 3, "dactylic": 3}
 METRICAL = 0.6  # the credit from which a line counts as in its metre
+_LIGHT = frozenset("it me us him her them you thee is in on at to of not be".split())  # as the end of "found it"
 _SILENT = re.compile(r"^(?:kn|gn|wr|ps)")
 
 
@@ -53,6 +54,39 @@ def credit_template(words: tuple[str, ...], pattern: str) -> float:
                 reached[end] = max(reached.get(end, 0.0), hits + gain)
         best = reached
     return max(hits / max(len(pattern), end) for end, hits in best.items())
+
+
+def judge_endings(case: Case) -> Result:
+    """Share of lines that can end as the form wants: on an unstressed syllable (`f`) or on one with a beat (`m`)."""
+    signs = case.form.endings
+    credits = [
+        float(line is not None and signs[index % len(signs)] in find_endings(line.words))
+        for index, line in enumerate(case.lines)
+    ]
+    return case.grade_lines(credits)
+
+
+@lru_cache(maxsize=65_536)
+def find_endings(words: tuple[str, ...]) -> frozenset[str]:
+    """Return how a line can end: `f` where its last syllable is unstressed after a stress, `m` where it has a beat.
+
+    A last syllable two after a stress takes a beat from the metre ("memory"). A light word of one syllable after a
+    stressed one makes a feminine ending too ("found it"). `x` is in every answer.
+
+    >>> sorted(find_endings(("the", "river"))), sorted(find_endings(("alone",))), sorted(find_endings(("found", "it")))
+    (['f', 'x'], ['m', 'x'], ['f', 'm', 'x'])
+    """
+    found = {"x"}
+    for stresses in _stresses(words[-1]) if words else ():
+        if stresses == "x":
+            found |= {"m", "f"} if words[-1] in _LIGHT and "m" in find_endings(words[:-1]) else {"m"}
+        elif "x" in stresses:
+            found |= {"m", "f"}  # an unknown word
+        elif stresses[-1] != "0":
+            found.add("m")
+        else:
+            found.add("f" if stresses[-2] != "0" else "m")
+    return frozenset(found)
 
 
 def judge_links(case: Case) -> Result:
