@@ -120,7 +120,7 @@ def _details(form: Form, name: str) -> Iterator[str]:
         yield " or ".join(say_counts(measure) + off for measure in measures)
         yield f" (to pass {say_counts(form.pass_syllables)})" if form.pass_syllables else ""
     elif name == "rhyme":
-        shown = [say_scheme(scheme, form.stanzas) for scheme in form.schemes]
+        shown = [say_scheme(scheme, form.stanzas) for scheme in (*form.schemes, *form.more_schemes)]
         yield ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
         yield "" if form.rhyme == "full" else f" ({form.rhyme})"
     elif name == "metre":
