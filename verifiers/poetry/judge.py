@@ -68,18 +68,21 @@ class Judge:
     def judge(self, poem: Poem) -> Judgement:
         """Return the best judgement over the plans that are nearest to the poem's number of lines.
 
-        The form's further schemes are tried where none of the usual ones passes.
+        The form's further schemes are tried where none of the usual ones passes though all lines rhyme.
         """
         best = max(self._judgements(poem), key=_rank)
-        if not self.form.more_schemes or self._keeps_scheme(best):
+        if not self.form.more_schemes or not self._may_keep_another(best):
             return best
         if self._more is None:
             self._more = Judge(replace(self.form, schemes=self.form.more_schemes, more_schemes=()))
         return max(best, self._more.judge(poem), key=_rank)
 
-    def _keeps_scheme(self, found: Judgement) -> bool:
+    def _may_keep_another(self, found: Judgement) -> bool:
+        rhymed = {line for pair in found.heard if pair.credit for line in (pair.first, pair.second)}
+        if len(rhymed) < found.case.plan.size:
+            return False
         needed = find_needed_share(self.form, "rhyme", found.case.plan.size)
-        return found.strict.get("rhyme", 1.0) >= needed and not find_unanswered(found.case, found.heard)
+        return found.strict.get("rhyme", 1.0) < needed or bool(find_unanswered(found.case, found.heard))
 
     def _judgements(self, poem: Poem) -> Iterator[Judgement]:
         fixed: dict[tuple[object, ...], dict[str, Result]] = {}
