@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from learnable.data.forms import Form, constrain_form, poem_forms, span
+from learnable.data.forms import Count, Form, constrain_form, poem_forms, span
 from learnable.data.forms.counts import MAX_COUNT, say_count, say_counts
 from learnable.data.forms.labels import say_scheme
 from learnable.data.forms.plan import Plan, plans
@@ -82,8 +82,8 @@ def _row(form: Form, unjudged: str) -> str:
     return f"| {form.name} | {'; '.join(decides)} | {'; '.join(earns)} | {unjudged} |\n"
 
 
-def _many(count: object) -> str:
-    low, high = span(count)  # type: ignore[arg-type]
+def _many(count: Count) -> str:
+    low, high = span(count)
     return f"{low} or more" if high == MAX_COUNT else str(low) if low == high else f"{low} to {high}"
 
 
@@ -120,7 +120,7 @@ def _details(form: Form, name: str) -> Iterator[str]:
         yield " or ".join(say_counts(measure) + off for measure in measures)
         yield f" (to pass {say_counts(form.pass_syllables)})" if form.pass_syllables else ""
     elif name == "rhyme":
-        shown = [say_scheme(scheme, form.stanzas) for scheme in form.schemes]
+        shown = [say_scheme(scheme, form.stanzas) for scheme in (*form.schemes, *form.more_schemes)]
         yield ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
         yield "" if form.rhyme == "full" else f" ({form.rhyme})"
     elif name == "metre":

@@ -87,7 +87,8 @@ def write_set(folder: Path, prompts: Sequence[Prompt], policy: str | None, sampl
 
 def sample(policy: str | None, prompts: Sequence[Prompt], sampling: Sampling, size: int, seed: int) -> list[Sample]:
     """Return scored completions of the prompts. Raises `EngineError` for a prompt that the engine refuses."""
-    engine, found = VLLMEngine(policy), []
+    engine = VLLMEngine(policy)
+    found: list[Sample] = []
     asked = {prompt.question_id: prompt for prompt in prompts}
     for group in engine.generate([GroupRequest(prompt, size, seed=seed) for prompt in asked.values()], sampling):
         if isinstance(group, Refusal):

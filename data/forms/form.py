@@ -45,8 +45,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Form(Part):
-    """One form; `docs/forms.md` gives the meaning of each key. `schemes` lists every accepted rhyme scheme.
+    """One form; `docs/forms.md` gives the meaning of each key.
 
+    `schemes` lists the rhyme schemes that prompts name, `more_schemes` others that are accepted.
     `why` says why a `theme` form cannot be a reward, `declared` is the declaration as JSON, and `group` the file
     that it is from.
     """
@@ -70,6 +71,7 @@ class Form(Part):
     stichic: bool = False
     even: int = 0
     # Rhymes and returns.
+    more_schemes: tuple[Scheme, ...] = ()
     shared: str = ""
     carry: Pairs = ()
     may_carry: Pairs = ()

@@ -74,6 +74,8 @@ def constrain_form(form: Form, spec: Spec) -> Form:
         fields |= {"measures": (), "pass_syllables": ()}
         if form.measures and fields["syllables"] != form.syllables:
             fields["feet"] = ()
+    if "schemes" in spec:
+        fields["more_schemes"] = ()
     if "stanzas" in spec:
         units = int(spec["stanzas"]) - form.counts_opening
         fields["repeat"] = fields["repeat_default"] = units
@@ -106,14 +108,22 @@ def _agree(fields: dict[str, Any], table: Mapping[str, Any]) -> None:
         if len(sizes) > 1:
             fields["stanzas"] = sizes
     lines = len(fields["schemes"][0]) if "schemes" in fields else None
-    for measure in fields.get("measures", ()):
-        if lines and len(measure) not in (1, lines):
-            raise FormKeyError("measures", f"form key 'measures' has {len(measure)} numbers for {lines} lines")
+    _agree_choices(fields, lines)
     for key in ("syllables", "pass_syllables", "words", "characters", "feet", "endings"):
         if lines and len(fields.get(key, ())) > 1 and len(fields[key]) != lines:
             raise FormKeyError(key, f"form key {key!r} has {len(fields[key])} numbers for {lines} lines of the scheme")
     if lines and "stanzas" in fields and sum(fields["stanzas"]) != lines:
         raise FormKeyError("stanzas", f"form key 'stanzas' has {sum(fields['stanzas'])} lines, the scheme {lines}")
+
+
+def _agree_choices(fields: dict[str, Any], lines: int | None) -> None:
+    """Check that other measures and schemes are as long as the schemes."""
+    for scheme in fields.get("more_schemes", ()):
+        if len(scheme) != lines:
+            raise FormKeyError("more_schemes", f"form key 'more_schemes' has {len(scheme)} labels for {lines} lines")
+    for measure in fields.get("measures", ()):
+        if lines and len(measure) not in (1, lines):
+            raise FormKeyError("measures", f"form key 'measures' has {len(measure)} numbers for {lines} lines")
 
 
 def _text(value: Any) -> str:
@@ -269,6 +279,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "shorter": _checked(parse_comparison),
     "stichic": _flag,
     "even": _whole,
+    "more_schemes": _schemes,
     "shared": _text,
     "carry": _carry,
     "may_carry": _carry,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from learnable.data.forms import Form
 from learnable.data.forms.plan import Plan, measured_plans
 from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
-from learnable.verifiers.poetry.constraints.rhymes import Pair, hear_pairs, judge_rhyme, list_ends
+from learnable.verifiers.poetry.constraints.rhymes import Pair, find_unanswered, hear_pairs, judge_rhyme, list_ends
 from learnable.verifiers.poetry.placement import Slots, place_lines
 from learnable.verifiers.poetry.poem import Poem
 
@@ -63,10 +63,26 @@ class Judge:
 
     form: Form
     _plans: dict[int, tuple[_Way, ...]] = field(default_factory=dict)
+    _more: Judge | None = None  # by the form's further schemes
 
     def judge(self, poem: Poem) -> Judgement:
-        """Return the best judgement over the plans that are nearest to the poem's number of lines."""
-        return max(self._judgements(poem), key=lambda found: (found.mean(), min(found.strict.values(), default=0.0)))
+        """Return the best judgement over the plans that are nearest to the poem's number of lines.
+
+        The form's further schemes are tried where none of the usual ones passes though all lines rhyme.
+        """
+        best = max(self._judgements(poem), key=_rank)
+        if not self.form.more_schemes or not self._may_keep_another(best):
+            return best
+        if self._more is None:
+            self._more = Judge(replace(self.form, schemes=self.form.more_schemes, more_schemes=()))
+        return max(best, self._more.judge(poem), key=_rank)
+
+    def _may_keep_another(self, found: Judgement) -> bool:
+        rhymed = {line for pair in found.heard if pair.credit for line in (pair.first, pair.second)}
+        if len(rhymed) < found.case.plan.size:
+            return False
+        needed = find_needed_share(self.form, "rhyme", found.case.plan.size)
+        return found.strict.get("rhyme", 1.0) < needed or bool(find_unanswered(found.case, found.heard))
 
     def _judgements(self, poem: Poem) -> Iterator[Judgement]:
         fixed: dict[tuple[object, ...], dict[str, Result]] = {}
@@ -107,6 +123,10 @@ class Judge:
             for name, rule in CONSTRAINTS.items()
             if rule.applies(self.form, plan) and (not chosen or name in chosen or name in ALWAYS)
         )
+
+
+def _rank(found: Judgement) -> tuple[float, float]:
+    return found.mean(), min(found.strict.values(), default=0.0)
 
 
 def find_measure(poem: Poem, measures: Sequence[Plan], tolerance: int) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from array import array
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from learnable.train.language.corpus import (
     Example,
     Verse,
     assign_halves,
+    draw_grammar,
     make_examples,
     make_nonsense,
     read_own_verse,
@@ -21,7 +23,8 @@ from learnable.train.language.corpus import (
     shuffle,
 )
 from learnable.train.language.fitting import Layout, count_features, fit_model, quantise
-from learnable.verifiers.poetry.language.word_classes import Vocabulary
+from learnable.train.language.nonsense import load_words, write_nonsense
+from learnable.verifiers.poetry.language.word_classes import Vocabulary, load_closed_words
 
 LINE = tuple("the boats come home and every lamp is lit".split())
 OTHER = tuple("a heron lifts its foot out of the cold water".split())
@@ -81,3 +84,19 @@ def test_our_own_verse_weighs_more_and_nonsense_is_made_to_measure() -> None:
 def test_missing_verse_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LearnableError, match="LEARNABLE_DATA"):
         next(read_verse(tmp_path / "nowhere"))
+
+
+def test_nonsense_is_grammatical_and_ends_as_told() -> None:
+    chance, words = random.Random(3), load_words()
+    lines = [write_nonsense(chance, 6, "slept", "intransitive") for _ in range(30)]
+    assert {line[-1] for line in lines} == {"slept"}
+    assert all(3 <= len(line) <= 9 for line in lines)
+    known = {word for listed in words.values() for word in listed}
+    assert {word for line in lines for word in line} <= known | {"slept"}
+
+
+def test_every_class_of_grammar_is_drawn_as_often() -> None:
+    drawn = draw_grammar(random.Random(1))
+    counts = Counter(load_closed_words()[word] for word in drawn)
+    assert len(counts) == max(load_closed_words().values())
+    assert len(set(counts.values())) == 1

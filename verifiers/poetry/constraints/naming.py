@@ -38,7 +38,7 @@ def names_person(text: str) -> bool:
         return True
     if _is_all_capitals(words, capitals):
         return False
-    return any(index > 0 for index in named)
+    return any(index > 0 and words[index] not in _known("titles") for index in named)
 
 
 def _may_be_name(word: str) -> bool:

@@ -79,7 +79,7 @@ def find_endings(words: tuple[str, ...]) -> frozenset[str]:
     found = {"x"}
     for stresses in _stresses(words[-1]) if words else ():
         if stresses == "x":
-            found |= {"m", "f"} if words[-1] in _LIGHT and "m" in find_endings(words[:-1]) else {"m"}
+            found |= {"m", "f"} if words[-1] in _LIGHT and _may_be_stressed(words[:-1]) else {"m"}
         elif "x" in stresses:
             found |= {"m", "f"}  # an unknown word
         elif stresses[-1] != "0":
@@ -87,6 +87,10 @@ def find_endings(words: tuple[str, ...]) -> frozenset[str]:
         else:
             found.add("f" if stresses[-2] != "0" else "m")
     return frozenset(found)
+
+
+def _may_be_stressed(words: tuple[str, ...]) -> bool:
+    return bool(words) and words[-1] not in _LIGHT and "m" in find_endings(words)
 
 
 def judge_links(case: Case) -> Result:

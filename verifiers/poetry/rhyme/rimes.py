@@ -55,15 +55,15 @@ def find_rhyme_sounds(word: str) -> RhymeSounds:
         rime, main = plain[vowels[-1] :] if vowels else (), max(marks.rfind("1"), marks.rfind("2"))
         whole.add(plain)
         # The dictionary has borrow with a secondary stress, sorrow with none: from the main stress on they rhyme.
-        full |= {plain[vowels[start] :] for start in (main, marks.rfind("1")) if start >= 0} or {rime}
+        full.update({plain[vowels[start] :] for start in (main, marks.rfind("1")) if start >= 0} or {rime})
         last.add(rime)
         if marks and main == len(marks) - 1:
             stressed.add(rime)
         elif marks[1:][-2:] == "00":
-            promoted |= {rime, _unreduced(rime, letters)}
+            promoted.update({rime, _unreduced(rime, letters)})
         elif _is_heavy(rime):
             promoted.add(rime)
-    last |= promoted
+    last.update(promoted)
     spelled = _SPELLED_RIME.search(letters)
     return RhymeSounds(
         whole=frozenset(whole),
