@@ -22,7 +22,7 @@ from learnable.verifiers.poetry.sound.pronunciation import find_word_counts
 INVERTED_FIRST, INVERTED_LATER = 1.5, 2.5  # a foot turned round: the first one, one after a pause
 EXTRA = 2.0  # a weak syllable more between beats
 TOO_DEAR = 24.0  # no line costs more
-BEAM = 5.0  # a path that costs so much more than another is given up: what would make up for it is more than a licence
+BEAM = 3.0  # a path that costs so much more than another is given up: what would make up for it is more than a licence
 _FROM_STRONG = 4096  # added to the number of a path that began at place 1
 _WEAK, _STRONG, _TURNED = 0, 1, 2  # states: before a weak place, before a strong one, inside an inverted foot
 
@@ -33,16 +33,14 @@ Word = tuple[tuple[Moves, Moves, Moves], ...]  # by what may be inverted: nothin
 
 
 class Duple(NamedTuple):
-    """What it costs to begin a line at place 0 and at place 1, and to end it on a beat and past it."""
+    """What it costs to begin a line on a weak place and on a strong one, and to end it on a beat and past it."""
 
-    first_weak: float
-    first_strong: float
-    last_strong: float
-    last_weak: float
+    first: tuple[float, float]
+    last: tuple[float, float]
 
 
-IAMBIC = Duple(0.0, 2.2, 0.0, 0.6)
-TROCHAIC = Duple(1.2, 0.0, 0.2, 0.0)
+IAMBIC = Duple((0.0, 2.2), (0.0, 0.6))
+TROCHAIC = Duple((1.2, 0.0), (0.2, 0.0))
 DUPLES = {"iambic": (IAMBIC, TROCHAIC), "trochaic": (TROCHAIC, IAMBIC)}  # each with its rival
 
 
@@ -143,19 +141,15 @@ def find_duple_costs(
                 if total < cost_of(number + step, TOO_DEAR):
                     following[number + step] = total
         paths = following
-    own, rival = DUPLES[metre]
-    return _close(paths, own, feet), _close(paths, rival, None)
+    return _close(paths, *DUPLES[metre], feet)
 
 
-def _close(paths: dict[int, float], metre: Duple, feet: int | None) -> float:
-    least = TOO_DEAR
+def _close(paths: dict[int, float], own: Duple, rival: Duple, feet: int | None) -> tuple[float, float]:
+    own_cost = rival_cost = TOO_DEAR
     for number, cost in paths.items():
-        beats, state = (number & (_FROM_STRONG - 1)) >> 3, number & 3
+        first, beats, state = number >= _FROM_STRONG, (number & (_FROM_STRONG - 1)) >> 3, number & 3
         if state != _TURNED and beats:
-            cost += metre.first_strong if number & _FROM_STRONG else metre.first_weak
-            cost += metre.last_weak if state else metre.last_strong
-            if feet is not None:
-                cost += WRONG_FEET * abs(beats - feet)
-            if cost < least:
-                least = cost
-    return least
+            departure = WRONG_FEET * abs(beats - feet) if feet is not None else 0.0
+            own_cost = min(own_cost, cost + own.first[first] + own.last[state] + departure)
+            rival_cost = min(rival_cost, cost + rival.first[first] + rival.last[state])
+    return own_cost, rival_cost

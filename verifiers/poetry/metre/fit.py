@@ -9,6 +9,7 @@ better costs more by what it would save there.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,15 +19,14 @@ from learnable.verifiers.poetry.metre.costs import find_metre_cost, price_words
 from learnable.verifiers.poetry.metre.duple import DUPLES, TOO_DEAR, find_duple_costs, lay_out
 from learnable.verifiers.poetry.metre.metres import METRES, WRONG_FEET, find_metre
 from learnable.verifiers.poetry.metre.scansion import scan
-from learnable.verifiers.poetry.poem import read_line
 
 PER_FOOT = {"iambic": 2, "trochaic": 2, "anapaestic": 3, "amphibrachic": 3, "dactylic": 3}
 MAX_WORDS = 40  # a longer line is prose and is judged by its beginning
 RIVALRY = 3.0  # what a line costs more for each unit of cost that a rival would save
 MAX_RATE = 1.6  # cost of a place: a line that has nothing of the metre costs no more
 
-# Cost of a place. Human stanzas have about .5, and 95 of 100 less than .75; fourteen lines of prose have about 1.2, and
-# 99 of 100 more than .89. What a poem may have is `NEEDED + LENIENCE / places`: the shorter it is, the less can be told.
+# Cost of a place. Human stanzas have about .5, and 95 of 100 less than .75; fourteen lines of prose have about 1.2,
+# and 99 of 100 more than .89. What a poem may have is `NEEDED + LENIENCE / places`: of a short one less can be told.
 NEEDED, LENIENCE = 0.73, 5.0
 RIVAL_SAVES = 0.8  # on average a line: where a rival saves more, the poem is in that metre
 DOUBT = 0.3  # above and below what is needed, over which the share goes from 0 to 1
@@ -36,6 +36,7 @@ READS_AS = 0.55  # cost of a place up to which a line is said to be in another m
 LEAN = 3.0  # places that each line borrows from the poem as a whole
 
 _PAUSE = re.compile(r"[,;:.!?)\u2013\u2014]['\"\u2019\u201d]?\s|--|\s[-\u2013(]")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class MetreReading:
     @property
     def strict(self) -> float:
         """How surely the poem is in its metre, in [0, 1]: .5 is where it begins."""
+        if not any(self.lines):
+            return 0.0
         against_prose = 0.5 + (self.needed - self.rate) / (2 * DOUBT)
         against_rival = 0.5 + (self.lead + RIVAL_SAVES) / 2
         return min(1.0, max(0.0, min(against_prose, against_rival)))
@@ -135,8 +138,8 @@ def fit_line(words: tuple[str, ...], metre: str, feet: int | None, pauses: tuple
     else:
         own = _find_triple_cost(words, metre, feet)
         rival = min(find_duple_costs(laid, "iambic", None, pauses))
-    syllables = count_syllables(words)
-    return LineFit(own, rival, max(1, syllables if feet is None else PER_FOOT[metre] * feet))
+    places = count_syllables(words) if feet is None else PER_FOOT[metre] * feet
+    return LineFit(own, rival, max(1, places))
 
 
 def _find_triple_cost(words: tuple[str, ...], metre: str, feet: int | None) -> float:
@@ -175,9 +178,11 @@ def find_pauses(text: str, words: Sequence[str]) -> tuple[int, ...]:
     >>> find_pauses("Admit impediments. Love is not love,", "admit impediments love is not love".split())
     (2,)
     """
-    found = [match.end() for match in _PAUSE.finditer(text)]
-    pauses = (len(read_line(text[:end]).words) for end in found)
-    return tuple(sorted({index for index in pauses if 0 < index < len(words)}))
+    marks = [match.end() for match in _PAUSE.finditer(text)]
+    if not marks:
+        return ()
+    starts = [match.start() for match in _WORD.finditer(text)]
+    return tuple(sorted({index for mark in marks if 0 < (index := bisect_left(starts, mark)) < len(words)}))
 
 
 def read_metre(
