@@ -96,7 +96,7 @@ def test_a_poem_in_the_rivals_metre_is_in_no_other_however_long_its_lines_are() 
         # A feminine ending, but not a foot more.
         ("a lantern burns above the silent harbour", "a lantern burns above the silent harbour wall"),
         # Elision: the syllable may fall.
-        ("the glorious lantern of the silent bay", "the scarlet lantern of the silent bay lit"),
+        ("and glorious lanterns burn above the bay", "and handmade lanterns burn above the bay now"),
         # Spondee and pyrrhic.
         ("long nights and cold stars on the silent bay", "nights long and stars cold bay silent the on"),
     ],
