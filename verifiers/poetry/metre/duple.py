@@ -22,7 +22,7 @@ from learnable.verifiers.poetry.sound.pronunciation import find_word_counts
 INVERTED_FIRST, INVERTED_LATER = 1.5, 2.5  # a foot turned round: the first one, one after a pause
 EXTRA = 2.0  # a weak syllable more between beats
 TOO_DEAR = 24.0  # no line costs more
-BEAM = 3.0  # a path that costs so much more than another is given up: what would make up for it is more than a licence
+BEAM = 4.0  # a path that costs so much more than another is given up: what would make up for it is more than a licence
 _FROM_STRONG = 4096  # added to the number of a path that began at place 1
 _WEAK, _STRONG, _TURNED = 0, 1, 2  # states: before a weak place, before a strong one, inside an inverted foot
 
