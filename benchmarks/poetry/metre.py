@@ -1,9 +1,9 @@
 """Does human verse keep its metre, and do prose and verse in another metre not?
 
 A row gives the share of texts whose metre passes, the share that passes everything, and the mean reward. The verse is
-halved by author (Shakespeare's sonnets, Lear's limericks and the docstrings by turns); the thresholds were set with both
-halves in view, so neither is an independent check. Blank verse is the annotated one, in runs of fourteen lines; prose is cut where it comes to
-ten syllables.
+halved by author (Shakespeare's sonnets, Lear's limericks and the docstrings by turns). The thresholds were set with
+both halves in view, so neither is an independent check. Blank verse is the annotated one, in runs of fourteen lines
+and rests of seven or more; prose is cut where it comes to ten syllables.
 
     python -m benchmarks.poetry.metre [--runs 200] [--seed 1616] [--json FILE]
 """
