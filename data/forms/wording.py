@@ -133,7 +133,8 @@ def _silent(scheme: Scheme) -> bool:
 
 
 def _metre(form: Form) -> list[str]:
-    if not form.metre or not _requests(form, "metre"):
+    """Say the metre. Prompts of the policy's forms leave it to the form's name."""
+    if not form.metre or form.group == CORE or not _requests(form, "metre"):
         return []
     feet = {*form.feet} if not form.measures else set()
     if len(feet) == 1 and (count := feet.pop()) < len(FEET_NAMES):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
 from learnable.data.forms import Count, span
 from learnable.data.forms.plan import NO_RHYME, Plan
+from learnable.data.forms.wording import FEET_NAMES
 from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.language import credit_lines, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
+from learnable.verifiers.poetry.constraints.sounds import find_feet
+from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.sameness import find_template
+from learnable.verifiers.poetry.metre.fit import name_rhythm
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import classify_rhyme
@@ -36,7 +40,8 @@ class LineAccount:
     read in `metre`, the one that fits best. `rhyme` is the letter heard (`x`: no rhyme). `line` is the number, from
     1, of the form's line that this one stands for; None for an extra line. `wanted_syllables` and `wanted_rhyme` are
     None where the form leaves them open. `language` in [0, 1] says how much the line reads as one of verse; None where
-    the form's lines need not.
+    the form's lines need not. `kept` in [0, 1] says how well it keeps the form's metre, and `reads_as` what it reads as
+    instead; None and empty where the form has no metre, or it is kept.
     """
 
     text: str
@@ -48,6 +53,8 @@ class LineAccount:
     wanted_syllables: str | None
     wanted_rhyme: str | None
     language: float | None = None
+    kept: float | None = None
+    reads_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +118,16 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
     case = found.judgement.case
     parts = tuple(_list_parts(found.judgement, score))
     hints = (*tuple(_list_hints(case, parts))[:MAX_HINTS], *found.remarks)
-    return Explanation(case.form.name, score, tuple(_explain_lines(case)), case.poem.blocks, parts, hints)
+    return Explanation(
+        case.form.name, score, tuple(_explain_lines(case, found.judgement.smooth)), case.poem.blocks, parts, hints
+    )
 
 
-def _explain_lines(case: Case) -> Iterator[LineAccount]:
+def _explain_lines(case: Case, judged: Collection[str]) -> Iterator[LineAccount]:
     places = {index: slot for slot, index in enumerate(case.slots) if index is not None}
     heard = infer_scheme([line.end for line in case.poem.lines])
     wanted, credits = letter_rhymes(case.plan), credit_lines(case)
+    kept = read_metre_case(case).credits if "metre" in judged else None
     for index, line in enumerate(case.poem.lines):
         scansion, slot = scan(line.words), places.get(index)
         count = case.plan.syllables[slot] if slot is not None and case.plan.syllables else None
@@ -131,7 +141,17 @@ def _explain_lines(case: Case) -> Iterator[LineAccount]:
             wanted_syllables=None if count is None else write_count(count, case.form.tolerance),
             wanted_rhyme=None if slot is None or not case.plan.wanted else wanted[slot],
             language=None if case.form.no_language else credits[index],
+            kept=None if slot is None or kept is None else kept[slot],
+            reads_as="" if slot is None or kept is None else name_departure(case, slot),
         )
+
+
+def name_departure(case: Case, slot: int) -> str:
+    """Return what the line in a slot of the plan reads as where it does not keep the form's metre by itself."""
+    line, fit = case.lines[slot], read_metre_case(case).lines[slot]
+    if line is None or fit is None or fit.keeps:
+        return ""
+    return name_rhythm(line.words, case.form.metre, find_feet(case, slot))
 
 
 def letter_rhymes(plan: Plan) -> list[str]:
@@ -232,6 +252,17 @@ def _no_sentences(case: Case) -> Iterator[str]:
         yield f"line {index + 1}: reads as no sentence of verse{where}"
 
 
+def _lost_metre(case: Case) -> Iterator[str]:
+    for slot, index in enumerate(case.slots):
+        if index is not None and (rhythm := name_departure(case, slot)):
+            yield f"line {index + 1}: not {_name_metre(case, slot)}; it reads as {rhythm}"
+
+
+def _name_metre(case: Case, slot: int) -> str:
+    feet = find_feet(case, slot)
+    return f"{case.form.metre} {FEET_NAMES[feet]}" if feet and feet < len(FEET_NAMES) else case.form.metre
+
+
 def _weak_words(case: Case) -> Iterator[str]:
     strange = sum(line.strange for line in case.poem.lines)
     repeated = len(case.poem.lines) - len({line.words for line in case.poem.lines})
@@ -257,6 +288,7 @@ _HINTS = {
     "syllables": _wrong_lengths,
     "rhyme": _missing_rhymes,
     "refrains": _lost_refrains,
+    "metre": _lost_metre,
     "language": _no_sentences,
     "validity": _weak_words,
 }

@@ -43,7 +43,7 @@ CONSTRAINTS: dict[str, Constraint] = {
     "syllables": Constraint(lengths.judge_syllables, lambda form, plan: bool(plan.syllables), 2.0, None),
     "words": Constraint(lengths.judge_words, lambda form, plan: bool(plan.words)),
     "characters": Constraint(lengths.judge_characters, lambda form, plan: bool(plan.characters)),
-    "metre": Constraint(sounds.judge_metre, _declared("metre"), 1.0, 0.0),
+    "metre": Constraint(sounds.judge_metre, _declared("metre"), 2.0, 0.5),
     "template": Constraint(sounds.judge_template, _declared("template"), 2.0, 0.6),
     "caesura": Constraint(lengths.judge_caesura, _declared("caesura"), 1.0, None),
     "end_syllables": Constraint(lengths.judge_end_syllables, _declared("end_syllables"), 1.0, None),

@@ -10,22 +10,25 @@ from itertools import product
 from learnable.data.forms import Count, span
 from learnable.data.forms.coordinates import parse_link, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result
-from learnable.verifiers.poetry.metre.scansion import credit_metre
+from learnable.verifiers.poetry.metre.fit import PER_FOOT, MetreReading, read_metre
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts, pronounce
 
-PER_FOOT = {"iambic": 2, "trochaic": 2, "anapaestic": 3, "amphibrachic": 3, "dactylic": 3}
-METRICAL = 0.6  # the credit from which a line counts as in its metre
 _LIGHT = frozenset("it me us him her them you thee is in on at to of not be".split())  # as the end of "found it"
 _SILENT = re.compile(r"^(?:kn|gn|wr|ps)")
 
 
 def judge_metre(case: Case) -> Result:
-    """Mean credit of the lines for their metre, and the share of lines that are in it."""
-    credits = [_line_metre(case, slot) for slot in range(case.plan.size)]
-    metrical = sum(credit >= METRICAL for credit in credits)
-    return Result(sum(credits) / case.size, metrical / case.size)
+    """Mean credit of the lines for their metre, and how surely the poem as a whole is in it."""
+    reading = read_case(case)
+    return Result(sum(reading.credits) / case.size, reading.strict * len(case.placed) / case.size)
+
+
+def read_case(case: Case) -> MetreReading:
+    """Return how the lines of the plan fit the form's metre."""
+    feet = [find_feet(case, slot) for slot in range(case.plan.size)]
+    return read_metre([line and (line.text, line.words) for line in case.lines], case.form.metre, feet)
 
 
 def judge_template(case: Case) -> Result:
@@ -137,15 +140,16 @@ def find_words_at(line: PoemLine | None, syllables: Count | None) -> list[str]:
     return found
 
 
-def _line_metre(case: Case, slot: int) -> float:
-    line = case.lines[slot]
-    if line is None:
-        return 0.0
+def find_feet(case: Case, slot: int) -> int | None:
+    """Return the feet that a line should have, or None where its length may vary by a foot and more."""
     feet = case.plan.feet[slot] if case.plan.feet else None
-    if feet is None and case.plan.syllables and (wanted := case.plan.syllables[slot]) is not None:
-        low, high = span(wanted)
-        feet = max(1, round((low + high) / 2 / PER_FOOT[case.form.metre]))
-    return credit_metre(line.words, case.form.metre, feet or max(1, round(line.counts[0] / PER_FOOT[case.form.metre])))
+    wanted = case.plan.syllables[slot] if case.plan.syllables else None
+    if wanted is None:
+        return feet
+    size, (low, high) = PER_FOOT[case.form.metre], span(wanted)
+    if feet is None:
+        return round(low / size) if high - low < size else None
+    return feet if low - size < feet * size < high + size else None
 
 
 @lru_cache(maxsize=65_536)
