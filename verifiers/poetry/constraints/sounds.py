@@ -27,8 +27,9 @@ def judge_metre(case: Case) -> Result:
 
 def read_case(case: Case) -> MetreReading:
     """Return how the lines of the plan fit the form's metre."""
-    feet = [find_feet(case, slot) for slot in range(case.plan.size)]
-    return read_metre([line and (line.text, line.words) for line in case.lines], case.form.metre, feet)
+    feet = tuple(find_feet(case, slot) for slot in range(case.plan.size))
+    lines = tuple(None if line is None else (line.text, line.words) for line in case.lines)
+    return read_metre(lines, case.form.metre, feet)
 
 
 def judge_template(case: Case) -> Result:

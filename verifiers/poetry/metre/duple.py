@@ -7,6 +7,7 @@ and a line may begin or end with a syllable less or more, as its metre says. Eli
 
 The words of verse are few and come again. So what each may do to a path is stored, and the dynamic programme goes from
 word to word: this is the inner loop of judging metre. A path is known by four times its next place, plus its state.
+What the line costs straight on, without a licence, bounds what is worth following.
 """
 
 from __future__ import annotations
@@ -23,13 +24,29 @@ INVERTED_FIRST, INVERTED_LATER = 1.5, 2.5  # a foot turned round: the first one,
 EXTRA = 2.0  # a weak syllable more between beats
 TOO_DEAR = 24.0  # no line costs more
 BEAM = 4.0  # a path that costs so much more than another is given up: what would make up for it is more than a licence
+ASIDE = 1.5  # a rival that costs more than the metre costs no more than so much more
 _FROM_STRONG = 4096  # added to the number of a path that began at place 1
 _WEAK, _STRONG, _TURNED = 0, 1, 2  # states: before a weak place, before a strong one, inside an inverted foot
 
 _HEAVY = "PFcb"  # classes of syllables that are too strong to be added between beats
 
 Moves = tuple[tuple[int, float], ...]  # what is added to a path's number, and to its cost
-Word = tuple[tuple[Moves, Moves, Moves], ...]  # by what may be inverted: nothing, the first foot, another; by state
+
+
+class Word(NamedTuple):
+    """What a word may do to a path, by its state and by what may be inverted: nothing, the first foot, another.
+
+    `size`, `weak` and `strong` are its usual syllables, and what they cost straight on from a weak place and from a
+    strong one; `least` is what it costs at best.
+    """
+
+    plain: tuple[Moves, Moves, Moves]
+    first: tuple[Moves, Moves, Moves]
+    later: tuple[Moves, Moves, Moves]
+    size: int
+    weak: float
+    strong: float
+    least: float
 
 
 class Duple(NamedTuple):
@@ -37,6 +54,17 @@ class Duple(NamedTuple):
 
     first: tuple[float, float]
     last: tuple[float, float]
+
+
+class DupleCosts(NamedTuple):
+    """The least costs of a line, each at most `TOO_DEAR`: in the metre, and in its rival.
+
+    `full_rival` leaves out the rival's lines that begin and end on a beat: these belong to either metre.
+    """
+
+    own: float
+    rival: float
+    full_rival: float
 
 
 IAMBIC = Duple((0.0, 2.2), (0.0, 0.6))
@@ -56,7 +84,7 @@ class _Sound(NamedTuple):
 
 def lay_out(words: Sequence[str]) -> list[Word]:
     """Return what each word of a line may do to a path."""
-    line = []
+    line: list[Word] = []
     before: _Sound | None = None
     for index, word in enumerate(words):
         sound = _hear(word)
@@ -74,16 +102,23 @@ def lay_out(words: Sequence[str]) -> list[Word]:
 @lru_cache(maxsize=65_536)
 def _hear(word: str) -> _Sound:
     readings, counts = find_readings(word), find_word_counts(word)
-    merged = _list_moves((*readings, MERGING))
-    return _Sound(_list_moves(readings), merged, gives_syllable(readings), counts.begins_open, counts.ends_open)
+    merged = _make_word((*readings, MERGING))
+    return _Sound(_make_word(readings), merged, gives_syllable(readings), counts.begins_open, counts.ends_open)
 
 
 @lru_cache(maxsize=65_536)
-def _list_moves(readings: tuple[Reading, ...]) -> Word:
-    return tuple(
+def _make_word(readings: tuple[Reading, ...]) -> Word:
+    tables = [
         (_cheapest(readings, _WEAK, inverted), _cheapest(readings, _STRONG, None), _cheapest(readings, _TURNED, None))
         for inverted in (None, INVERTED_FIRST, INVERTED_LATER)
+    ]
+    size = len(readings[0].syllables)
+    usual = [reading for reading in readings if len(reading.syllables) == size]
+    weak, strong = (
+        min(reading.cost + _alternate(reading.syllables, start) for reading in usual) for start in (_WEAK, _STRONG)
     )
+    least = min((cost for table in tables for moves in table for _, cost in moves), default=0.0)
+    return Word(*tables, size, weak, strong, least)
 
 
 def _cheapest(readings: Iterable[Reading], state: int, inverted: float | None) -> Moves:
@@ -121,35 +156,82 @@ def _alternate(letters: str, start: int) -> float:
 
 def find_duple_costs(
     line: Sequence[Word], metre: str, feet: int | None = None, pauses: Collection[int] = ()
-) -> tuple[float, float]:
-    """Return the least costs of a line in the metre and in its rival, each at most `TOO_DEAR`.
+) -> DupleCosts:
+    """Return the least costs of a line in the metre and in its rival.
 
-    Each foot more or less than `feet` costs `WRONG_FEET`; None wants no number, as the rival does. `pauses` are the
-    indices of the words that stand after a pause.
+    Each foot more or less than `feet` costs `WRONG_FEET`; None wants no number. `pauses` are the indices of the words
+    that stand after a pause. The rival's licences are looked for only where it may cost less than the metre.
     """
-    paths = {_WEAK: 0.0, _FROM_STRONG + 4 + _STRONG: 0.0}
-    for index, word in enumerate(line):
-        moves = word[2 if index in pauses else 0 if index else 1]
+    own, rival = DUPLES[metre]
+    known = _find_least(_run_straight(line, own), own, feet)[0]
+    cost = min(known, _find_least(_follow(line, pauses, own, known), own, feet)[0])
+    found = [
+        _find_least(paths, rival, feet) for paths in (_run_straight(line, rival), _follow(line, pauses, rival, cost))
+    ]
+    least, full = map(min, zip(*found, strict=True))
+    return DupleCosts(cost, min(least, cost + ASIDE), full)
+
+
+def _follow(line: Sequence[Word], pauses: Collection[int], metre: Duple, known: float) -> dict[int, float]:
+    """Return the paths through a line, with all licences, that may cost less than what is known."""
+    least = [word.least for word in line]
+    spare = known - sum(least) - min(metre.last)  # what a path may cost beyond the least of its words
+    paths, best = {_WEAK: metre.first[0], _FROM_STRONG + 4 + _STRONG: metre.first[1]}, 0.0
+    for table, cheapest in zip(_list_moves(line, pauses), least, strict=True):
         following: dict[int, float] = {}
-        cost_of = following.get
-        limit = min(paths.values(), default=0.0) + BEAM
+        limit, best = best + BEAM, TOO_DEAR
+        spare += cheapest
         for number, cost in paths.items():
             if cost > limit:
                 continue
-            for step, price in moves[number & 3]:
+            for step, price in table[number & 3]:
                 total = cost + price
-                if total < cost_of(number + step, TOO_DEAR):
-                    following[number + step] = total
+                if total < spare:
+                    reached = number + step
+                    if reached not in following or total < following[reached]:
+                        following[reached] = total
+                        if total < best:
+                            best = total
         paths = following
-    return _close(paths, *DUPLES[metre], feet)
+    return paths
 
 
-def _close(paths: dict[int, float], own: Duple, rival: Duple, feet: int | None) -> tuple[float, float]:
-    own_cost = rival_cost = TOO_DEAR
+def _list_moves(line: Sequence[Word], pauses: Collection[int]) -> list[tuple[Moves, Moves, Moves]]:
+    tables = [word.plain for word in line]
+    for index in pauses:
+        tables[index] = line[index].later
+    tables[:1] = [word.first for word in line[:1]]
+    return tables
+
+
+def _run_straight(line: Sequence[Word], metre: Duple) -> dict[int, float]:
+    """Return the two paths on which syllables and places alternate throughout."""
+    from_weak, from_strong = metre.first
+    size = 0
+    for word in line:
+        if size & 1:
+            from_weak += word.strong
+            from_strong += word.weak
+        else:
+            from_weak += word.weak
+            from_strong += word.strong
+        size += word.size
+    odd = size & 1
+    return {4 * size + odd: from_weak, _FROM_STRONG + 4 * size + 5 - odd: from_strong}
+
+
+def _find_least(paths: dict[int, float], metre: Duple, feet: int | None) -> tuple[float, float]:
+    """Return the least cost of whole lines, and the least of those that do not begin and end on a beat."""
+    least = full = TOO_DEAR
     for number, cost in paths.items():
-        first, beats, state = number >= _FROM_STRONG, (number & (_FROM_STRONG - 1)) >> 3, number & 3
-        if state != _TURNED and beats:
-            departure = WRONG_FEET * abs(beats - feet) if feet is not None else 0.0
-            own_cost = min(own_cost, cost + own.first[first] + own.last[state] + departure)
-            rival_cost = min(rival_cost, cost + rival.first[first] + rival.last[state])
-    return own_cost, rival_cost
+        first, beats, state = number >> 12, (number & 4095) >> 3, number & 3
+        if state == _TURNED or not beats:
+            continue
+        cost += metre.last[state]
+        if feet is not None and beats != feet:
+            cost += WRONG_FEET * abs(beats - feet)
+        if cost < least:
+            least = cost
+        if cost < full and not (first and state == _WEAK):
+            full = cost
+    return least, full
