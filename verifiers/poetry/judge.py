@@ -41,9 +41,13 @@ class Judgement:
     heard: Sequence[Pair] = ()
 
     def mean(self) -> float:
-        """Return the weighted mean of the smooth components but `language`, times those in `FACTORS`."""
+        """Return the weighted mean of the smooth components but `language`, times those in `FACTORS`.
+
+        Where rhyme decides the pass and does not reach what that needs, up to half is lost: metre and length alone
+        make no sonnet.
+        """
         total = weight = 0.0
-        factor = 1.0
+        factor = 0.5 + 0.5 * self._reach("rhyme")
         for name, value in self.smooth.items():
             if name in FACTORS:
                 factor *= value
@@ -51,6 +55,11 @@ class Judgement:
                 total += find_weight(name) * value
                 weight += find_weight(name)
         return factor * total / weight
+
+    def _reach(self, component: str) -> float:
+        """Return which share of what a pass needs the component has; 1 where it decides no pass."""
+        needed = find_needed_share(self.case.form, component, self.case.plan.size) if component in self.strict else 0.0
+        return min(1.0, self.strict[component] / needed) if needed else 1.0
 
 
 # A plan in each measure that the form may have, and its constraints.

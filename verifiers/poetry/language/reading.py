@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from operator import mul
 
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
 from learnable.verifiers.poetry.language.sameness import measure_sameness
@@ -21,10 +22,11 @@ LEAN = 3.0  # words that each line borrows from the poem as a whole
 PRIOR, PRIOR_WORDS = 0.2, 6.0  # the fluency that the poem borrows for that, and of how many words
 MIN_READ = 4  # words: shorter lines are read together with the next
 MIN_TOLD = 2.0  # words a line on average: a poem of fewer names things, and has no order that could tell
-# What a poem of n words needs is `NEEDED - LENIENCE / n`: the fewer words, the less can be told.
-NEEDED, LENIENCE = -0.06, 2.5
-# And what its lines need on average, likewise: a poem of which half is salad has less.
-LINES_NEEDED, LINES_LENIENCE = 0.78, 1.5
+# Log-odds per word that a poem needs. Of few words less can be told, so up to `LENIENCE` is forgiven to a poem of fewer
+# than `TELLING` words.
+NEEDED, LENIENCE, TELLING = -0.08, 0.24, 60
+FULL_LINE = 6  # words, below which a line counts for less among the poem's lines
+LINES_NEEDED = 0.78  # what its lines need on average: a poem of which half is salad has less
 DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the share goes from 0 to 1
 # The share of repeated patterns: human verse has less than the first, templates more than the last.
 VARIED, FORMULAIC = 0.42, 0.68
@@ -37,13 +39,14 @@ ALIKE = 0.2  # more, where the form makes lines alike
 class Reading:
     """What the model says of a poem.
 
-    `odds` are the log-odds per word of each line; `fluency` those of the whole poem, each line counted once; `words`
-    how many it has in those; `sameness` the share of repeated patterns, in [0, 1], and `exclaimed` that of
-    interjections. `may_be_alike` says that the form makes lines alike, and `is_told` that there is enough to judge:
-    otherwise everything is 1.
+    `odds` are the log-odds per word of each line, and `sizes` its words; `fluency` those of the whole poem, each line
+    counted once; `words` how many it has in those; `sameness` the share of repeated patterns, in [0, 1], and
+    `exclaimed` that of interjections. `may_be_alike` says that the form makes lines alike, and `is_told` that there is
+    enough to judge: otherwise everything is 1.
     """
 
     odds: tuple[float, ...]
+    sizes: tuple[int, ...]
     fluency: float
     words: int
     sameness: float
@@ -54,17 +57,29 @@ class Reading:
     @property
     def needed(self) -> float:
         """The fluency that a poem of this length needs."""
-        return NEEDED - LENIENCE / self.words
+        return NEEDED - self.lenience
+
+    @property
+    def lenience(self) -> float:
+        """What is forgiven to a short poem, in log-odds per word."""
+        return LENIENCE * max(0.0, 1 - self.words / TELLING)
 
     @cached_property
     def smooth(self) -> float:
-        """The mean credit of the lines, in [0, 1], less what their sameness costs."""
-        return self.variety * sum(self.credits) / len(self.credits) if self.credits else 0.0
+        """What the poem earns for its language, in [0, 1]: as much as its lines, less where it does not pass."""
+        return self.lines * min(1.0, 2 * self.strict)
+
+    @cached_property
+    def lines(self) -> float:
+        """The mean credit of the lines, in [0, 1], the short ones by their words, less what their sameness costs."""
+        sizes = [min(size, FULL_LINE) for size in self.sizes]
+        return self.variety * sum(map(mul, self.credits, sizes)) / sum(sizes) if any(sizes) else 0.0
 
     @cached_property
     def credits(self) -> list[float]:
-        """How much each line reads as one of verse, in [0, 1]."""
-        return [credit_line(odds) if self.is_told else 1.0 for odds in self.odds]
+        """How much each line reads as one of verse, in [0, 1]; the same leniency for few words holds."""
+        lenience = self.lenience
+        return [credit_line(odds + lenience) if self.is_told else 1.0 for odds in self.odds]
 
     @property
     def strict(self) -> float:
@@ -72,7 +87,7 @@ class Reading:
         if not self.is_told:
             return 1.0
         whole = 0.5 + (self.fluency - self.needed) / (2 * DOUBT)
-        lines = 0.5 + self.smooth - (LINES_NEEDED - LINES_LENIENCE / self.words)
+        lines = 0.5 + self.lines - LINES_NEEDED
         return max(0.0, min(whole, lines, self.variety, 1.0))
 
     @cached_property
@@ -120,7 +135,8 @@ def read_language(
     odds = tuple(known.get(words, LOST) for words in lines)
     is_told = not distinct or size >= MIN_TOLD * len(distinct)
     exclaimed = max(0, sum(word in INTERJECTIONS for words in joined for word in words) - 1) / size
-    return Reading(odds, fluency, size, measure_sameness(distinct), may_be_alike, is_told, exclaimed)
+    sizes = tuple(map(len, lines))
+    return Reading(odds, sizes, fluency, size, measure_sameness(distinct), may_be_alike, is_told, exclaimed)
 
 
 INTERJECTIONS = frozenset(list_closed_words("interjection"))
