@@ -56,15 +56,27 @@ def test_prose_ends_as_the_line_and_is_about_as_long() -> None:
     assert min(abs(one - other) for one in find_line_counts(prose) for other in find_line_counts(LINE)) <= 1
 
 
-@pytest.mark.parametrize("form", sorted(good_poems()))
-def test_salad_in_a_poem_of_our_own_costs_reward(form: str) -> None:
+def count_salads(form: str, kind: str) -> list[bool]:
+    """Return for each salad of a poem of our own whether its reward is no lower."""
     poem, verifier = good_poems()[form], find_verifier("poetry")
-    whole = verifier.score("\n".join(poem), prompt="", spec={"form": form})
     made = [*distort(find_form(form), poem, PANTRY, random.Random(3))]
-    assert {kind for kind, _ in made} <= set(DISTORTIONS)
-    for kind, lines in made:
-        if kind in (SALAD, HALF):
-            assert (verifier.score("\n".join(lines), prompt="", spec={"form": form}).reward or 0) < (whole.reward or 0)
+    assert {one for one, _ in made} <= set(DISTORTIONS)
+    whole, *rewards = (
+        verifier.score("\n".join(lines), prompt="", spec={"form": form}).reward or 0.0
+        for lines in (poem, *(lines for one, lines in made if one == kind))
+    )
+    return [reward >= whole for reward in rewards]
+
+
+@pytest.mark.parametrize("form", sorted(good_poems()))
+def test_half_a_poem_of_salad_costs_reward(form: str) -> None:
+    assert not any(count_salads(form, HALF))
+
+
+def test_a_line_of_salad_costs_reward_unless_it_reads_better_by_chance() -> None:
+    unnoticed = [one for form in good_poems() for one in count_salads(form, SALAD)]
+    assert len(unnoticed) > 30
+    assert sum(unnoticed) <= 0.05 * len(unnoticed)
 
 
 def test_only_forms_with_a_metre_have_their_metre_damaged() -> None:

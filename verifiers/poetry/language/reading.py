@@ -24,9 +24,9 @@ MIN_READ = 4  # words: shorter lines are read together with the next
 MIN_TOLD = 2.0  # words a line on average: a poem of fewer names things, and has no order that could tell
 # Log-odds per word that a poem needs. Of few words less can be told, so up to `LENIENCE` is forgiven to a poem of fewer
 # than `TELLING` words.
-NEEDED, LENIENCE, TELLING = -0.08, 0.24, 60
+NEEDED, LENIENCE, TELLING = -0.1, 0.22, 60
 FULL_LINE = 6  # words, below which a line counts for less among the poem's lines
-LINES_NEEDED = 0.78  # what its lines need on average: a poem of which half is salad has less
+LINES_NEEDED = 0.76  # what its lines need on average: a poem of which half is salad has less
 DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the share goes from 0 to 1
 # The share of repeated patterns: human verse has less than the first, templates more than the last.
 VARIED, FORMULAIC = 0.42, 0.68

@@ -108,17 +108,17 @@ def _hear(word: str) -> _Sound:
 
 @lru_cache(maxsize=65_536)
 def _make_word(readings: tuple[Reading, ...]) -> Word:
-    tables = [
-        (_cheapest(readings, _WEAK, inverted), _cheapest(readings, _STRONG, None), _cheapest(readings, _TURNED, None))
-        for inverted in (None, INVERTED_FIRST, INVERTED_LATER)
-    ]
+    on, turned = (_cheapest(readings, state, None) for state in (_STRONG, _TURNED))
+    plain, first, later = (
+        (_cheapest(readings, _WEAK, inverted), on, turned) for inverted in (None, INVERTED_FIRST, INVERTED_LATER)
+    )
     size = len(readings[0].syllables)
     usual = [reading for reading in readings if len(reading.syllables) == size]
     weak, strong = (
         min(reading.cost + _alternate(reading.syllables, start) for reading in usual) for start in (_WEAK, _STRONG)
     )
-    least = min((cost for table in tables for moves in table for _, cost in moves), default=0.0)
-    return Word(*tables, size, weak, strong, least)
+    least = min((cost for table in (plain, first, later) for moves in table for _, cost in moves), default=0.0)
+    return Word(plain, first, later, size, weak, strong, least)
 
 
 def _cheapest(readings: Iterable[Reading], state: int, inverted: float | None) -> Moves:

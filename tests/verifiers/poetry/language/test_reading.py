@@ -160,3 +160,22 @@ def test_interjections_in_a_row_are_filler_and_one_in_a_short_poem_is_none() -> 
     assert filler.strict == 0.0
     assert read("O Captain, see the harbour lights\nThat burn along the quiet shore").calm == 1.0
     assert read(OLD).calm == read(NEW).calm == 1.0
+
+
+def test_a_short_poem_is_forgiven_more() -> None:
+    short, long = (Reading((-0.2, -0.2), (6, 6), -0.2, words, 0.0) for words in (20, 100))
+    assert long.needed == pytest.approx(-0.1)
+    assert long.strict < 0.5 < short.strict
+    assert long.credits[0] < short.credits[0]
+
+
+def test_lines_of_few_words_count_by_them() -> None:
+    reading = Reading((-1.0, 0.8, 0.8, -1.0), (1, 6, 9, 1), 0.5, 100, 0.0)
+    assert reading.lines == pytest.approx(12 / 14)
+    assert reading.smooth == reading.lines
+
+
+def test_a_reading_that_fails_earns_less_than_its_lines() -> None:
+    reading = Reading((-0.3,) * 4, (6,) * 4, -0.3, 100, 0.0)
+    assert 0 < reading.strict < 0.5
+    assert reading.smooth == pytest.approx(reading.lines * 2 * reading.strict)
