@@ -139,6 +139,11 @@ def test_a_headless_line_keeps_the_metre_of_its_poem_but_a_poem_of_them_does_not
     assert strict([headless.replace("harbour", name) for name in ("village", "river", "valley", "garden")]) < 0.5
 
 
+def test_pauses_beyond_what_is_read_of_a_line_are_left_out() -> None:
+    line = ("the window, " * 60).strip()
+    assert 0.0 < read([line]).rate <= MAX_RATE
+
+
 def test_what_is_left_of_a_poem_decides_less() -> None:
     assert read(PROSE[:1]).needed > 1.0
     assert read_metre((None, None), "iambic", (5, 5)).strict == 0.0
