@@ -8,15 +8,31 @@ from importlib import resources
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
-from learnable.data.weights import hash_folder
+from learnable.data.records import weights_id
+from learnable.data.storage.weights import ADAPTER_CONFIG, hash_adapter, hash_folder
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy ready to load: `path` is a local folder or a hub id, `policy_id` names these very weights."""
+    """A policy ready to load: `path` is a local folder or a hub id, `policy_id` names these very weights.
+
+    `adapter` is the folder of a LoRA adapter over the model at `path`, empty where there is none: the id is that of
+    both.
+    """
 
     path: str
     policy_id: str
+    adapter: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a user calls it: the adapter's folder, or the model's folder or hub id."""
+        return self.adapter or self.path
+
+    def to_json(self) -> dict[str, str]:
+        """Return the policy as plain data, with its adapter where it has one."""
+        plain = {"path": self.path, "policy_id": self.policy_id}
+        return plain | ({"adapter": self.adapter} if self.adapter else {})
 
 
 def bundled_policy_path() -> Path:
@@ -25,19 +41,60 @@ def bundled_policy_path() -> Path:
 
 
 def find_policy(name: str | None = None, *, verify: bool = False) -> Policy:
-    """Resolve a local folder, a hub id, or None for the bundled policy.
+    """Resolve a local folder, a hub id, or None for the bundled policy; a folder may hold a LoRA adapter alone.
 
     A folder's id is a hash of what is in it (`hash_folder`), with `verify` of every byte whatever its size; that of a
     hub id is the commit. Raises `LearnableError` for a folder without weights or a name that is neither a folder nor on
     the hub.
     """
     folder = bundled_policy_path() if name is None else Path(name)
+    if is_adapter(folder):
+        return _find_adapter(folder, verify=verify)
     if folder.is_dir():
         hashed = hash_folder(folder, every_byte=verify)
         return Policy(path=str(folder.resolve()), policy_id=f"{folder.resolve().name}@{hashed}")
     if name is None or name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise LearnableError(f"policy {str(folder)!r} does not exist: give a folder with a model in it, or a hub id")
     return Policy(path=name, policy_id=f"{name}@{_hub_commit(name)}")
+
+
+def is_adapter(folder: Path) -> bool:
+    """Whether a folder holds an adapter, and no model of its own."""
+    return (folder / ADAPTER_CONFIG).is_file() and not (folder / "config.json").is_file()
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterConfig:
+    """What an adapter says of itself: the folder or hub id of its base model, and its rank."""
+
+    base: str
+    rank: int
+
+
+def read_adapter_config(folder: Path) -> AdapterConfig:
+    """Return what an adapter says of itself. Raises `LearnableError` where it says no base model, or is no LoRA."""
+    file = folder / ADAPTER_CONFIG
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        base, kind = config.get("base_model_name_or_path"), config.get("peft_type", "LORA")
+        rank = int(config.get("r") or 0)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise LearnableError(f"adapter {str(file)!r} cannot be read: {error}") from error
+    if kind != "LORA":
+        raise LearnableError(f"adapter {str(folder)!r} is of the kind {kind!r}: only LoRA is known; merge it instead")
+    if not base:
+        raise LearnableError(
+            f"adapter {str(folder)!r} names no base model: add base_model_name_or_path to {ADAPTER_CONFIG}"
+        )
+    return AdapterConfig(str(base), rank)
+
+
+def _find_adapter(folder: Path, *, verify: bool) -> Policy:
+    base = read_adapter_config(folder).base
+    beside = folder / base  # as it may stand in a folder that was moved with its base
+    found = find_policy(str(beside) if not Path(base).is_dir() and beside.is_dir() else base, verify=verify)
+    both = f"{weights_id(found.policy_id)}+{hash_adapter(folder)}"
+    return Policy(found.path, f"{folder.resolve().name}@{both}", adapter=str(folder.resolve()))
 
 
 def read_context_length(policy: Policy) -> int | None:

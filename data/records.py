@@ -51,7 +51,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
@@ -146,26 +146,69 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How completions are drawn. `max_tokens` caps each completion, in tokens."""
+    """How completions are drawn. `max_tokens` caps each completion, in tokens.
+
+    `min_p` drops tokens less likely than this share of the likeliest one; `repetition_penalty` divides the scores of
+    tokens that were there before. A completion ends with the first text of `stop` that it comes to. `template_args` is
+    what the policy's chat template is told, such as `{"enable_thinking": False}`: JSON-ready. `think_tags` are those
+    around its thoughts, as `data.dialogue.thinking.find_tags` takes them: by default what its chat template has.
+    """
 
     temperature: float = 1.0
     top_p: float = 1.0
     top_k: int = 0
     max_tokens: int = 256
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    stop: tuple[str, ...] = ()
+    template_args: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    think_tags: str = ""
 
     @property
     def sampling_id(self) -> str:
         """These settings as a name, without the cap: a completion that ended by itself is the same under a higher one.
 
-        >>> Sampling(temperature=0.7).sampling_id
-        't0.7-p1.0-k0'
+        What is at its default is left out but for the first three, which earlier versions had. Of texts there is a
+        hash.
+
+        >>> Sampling(temperature=0.7).sampling_id, Sampling(min_p=0.05).sampling_id
+        ('t0.7-p1.0-k0', 't1.0-p1.0-k0-m0.05')
         """
-        return _name_sampling(self.temperature, self.top_p, self.top_k)
+        told = canonical_json(self.template_args) if self.template_args else ""
+        drawn = (self.temperature, self.top_p, self.top_k, self.min_p, self.repetition_penalty)
+        return _name_sampling(*drawn, self.stop, told, self.think_tags)
+
+    @property
+    def as_greedy(self) -> Sampling:
+        """These settings with the likeliest token at each place: what ends a completion, and what is seen, stay."""
+        return replace(self, temperature=0.0, top_p=1.0, top_k=0, min_p=0.0)
+
+    def to_json(self) -> JsonObject:
+        """Return the settings as plain data; those that earlier versions did not have only where they are given."""
+        plain = {name: getattr(self, name) for name in ("temperature", "top_p", "top_k", "max_tokens")}
+        given = {
+            "min_p": self.min_p,
+            "repetition_penalty": self.repetition_penalty if self.repetition_penalty != 1 else 0,
+            "stop": list(self.stop),
+            "template_args": dict(self.template_args),
+            "think_tags": self.think_tags,
+        }
+        more = {name: value for name, value in given.items() if value}
+        return plain | more | ({"sampling_id": self.sampling_id} if more else {})
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Sampling:
+        """Read what `to_json` wrote, in this version or in an earlier one."""
+        values = {name: given[name] for name in cls.__dataclass_fields__ if name in given}
+        return cls(**{**values, "stop": tuple(values.get("stop", ()))})
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
     """One completion of one question, cut at `max_tokens`. `seed` is None where the engine could not take one.
+
+    Where the policy thought first, `reasoning` is its thought with the tags around it, `reasoning_tokens` of the
+    `num_tokens`, and `completion` the answer after it: together they are what it wrote.
 
     `stored_id` is its key in the ledger that it was read from, if it was: earlier versions keyed rollouts otherwise.
     """
@@ -180,6 +223,13 @@ class Rollout:
     num_tokens: int
     seed: int | None = None
     stored_id: str = ""
+    reasoning: str = ""
+    reasoning_tokens: int = 0
+
+    @property
+    def judged_as(self) -> FinishReason:
+        """How the answer ended: a thought that no answer follows is as good as cut short."""
+        return "length" if self.reasoning and not self.completion.strip() else self.finish_reason
 
     @property
     def rollout_id(self) -> str:
@@ -259,5 +309,20 @@ def _hash_text(text: str) -> str:
 
 
 @lru_cache
-def _name_sampling(temperature: float, top_p: float, top_k: int) -> str:
-    return f"t{float(temperature)!r}-p{float(top_p)!r}-k{top_k}"
+def _name_sampling(
+    temperature: float,
+    top_p: float,
+    top_k: int,
+    min_p: float,
+    repetition_penalty: float,
+    stop: tuple[str, ...],
+    template_args: str,
+    think_tags: str,
+) -> str:
+    parts = [f"t{float(temperature)!r}-p{float(top_p)!r}-k{top_k}"]
+    parts += [f"m{float(min_p)!r}"] if min_p else []
+    parts += [f"r{float(repetition_penalty)!r}"] if repetition_penalty != 1 else []
+    parts += [f"s{content_id(sorted(set(stop)))[:12]}"] if stop else []
+    parts += [f"a{content_id(template_args)[:12]}"] if template_args else []
+    parts += [f"h{content_id(think_tags.split())[:12]}"] if think_tags else []
+    return "-".join(parts)

@@ -25,6 +25,8 @@ ROLLOUTS = _schema(
         ("completion_id", pa.string()),
         ("finish_reason", pa.string()),
         ("num_tokens", pa.int32()),
+        ("reasoning", pa.string()),
+        ("reasoning_tokens", pa.int32()),
     ]
 )
 

@@ -14,8 +14,8 @@ from learnable.data.ledger.earlier_ids import find_earlier_ids, note_earlier_id
 from learnable.data.policies import Policy, bundled_policy_path
 from learnable.data.progress import progress
 from learnable.data.records import weights_id
+from learnable.data.storage.weights import hash_as_earlier, last_changed
 from learnable.data.store import Store
-from learnable.data.weights import hash_as_earlier, last_changed
 
 
 def adopt_earlier_rollouts(store: Store, policy: Policy, *, verify: bool) -> None:
@@ -28,6 +28,8 @@ def adopt_earlier_rollouts(store: Store, policy: Policy, *, verify: bool) -> Non
     cannot be written.
     """
     folder, weights = Path(policy.path), weights_id(policy.policy_id)
+    if policy.adapter:  # no earlier version knew adapters
+        return
     if not (folder / "config.json").is_file():
         return
     earlier, read_whole = hash_as_earlier(folder)

@@ -4,11 +4,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.utilities.annotations import quote
 
 from learnable.data.progress import progress
 from learnable.flows.curation.pipeline import run_pipeline
@@ -44,6 +46,16 @@ def curate(settings: StoredCuration, train: StoredTraining | None = None) -> Cur
 
 
 def as_task(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a step a task. Its result is not cached: the store is what remembers."""
+    """Make a step a task. Its result is not cached: the store is what remembers.
+
+    Prefect would walk through all that it is given, to look for results of other tasks: a third of the time of a run.
+    So each argument is quoted.
+    """
     name = TASK_NAMES.get(function.__name__, function.__name__)
-    return task(name=name, cache_policy=NO_CACHE, persist_result=False)(function)
+    run: Callable[..., R] = task(name=name, cache_policy=NO_CACHE, persist_result=False)(function)
+
+    @wraps(function)
+    def run_quoted(*args: P.args, **kwargs: P.kwargs) -> R:
+        return run(*map(quote, args), **{key: quote(value) for key, value in kwargs.items()})
+
+    return run_quoted

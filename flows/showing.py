@@ -29,7 +29,15 @@ MIN_ID_DIGITS = 8
 JUDGED = {"decision": pl.String, "triage": pl.String, "n": pl.Int64, "mean": pl.Float64, "std": pl.Float64}
 NEEDED_KEYS = ("parts", "policy", "sampling", "verifiers", "band", "group_size")
 REASONED = ("decision", "triage")
-ROLLOUT_COLUMNS = ("rollout_index", "rollout_id", "finish_reason", "num_tokens", "max_tokens", "seed")
+ROLLOUT_COLUMNS = (
+    "rollout_index",
+    "rollout_id",
+    "finish_reason",
+    "num_tokens",
+    "reasoning_tokens",
+    "max_tokens",
+    "seed",
+)
 SCORE_COLUMNS = ("reward", "passed", "verdict", "reason", "components")
 
 
@@ -44,8 +52,10 @@ class ShownCompletion:
     rollout_id: str
     finish_reason: str
     num_tokens: int
+    reasoning_tokens: int
     max_tokens: int
     seed: int | None
+    reasoning: str
     completion: str
     reward: float | None
     passed: bool | None
@@ -190,8 +200,8 @@ def read_group(ledger: Ledger, manifest: Manifest, prompt: Prompt) -> pl.DataFra
     stored, _ = ledger.find_rollouts(draw, [prompt])
     versions = {name: version for name, version in manifest.verifiers.items() if name == prompt.verifier}
     scores = ledger.find_scores(draw, stored, versions).select("rollout_id", *SCORE_COLUMNS)
-    empty = pl.DataFrame(schema={"rollout_id": pl.String, "completion": pl.String})
-    texts = pl.concat([empty, *ledger.read_completions(draw, stored)])
+    empty = pl.DataFrame(schema=dict.fromkeys(("rollout_id", "completion", "reasoning"), pl.String))
+    texts = pl.concat([empty, *ledger.read_completions(draw, stored, reasoning=True)])
     return (
         stored.select(ROLLOUT_COLUMNS)
         .join(texts, on="rollout_id")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from learnable.data.dialogue.thinking import find_tags, leaves_open
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, read_context_length
-from learnable.data.records import Prompt, message_list
+from learnable.data.records import Prompt, Rollout, Sampling, message_list
+from learnable.rollouts.protocol import with_thought
 
+LAST_TOKENS = 32  # of a prompt, in which a template would open a thought
+NOTHING: Mapping[str, object] = {}
 QUIET = {"verbose": False}  # no warning about prompts that are too long: the caller counts the tokens
 
 
@@ -20,11 +25,11 @@ class PolicyTokens:
     """
 
     def __init__(self, policy: Policy, options: Mapping[str, object]) -> None:
-        from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+        from transformers import AutoConfig, GenerationConfig
 
         trusted = {"trust_remote_code": bool(options.get("trust_remote_code"))}
+        self._tokenizer = read_tokenizer(policy.path, options)
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(options.get("tokenizer") or policy.path, **trusted)
             config = AutoConfig.from_pretrained(policy.path, **trusted)
         except (OSError, ValueError) as error:
             raise LearnableError(f"policy {policy.path!r} cannot be read: {error}") from error
@@ -42,17 +47,61 @@ class PolicyTokens:
             )
         self.max_context = length
 
-    def encode(self, prompt: Prompt) -> list[int]:
+    def tell_apart(self, rollouts: Sequence[Rollout], prompt: Prompt, sampling: Sampling) -> list[Rollout]:
+        """Return the rollouts of one prompt with thoughts and answers told apart, as `tell_thoughts_apart` does."""
+        ids = self.encode(prompt, sampling.template_args)
+        return tell_thoughts_apart(self._tokenizer, rollouts, ids, sampling.think_tags)
+
+    def encode(self, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> list[int]:
         """Return the tokens of a prompt, as `encode_prompt` does."""
-        return encode_prompt(self._tokenizer, prompt)
+        return encode_prompt(self._tokenizer, prompt, template_args)
 
 
-def encode_prompt(tokenizer: Any, prompt: Prompt) -> list[int]:
-    """Return the tokens of a prompt as every engine sees it, chat template and special tokens included."""
+def tell_thoughts_apart(
+    tokenizer: Any, rollouts: Sequence[Rollout], prompt_ids: Sequence[int], think_tags: str
+) -> list[Rollout]:
+    """Return a group's rollouts with the thoughts of a policy that thinks apart from its answers.
+
+    `prompt_ids` are the prompt's tokens, whose end says whether it has opened a thought; the sampling has the tags.
+    """
+    template = getattr(tokenizer, "chat_template", None)
+    tags = find_tags(think_tags, template if isinstance(template, str) else None)
+    if tags is None:
+        return list(rollouts)
+    is_open = leaves_open(tokenizer.decode(list(prompt_ids[-LAST_TOKENS:]), skip_special_tokens=False), tags)
+    return [with_thought(rollout, tags, partial(count_tokens, tokenizer), is_open=is_open) for rollout in rollouts]
+
+
+def count_tokens(tokenizer: Any, text: str) -> int:
+    """Return how many tokens a text takes, without those that begin or end one."""
+    return len(tokenizer(text, add_special_tokens=False, **QUIET).input_ids)
+
+
+def read_tokenizer(policy: str, options: Mapping[str, object] = NOTHING) -> Any:
+    """Return the tokenizer of a policy, or the one that vLLM's options name. Raises `LearnableError` where none is."""
+    from transformers import AutoTokenizer
+
+    load: Any = AutoTokenizer.from_pretrained
+    try:
+        return load(options.get("tokenizer") or policy, trust_remote_code=bool(options.get("trust_remote_code")))
+    except (OSError, ValueError) as error:
+        raise LearnableError(f"policy {policy!r} cannot be read: {error}") from error
+
+
+def encode_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> list[int]:
+    """Return the tokens of a prompt as every engine sees it, chat template and special tokens included.
+
+    `template_args` is what the chat template is told; a prompt that is text has no use for it.
+    """
     messages = message_list(prompt.prompt)
     if isinstance(messages, str):
         return list(tokenizer(messages, **QUIET).input_ids)
     encoded = tokenizer.apply_chat_template(
-        messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET
+        messages, add_generation_prompt=True, return_dict=True, tokenizer_kwargs=QUIET, **template_args
     )
     return list(encoded["input_ids"])
+
+
+def render_prompt(tokenizer: Any, prompt: Prompt, template_args: Mapping[str, object] = NOTHING) -> str:
+    """Return the text of `encode_prompt`'s tokens, special ones included."""
+    return str(tokenizer.decode(encode_prompt(tokenizer, prompt, template_args), skip_special_tokens=False))

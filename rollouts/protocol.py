@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.errors import LearnableError
 from learnable.data.records import FinishReason, Prompt, Rollout, Sampling, content_id
 
@@ -59,6 +60,22 @@ class GroupRequest:
             num_tokens=num_tokens,
             seed=self.base_seed + child,
         )
+
+
+def with_thought(rollout: Rollout, tags: ThinkTags | None, count: Callable[[str], int], *, is_open: bool) -> Rollout:
+    """Return a rollout with its thought told apart from its answer, where it has one.
+
+    Args:
+        rollout: as the engine wrote it, everything in `completion`.
+        tags: around thoughts; None where the policy has none.
+        count: how many tokens a text takes.
+        is_open: whether the prompt has opened the thought.
+    """
+    thought, answer = split_thought(rollout.completion, tags, is_open=is_open) if tags else ("", rollout.completion)
+    if not thought:
+        return rollout
+    tokens = min(count(thought), rollout.num_tokens) if answer else rollout.num_tokens
+    return replace(rollout, completion=answer, reasoning=thought, reasoning_tokens=tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.data.policies import Policy, find_policy
+from learnable.data.policies import Policy, find_policy, read_adapter_config
 from learnable.data.records import FinishReason, Prompt, Sampling
-from learnable.rollouts.policy_tokens import encode_prompt
+from learnable.rollouts.policy_tokens import encode_prompt, tell_thoughts_apart
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 
 QUIET = {
@@ -39,6 +39,7 @@ OPTIONS_ELSEWHERE = {
     "model": "name the policy with --policy",
     "chat_template": "prompts are written with the template of the policy's own tokenizer: put it there",
 }
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # that vLLM's `max_lora_rank` may be
 MAX_REASON = 300  # letters of vLLM's own words
 
 
@@ -64,6 +65,7 @@ class VLLMEngine:
             2 * config.scheduler_config.max_num_seqs
         )  # in flight: so the engine never waits for us
         self._tokenizer = self.llm.get_tokenizer()
+        self._adapter = make_adapter_request(self.policy)
 
     @property
     def policy_id(self) -> str:
@@ -104,9 +106,8 @@ class VLLMEngine:
         from vllm import LLM
 
         check_options(options)
-        settings = (
-            {"disable_log_stats": True, "use_tqdm_on_load": False} | ({} if _has_gpu() else CPU_OPTIONS) | options
-        )
+        settings = {"disable_log_stats": True, "use_tqdm_on_load": False} | ({} if _has_gpu() else CPU_OPTIONS)
+        settings |= make_adapter_options(self.policy) | options
         try:
             return LLM(model=self.policy.path, **settings)
         except Exception as error:  # memory, a driver, a file, a value: vLLM has an error of its own for each
@@ -124,8 +125,10 @@ class VLLMEngine:
         sequences = sum(request.group_size for request in in_flight.values())
         while sequences < self._max_sequences and (request := next(queue, None)) is not None:
             request_id = uuid.uuid4().hex
-            tokens = {"prompt_token_ids": encode_prompt(self._tokenizer, request.prompt)}
-            self.llm.llm_engine.add_request(request_id, tokens, make_sampling_params(request, sampling))
+            ids = encode_prompt(self._tokenizer, request.prompt, sampling.template_args)
+            tokens = {"prompt_token_ids": ids}
+            params = make_sampling_params(request, sampling)
+            self.llm.llm_engine.add_request(request_id, tokens, params, lora_request=self._adapter)
             in_flight[request_id] = request
             sequences += request.group_size
 
@@ -133,7 +136,7 @@ class VLLMEngine:
         children = list(islice(output.outputs, request.group_size))
         if odd := {child.finish_reason for child in children} - set(FINISH_REASONS):
             return Refusal(request, f"vLLM ended a completion with {odd.pop()!r}")
-        return [
+        rollouts = [
             request.rollout(
                 child.index,
                 child.text,
@@ -144,6 +147,7 @@ class VLLMEngine:
             )
             for child in children
         ]
+        return tell_thoughts_apart(self._tokenizer, rollouts, output.prompt_token_ids or (), sampling.think_tags)
 
 
 def _hides_interrupt(error: BaseException) -> bool:
@@ -160,15 +164,58 @@ def make_sampling_params(request: GroupRequest, sampling: Sampling) -> Any:
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
 
+    named: Any = name_for_vllm(sampling)
     return SamplingParams(
         n=request.group_size,
         seed=request.base_seed,  # vLLM gives child i the seed + i
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        top_k=sampling.top_k,
-        max_tokens=sampling.max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
+        **named,
     )
+
+
+def make_adapter_options(policy: Policy) -> dict[str, object]:
+    """Return the options of `vllm.LLM` for a policy with a LoRA adapter; none where it has none.
+
+    Raises `LearnableError` for an adapter of a rank that vLLM does not take.
+    """
+    if not policy.adapter:
+        return {}
+    rank = read_adapter_config(Path(policy.adapter)).rank
+    fitting = [allowed for allowed in LORA_RANKS if allowed >= rank]
+    if not fitting:
+        raise LearnableError(
+            f"adapter {policy.adapter!r} is of rank {rank}: vLLM takes up to {LORA_RANKS[-1]}; merge it"
+        )
+    return {"enable_lora": True, "max_lora_rank": fitting[0], "max_loras": 1}
+
+
+def make_adapter_request(policy: Policy) -> Any:
+    """Return vLLM's `LoRARequest` for a policy with an adapter, None for any other."""
+    if not policy.adapter:
+        return None
+    from vllm.lora.request import LoRARequest
+
+    return LoRARequest(Path(policy.adapter).name, 1, policy.adapter)
+
+
+def name_for_vllm(sampling: Sampling) -> dict[str, object]:
+    """Return how completions are drawn as vLLM's `SamplingParams` call it.
+
+    What ended a completion stays in its text, as it does in training, where the trainer decodes every token.
+    """
+    named: dict[str, object] = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "max_tokens": sampling.max_tokens,
+    }
+    if sampling.min_p:
+        named["min_p"] = sampling.min_p
+    if sampling.repetition_penalty != 1:
+        named["repetition_penalty"] = sampling.repetition_penalty
+    if sampling.stop:
+        named |= {"stop": list(sampling.stop), "include_stop_str_in_output": True}
+    return named
 
 
 def check_options(options: Mapping[str, object], classes: Sequence[str] = ("EngineArgs",)) -> None:

@@ -37,7 +37,7 @@ SLOW = [
         "compatibility",
         "data/storage/test_lease.py",
         "data/storage/test_lock.py",
-        "data/test_weights.py",
+        "data/storage/test_weights.py",
         "faults",
         "filters/posterior/test_certificate.py",
         "filters/posterior/test_value_fit.py",

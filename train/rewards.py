@@ -13,15 +13,17 @@ import atexit
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
 
+from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.records import JsonObject, Score, Spec, canonical_json
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 Turns = Sequence[JsonObject]
+RewardFunction = Callable[..., list[float | None]]
 LogMetric = Callable[[str, float], None]
 MAX_WORKERS = 8
 
@@ -61,6 +63,22 @@ def pass_reward(
     scores = [_make_pass(score) for score in score_completions(prompts, completions, verifier, spec)]
     _log_scores("pass_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
     return [score.reward for score in scores]
+
+
+def judge_answers(reward: RewardFunction, tags: ThinkTags | None) -> RewardFunction:
+    """Return a reward function that is given the answers alone, without the thoughts before them.
+
+    Where `tags` is None, the policy does not think, and it is the function itself.
+    """
+    if tags is None:
+        return reward
+
+    @wraps(reward)
+    def judge(completions: Sequence[str | Turns], **columns: Any) -> list[float | None]:
+        answers = [split_thought(read_last_turn(completion), tags)[1] for completion in completions]
+        return reward(completions=answers, **columns)
+
+    return judge
 
 
 def score_completions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from math import lcm
 from pathlib import Path
@@ -19,6 +20,13 @@ METHODS = ("grpo", "sft")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve")
 USUAL_BATCH = 128  # completions a step
+NEW = (
+    "min_p",
+    "repetition_penalty",
+    "stop",
+    "chat_template_kwargs",
+    "think_tags",
+)  # earlier versions' files do not have them
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
 
@@ -42,7 +50,10 @@ class TrainSettings:
         learning_rate: None takes one that suits the policy's number of parameters.
         beta: weight of the KL term that pulls toward the policy as it was before training.
         no_kl: train without that term, whatever `beta` says.
-        temperature, top_p, top_k, max_completion_length: None takes the curated set's own sampling.
+        temperature, top_p, top_k, min_p, repetition_penalty, stop, max_completion_length: None takes the curated
+            set's own sampling.
+        chat_template_kwargs: what the policy's chat template is told; None takes the curated set's own.
+        think_tags: those around the policy's thoughts; None takes the curated set's own.
         loss_type: one of TRL's losses.
         signal: train on graded rewards or on passed / not passed.
         lora_rank: rank of LoRA adapters; None trains every weight.
@@ -75,6 +86,11 @@ class TrainSettings:
     top_p: float | None = None
     top_k: int | None = None
     max_completion_length: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    stop: tuple[str, ...] | None = None
+    chat_template_kwargs: Mapping[str, object] | None = None
+    think_tags: str | None = None
     loss_type: str = "grpo"
     signal: Signal = "reward"
     lora_rank: int | None = None
@@ -129,15 +145,25 @@ class TrainSettings:
             top_p=usual.top_p if self.top_p is None else self.top_p,
             top_k=usual.top_k if self.top_k is None else self.top_k,
             max_tokens=usual.max_tokens if self.max_completion_length is None else self.max_completion_length,
+            min_p=self.min_p or 0.0,
+            repetition_penalty=1.0 if self.repetition_penalty is None else self.repetition_penalty,
+            stop=self.stop or (),
+            template_args=self.chat_template_kwargs or {},
+            think_tags=self.think_tags or "",
         )
 
     def filled_from(self, manifest: Manifest) -> Self:
         """Return these settings with what is unset taken from a curated set's manifest."""
         sampling = None if manifest.find_absent(("sampling",)) else manifest.sampling
-        defaults: dict[str, Any] = {"policy": manifest.policy.path or None}
+        defaults: dict[str, Any] = {"policy": manifest.policy.name or None}
         if sampling is not None:
             defaults |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
-            defaults["max_completion_length"] = sampling.max_tokens
+            defaults |= {"max_completion_length": sampling.max_tokens, "min_p": sampling.min_p or None}
+            defaults |= {
+                "repetition_penalty": None if sampling.repetition_penalty == 1 else sampling.repetition_penalty
+            }
+            defaults |= {"think_tags": sampling.think_tags or None}
+            defaults |= {"stop": sampling.stop or None, "chat_template_kwargs": dict(sampling.template_args) or None}
         return replace(self, **{key: value for key, value in defaults.items() if getattr(self, key) is None})
 
     def fitted_to(self, prompts: int) -> Self:
@@ -149,8 +175,9 @@ class TrainSettings:
         return replace(self, batch_size=max(unit, most // unit * unit))
 
     def as_json(self) -> JsonObject:
-        """Return the settings as `write` writes them."""
-        return asdict(self) | {"families": list(self.families)}
+        """Return the settings as `write` writes them: those of `NEW` only where they are given."""
+        plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
+        return {name: value for name, value in plain.items() if value or name not in NEW}
 
     def write(self, path: Path) -> None:
         """Write the settings as JSON."""
@@ -175,7 +202,9 @@ def read_settings(path: Path | str) -> TrainSettings:
     for key in ("curated", "output"):
         if key not in values:
             raise LearnableError(f"settings file {str(path)!r}: key {key!r} is missing: add it")
-    return TrainSettings(**{**values, "families": tuple(values.get("families", ()))})
+    stop = values.get("stop")
+    tuples = {"families": tuple(values.get("families", ())), "stop": None if stop is None else tuple(stop)}
+    return TrainSettings(**{**values, **tuples})
 
 
 def usual_learning_rate(parameters: int, *, lora: bool) -> float:

@@ -29,9 +29,9 @@ class Verifier(Protocol):
 
     A verifier may also have `notice`, one sentence users must read before it runs (see `verifier_notice`),
     `conditions`, what of this machine its scores were made under (see `verifier_conditions`),
-    `time_limit`, the seconds it may take for one completion (see `verifier_time_limit`), `warm_up()`,
-    which loads ahead of time what `score` would load on its first call, and `extract(completion, spec=spec)`, the
-    answer it reads out of a completion (see `extract_answer`).
+    `time_limit`, the seconds it may take for one completion (see `verifier_time_limit`), `memory_limit`, the bytes (see
+    `verifier_memory_limit`), `warm_up()`, which loads ahead of time what `score` would load on its first call, and
+    `extract(completion, spec=spec)`, the answer it reads out of a completion (see `extract_answer`).
     """
 
     @property
@@ -68,6 +68,17 @@ def verifier_time_limit(verifier: Verifier) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
         raise LearnableError(f"verifier {verifier.name!r}: time_limit is {seconds!r}: give seconds, more than 0")
     return float(seconds)
+
+
+def verifier_memory_limit(verifier: Verifier) -> int | None:
+    """Return the bytes that a completion may take in a scoring process, beside what that has before; None for any.
+
+    Raises `LearnableError` for what is no such number.
+    """
+    size = getattr(verifier, "memory_limit", None)
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size <= 0):
+        raise LearnableError(f"verifier {verifier.name!r}: memory_limit is {size!r}: give bytes, more than 0")
+    return size
 
 
 def has_extractor(verifier: Verifier) -> bool:

@@ -18,8 +18,13 @@ VERIFIERS = {
     "arithmetic": "learnable.verifiers.answers.judges:ArithmeticVerifier",
     "choice": "learnable.verifiers.answers.judges:ChoiceVerifier",
     "counting": "learnable.verifiers.answers.judges:CountingVerifier",
+    "json": "learnable.verifiers.answers.kinds.structured:JsonVerifier",
+    "mathematics": "learnable.verifiers.answers.kinds.mathematics:MathsVerifier",
+    "number": "learnable.verifiers.answers.kinds.number:NumberVerifier",
     "poetry": "learnable.verifiers.poetry.verifier:PoetryVerifier",
     "programs": "learnable.verifiers.programs.verifier:ProgramVerifier",
+    "regex": "learnable.verifiers.answers.kinds.pattern:RegexVerifier",
+    "text": "learnable.verifiers.answers.kinds.text:TextVerifier",
 }
 # No judge of what a model writes: it only reads what the simulated engine drew.
 SIMULATED = {"simulated": "learnable.verifiers.simulated:SimulatedVerifier"}

@@ -160,6 +160,7 @@ def synthetic(number: int, random: np.random.Generator) -> tuple[pa.Table, pa.Ta
         "sampling_id": [DRAW.sampling.sampling_id] * CHUNK, "max_tokens": np.full(CHUNK, 256, np.int32),
         "rollout_index": (np.arange(CHUNK) % 16).astype(np.int32), "seed": random.integers(0, 2**31, CHUNK),
         "completion": texts, "finish_reason": ["stop"] * CHUNK, "num_tokens": tokens,
+        "reasoning": [""] * CHUNK, "reasoning_tokens": np.zeros(CHUNK, np.int32),
     }  # fmt: skip
     scores = {
         "rollout_id": ids, "completion_id": [one[-16:] for one in ids], "prompt_id": prompts,

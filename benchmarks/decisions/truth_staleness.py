@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.checks import Check, Figure, at_least, at_most, between
 from benchmarks.decisions.sampling import BAND, draw_rates, sample
 from benchmarks.decisions.simulated_refresh import SETTINGS, refresh
-from learnable.data.weights import hash_as_earlier, hash_folder
+from learnable.data.storage.weights import hash_as_earlier, hash_folder
 from learnable.filters.arrays import Values
 from learnable.filters.refresh.uncertainty import estimate_share_still_in_band
 from learnable.filters.stopping import operating_point

@@ -82,8 +82,9 @@ def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Manif
     """Write the next version of the curated set in the folder `place`: a reader sees all of it or nothing.
 
     `manifest` needs no `parts` and no `schema`: they follow from the tables in `parts`. The version that was the latest
-    is its `parent`, unless it names another. When the latest version holds the very same rows, judged by the same
-    verifiers, that one is returned and nothing is written. Raises `LearnableError` when the folder cannot be written.
+    is its `parent`, unless it names another. When the latest version holds the very same rows, drawn and judged in
+    the same way, that one is returned and nothing is written. Raises `LearnableError` when the folder cannot be
+    written.
     """
     folder = find_place(place)
     latest = find_versions(folder)[-1:]
@@ -175,7 +176,9 @@ def _write_shards(folder: Path, part: str, table: pa.Table) -> Part:
 
 
 def _says_the_same(curated: CuratedSet, manifest: Manifest) -> bool:
-    return curated.manifest.parts == manifest.parts and curated.manifest.verifiers == manifest.verifiers
+    there = curated.manifest
+    same_draw = there.sampling.sampling_id == manifest.sampling.sampling_id
+    return same_draw and there.parts == manifest.parts and there.verifiers == manifest.verifiers
 
 
 @contextmanager

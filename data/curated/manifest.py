@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
+OPTIONAL = ("chat",)  # keys of a manifest that are there only where they say something
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
 
@@ -54,7 +55,7 @@ def _read(field_: Any, value: Any) -> Any:
 
 def to_plain(value: Any) -> Any:
     """Return records, other dataclasses and tuples in a value as JSON has them: as objects and lists."""
-    if isinstance(value, Record):
+    if isinstance(value, Record | Sampling | Policy):
         return value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
@@ -87,6 +88,13 @@ class BandRecord(Record):
     high: float = 1.0
     min_std: float = 0.0
     signal: str = "reward"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRecord(Record):
+    """Text prompts went to the policy as a user's turn, after these words of the system where there are any."""
+
+    system_prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +160,7 @@ class SummaryRow(Record):
     expected_within_variance: float | None = field(default=None, metadata=_json("learnability"))
     zero_std_share: float | None = None
     errors: int | None = None
+    extraction_failed_share: float | None = None
     within_std: float | None = None
     between_std: float | None = None
     f_ratio: float | None = None
@@ -159,9 +168,9 @@ class SummaryRow(Record):
     learnable: bool | None = None
 
     def to_json(self) -> JsonObject:
-        """Return the row as plain data; a family's has no `form`."""
-        plain = Record.to_json(self)
-        return plain if self.form is not None else {key: value for key, value in plain.items() if key != "form"}
+        """Return the row as plain data; a family's has no `form`, one of an earlier version no share of failures."""
+        absent = {key for key in ("form", "extraction_failed_share") if getattr(self, key) is None}
+        return {key: value for key, value in Record.to_json(self).items() if key not in absent}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,11 +280,11 @@ class RefreshRecord(Record):
 
 
 def _policy(value: Mapping[str, Any]) -> Policy:
-    return Policy(value.get("path", ""), value.get("policy_id", ""))
+    return Policy(value.get("path", ""), value.get("policy_id", ""), value.get("adapter", ""))
 
 
 def _sampling(value: Mapping[str, Any]) -> Sampling:
-    return Sampling(**{f.name: value[f.name] for f in fields(Sampling) if f.name in value})
+    return Sampling.from_json(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,9 +292,10 @@ class Manifest(Record):
     """What a version rests on: policy, sampling, thresholds, priors, verifiers, figures, and the SHA-256 of its shards.
 
     `budget` and `preset` are for `filters`' `SamplingBudget` and `Preset`. `verifiers` are their versions by name,
-    `conditions` what those say of the machine, `schema` the Arrow types of the columns of `train`. `refresh` is None in
-    a version that no refresh made. `absent` names the keys that the file did not have, whose fields have defaults: sets
-    of earlier versions lack some, and sets that were made by hand most.
+    `conditions` what those say of the machine, `schema` the Arrow types of the columns of `train`. `chat` is None
+    where prompts went to the policy as they are, `refresh` in a version that no refresh made. `absent` names the
+    keys that the file did not have, whose fields have defaults: sets of earlier versions lack some, and sets that
+    were made by hand most.
     """
 
     parent: str | None = None
@@ -294,6 +304,7 @@ class Manifest(Record):
     policy: Policy = field(default=Policy("", ""), metadata=_json(read=_policy))
     engine: str = ""
     sampling: Sampling = field(default=Sampling(), metadata=_json(read=_sampling))
+    chat: ChatRecord | None = field(default=None, metadata=_json(read=ChatRecord.from_json))
     group_size: int = 0
     budget: JsonObject = field(default_factory=dict, metadata=_json("effort"))
     family_priors: Mapping[str, FamilyPriorRecord] = field(
@@ -327,7 +338,7 @@ class Manifest(Record):
             **values,
             refresh=refresh if of_refresh else None,
             unknown={key: value for key, value in given.items() if key not in known and key not in of_refresh},
-            absent=frozenset(known.keys() - given.keys()),
+            absent=frozenset(known.keys() - given.keys() - set(OPTIONAL)),
         )
 
     def to_json(self) -> JsonObject:
@@ -336,7 +347,7 @@ class Manifest(Record):
         for key, field_ in _keys(type(self)).items():
             if key == "refresh":
                 plain |= {**(self.refresh.to_json() if self.refresh else {}), **self.unknown}
-            elif key not in self.absent:
+            elif key not in self.absent and (key not in OPTIONAL or getattr(self, field_.name) is not None):
                 plain[key] = to_plain(getattr(self, field_.name))
         return plain
 

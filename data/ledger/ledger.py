@@ -43,6 +43,7 @@ STORED_COLUMNS = (
     "seed",
     "finish_reason",
     "num_tokens",
+    "reasoning_tokens",
 )
 
 
@@ -114,13 +115,18 @@ class Ledger:
         return stored, others.join(stored, on=key, how="anti", maintain_order="left")
 
     def read_completions(
-        self, draw: Draw, stored: pl.DataFrame, prompts: Sequence[Prompt] | None = None
+        self,
+        draw: Draw,
+        stored: pl.DataFrame,
+        prompts: Sequence[Prompt] | None = None,
+        *,
+        reasoning: bool = False,
     ) -> Iterator[pl.DataFrame]:
         """Yield the texts of the rollouts that `find_rollouts` found, a file at a time and each once.
 
-        Each frame has the columns `rollout_id` and `completion`. Where `prompts` are given, the rollouts are theirs,
-        and no file is read that is known to have others alone. Raises `LearnableError` where
-        another process changes the ledger meanwhile, and `DamagedFileError`.
+        Each frame has the columns `rollout_id` and `completion`, and on demand `reasoning`. Where `prompts` are
+        given, the rollouts are theirs, and no file is read that is known to have others alone. Raises
+        `LearnableError` where another process changes the ledger meanwhile, and `DamagedFileError`.
         """
         wanted = set(stored["rollout_id"])
         ids = {"rollout_id": frozenset(wanted)}
@@ -128,13 +134,16 @@ class Ledger:
         tables = (
             self._partition(folder).select(
                 ids,
-                ("rollout_id", "completion"),
+                ("rollout_id", "completion", *(["reasoning"] if reasoning else [])),
                 None if prompts is None else self._keys_of(folder, prompts),
             )
             for folder in folders
         )
         for table in chain.from_iterable(tables):
             rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
+            if reasoning:  # earlier versions did not tell it apart
+                thought = pl.col("reasoning").fill_null("") if "reasoning" in rows.columns else pl.lit("")
+                rows = rows.with_columns(thought.alias("reasoning"))
             rows = rows.filter(pl.Series([name in wanted for name in rows["rollout_id"]], dtype=pl.Boolean))
             wanted.difference_update(rows["rollout_id"])  # each once, the one written first
             yield rows
@@ -202,7 +211,9 @@ class Ledger:
         keys = self._keys_of(folder, prompts)
         rows = pl.DataFrame(self._select(folder, keys, (*STORED_COLUMNS, "prompt_id")))
         question = pl.col("prompt_id").replace_strict(keys["prompt_id"], default=None, return_dtype=pl.String)
-        return rows.with_columns(question_id=pl.coalesce("question_id", question)).rename({"prompt_id": "written_as"})
+        thought = pl.col("reasoning_tokens").fill_null(0)
+        rows = rows.with_columns(thought, question_id=pl.coalesce("question_id", question))
+        return rows.rename({"prompt_id": "written_as"})
 
     def _keys_of(self, folder: str, prompts: Sequence[Prompt]) -> dict[str, dict[str, str]]:
         """Return by column the keys of these prompts' groups, each with its question id."""

@@ -10,6 +10,7 @@ killed at any moment, and readers see each row once.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,20 +19,18 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from upath import UPath
 
 from learnable.data.errors import LearnableError
+from learnable.data.ledger.key_index import KeyIndex, hash_keys
 from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
 Wanted = Mapping[str, Collection[str]]  # by column, the values that are looked for; sets, for there may be many
-Hashes = NDArray[np.int64]
 
 READERS = 2
 GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
@@ -56,6 +55,11 @@ class Chunk:
     last: int
     digest: str
 
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.path.name
+
     def read(self) -> pq.ParquetFile:
         """Return the verified file. Raises `DamagedFileError`; a file that reads well the second time is well."""
         data = self.path.read_bytes()
@@ -77,28 +81,32 @@ class Partition:
     def __init__(self, folder: UPath) -> None:
         self.folder = folder
         self._next: int | None = None  # so that an append costs the same however many files there are
-        self._keys: dict[str, Hashes] = {}  # by file, of the distinct group keys in it: 8 bytes each
+        self._index = KeyIndex()
+        self._columns: dict[str, frozenset[str]] = {}  # of some files, by name
+        self._known: dict[str, Chunk] = {}
+        self._split: tuple[list[Chunk], list[Chunk]] = ([], [])  # of those known
 
     def chunks(self) -> list[Chunk]:
         """Return the files that count, oldest first."""
-        return _split(self._listed())[0]
+        self._list()
+        return self._split[0]
 
     def replaced(self) -> list[Chunk]:
         """Return the files whose rows a merged one has already."""
-        return _split(self._listed())[1]
+        self._list()
+        return self._split[1]
 
     def append(self, table: pa.Table) -> None:
         """Make the rows durable. Raises `OSError` when they are not."""
         if self._next is None:
-            self._next = self._first_free(self._listed())
+            self._next = self._first_free()
         self.write(table, self._next, self._next)
         self._next += 1
 
     def adopt(self, data: bytes) -> None:
         """Append a file that was encoded elsewhere, unless it is here already. Raises `OSError`."""
-        listed = self._listed()
-        if _digest(data) not in {chunk.digest for chunk in listed}:
-            number = self._first_free(listed)
+        if _digest(data) not in {chunk.digest for chunk in self._list()}:
+            number = self._first_free()
             put(self.folder / _name(data, number, number), data)
 
     def write(self, table: pa.Table, first: int, last: int) -> None:
@@ -118,8 +126,8 @@ class Partition:
         if groups is None and set(wanted) <= set(GROUP_KEYS):
             groups = wanted
         if groups is not None:
-            hashes = np.sort(_hash_keys(set().union(*groups.values())))
-            chunks = [chunk for chunk in chunks if self._may_hold(chunk, hashes)]
+            names = self._index.find(hash_keys(set().union(*groups.values())))
+            chunks = [chunk for chunk in chunks if chunk.name in names or chunk.name not in self._index]
         tables = read_in_order(chunks, lambda chunk: self._select(chunk, wanted, columns))
         yield from (table for table in tables if table.num_rows)
 
@@ -129,24 +137,21 @@ class Partition:
         Raises `DamagedFileError`.
         """
         chunks = self.chunks()
-        return any(name in chunk.read().schema_arrow.names for chunk in {*chunks[:1], *chunks[-1:]})
-
-    def _may_hold(self, chunk: Chunk, hashes: Hashes) -> bool:
-        """Whether a file is unknown, or has one of these keys, which ascend."""
-        keys = self._keys.get(chunk.path.name)
-        if keys is None or not len(hashes):
-            return keys is None
-        return bool((hashes[np.minimum(np.searchsorted(hashes, keys), len(hashes) - 1)] == keys).any())
+        for chunk in {*chunks[:1], *chunks[-1:]}:
+            if chunk.name not in self._columns:
+                self._columns[chunk.name] = frozenset(chunk.read().schema_arrow.names)
+            if name in self._columns[chunk.name]:
+                return True
+        return False
 
     def _select(self, chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
         pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
         file = chunk.read()
         names = file.schema_arrow.names
         keys = file.read(columns=[name for name in {*GROUP_KEYS, *wanted} if name in names])
-        if chunk.path.name not in self._keys:
-            self._keys[chunk.path.name] = _hash_keys(
-                {value for name in GROUP_KEYS if name in names for value in pc.unique(keys[name]).to_pylist()}
-            )
+        if chunk.name not in self._index:
+            own = {value for name in GROUP_KEYS if name in names for value in pc.unique(keys[name]).to_pylist()}
+            self._index.add(chunk.name, hash_keys(own))
         masks = [_mask(keys[name], wanted[name]) for name in keys.column_names if name in wanted]
         matching = reduce(pc.or_, masks) if masks else pa.chunked_array([], pa.bool_())
         if not pc.any(matching).as_py():
@@ -154,15 +159,25 @@ class Partition:
         present = [name for name in columns if name in names]
         return _plain(file.read(columns=present).select(present).filter(matching))
 
-    def _first_free(self, listed: Iterable[Chunk]) -> int:
-        return max((chunk.last + 1 for chunk in listed), default=0)
+    def _first_free(self) -> int:
+        return max((chunk.last + 1 for chunk in self._list()), default=0)
 
-    def _listed(self) -> list[Chunk]:
+    def _list(self) -> Collection[Chunk]:
+        """Return every file that is there now. A file never changes, so only those that are new are looked at."""
+        names = {name for name in self._read_names() if name in self._known or _NAME.fullmatch(name)}
+        if names != self._known.keys():
+            self._known = {name: self._known.get(name) or _parse(self.folder / name) for name in names}
+            self._split = _split(self._known.values())
+        return self._known.values()
+
+    def _read_names(self) -> list[str]:
         try:
-            names = [path.name for path in self.folder.iterdir()]
+            if (local := local_path(self.folder)) is None:
+                return [path.name for path in self.folder.iterdir()]
+            with os.scandir(local) as entries:
+                return [entry.name for entry in entries]
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return [_parse(self.folder / name) for name in names if _NAME.fullmatch(name)]
 
 
 def encode(table: pa.Table, first: int, last: int) -> tuple[str, bytes]:
@@ -214,11 +229,6 @@ def whole_table(chunk: Chunk) -> pa.Table:
 def _open(data: bytes) -> pq.ParquetFile:
     names = pq.read_schema(pa.BufferReader(data)).names
     return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in GROUP_KEYS if name in names])
-
-
-def _hash_keys(distinct: Collection[str | None]) -> Hashes:
-    """Return a hash of each key. Equal hashes cost a read, and no wrong row."""
-    return np.fromiter(map(hash, distinct), np.int64, len(distinct))
 
 
 def _mask(key: Any, wanted: Collection[str]) -> Any:  # chunked arrays, of which the stubs know little

@@ -10,7 +10,7 @@ import polars as pl
 from learnable.data.records import Truncated
 from learnable.filters.band import Band
 from learnable.filters.decisions.choosing import pick_demonstrations
-from learnable.filters.decisions.triage import Attempts, count_attempts
+from learnable.filters.decisions.triage import Attempts, count_attempts, count_unread
 from learnable.filters.posterior.certificate import FamilyPrior, certify
 from learnable.filters.statistics.forms import prompt_components
 from learnable.filters.statistics.groups import group_stats, list_rewards
@@ -25,13 +25,15 @@ class Evidence:
 
     `groups`: `prompt_id`, the columns of `group_stats`, `opening_stats` and `certify`, a row for each prompt that has
     rollouts. `components`: as of `prompt_components`. `attempts`: what explains that a prompt was never solved, but for
-    its answers. `best`: `prompt_id` and `rollout_id` of the rollouts that `pick_demonstrations` picks.
+    its answers. `best`: `prompt_id` and `rollout_id` of the rollouts that `pick_demonstrations` picks. `unread`: as of
+    `count_unread`.
     """
 
     groups: pl.DataFrame
     components: pl.DataFrame
     attempts: Attempts
     best: pl.DataFrame
+    unread: pl.DataFrame
 
 
 def gather_evidence(
@@ -60,6 +62,7 @@ def gather_evidence(
         pl.concat([each.components for each in gathered]),
         Attempts.merge([each.attempts for each in gathered]),
         pl.concat([each.best for each in gathered]),
+        pl.concat([each.unread for each in gathered]).group_by("family", "form").sum().sort("family", "form"),
     )
 
 
@@ -80,6 +83,7 @@ def _gather(
         prompt_components(rows, truncated=truncated).collect(),
         count_attempts(scores),
         pick_demonstrations(rows).collect(),
+        count_unread(scores),
     )
 
 

@@ -17,6 +17,8 @@ LIFT = 10.0  # times as often as completions of other prompts give it
 OTHERS = 20  # prompts of the family, without which nobody knows how often that is
 
 _UNREAD = "extraction_failed"  # how reasons of verifiers begin that can find nothing to judge
+# What verifiers said of that in earlier versions, whose scores are still read.
+_UNREAD_BEFORE = ("no number found", "names several numbers", "no choice found", "names several choices")
 _RATES = ("all_in_family", "all_in_form", "wrong_in_family", "wrong_in_form", "suspects")
 _ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
 _REFERENCES = {"prompt_id": pl.String, "reference": pl.String}
@@ -91,6 +93,19 @@ def count_attempts(scores: pl.DataFrame, answers: pl.DataFrame | None = None) ->
     )
 
 
+def count_unread(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return a row a form: `family`, `form`, `judged` (rollouts with a reward), `unread` (those without an answer)."""
+    judged = scores.filter(pl.col("reward").is_not_null())
+    return judged.group_by("family", "form").agg(
+        pl.len().cast(pl.Int64).alias("judged"), _is_unread().sum().cast(pl.Int64).alias("unread")
+    )
+
+
+def _is_unread() -> pl.Expr:
+    reason = pl.col("reason").fill_null("")
+    return reason.str.starts_with(_UNREAD) | reason.is_in(list(_UNREAD_BEFORE))
+
+
 def explain(attempts: Attempts, references: pl.DataFrame | None = None) -> pl.DataFrame:
     """Say of each never-solved prompt of a whole pool what the evidence points to, as `triage` does."""
     known = references if references is not None else pl.DataFrame(schema=_REFERENCES)
@@ -106,7 +121,7 @@ def _unsolved(made: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row a prompt that has a reward and no pass, with the counts that explain it."""
     verdict, reward = pl.col("verdict"), pl.col("reward")
     no_answer = pl.col("readable") & pl.col("answer").is_null()
-    unread = reward.is_not_null() & (no_answer | pl.col("reason").str.starts_with(_UNREAD))
+    unread = reward.is_not_null() & (no_answer | _is_unread())
     failed = verdict == "verifier_error"
     weakest = pl.col("components").list.eval(pl.element().struct.field("value")).list.min()
     return (

@@ -11,6 +11,7 @@ from learnable.data.records import JsonObject
 from learnable.data.storage.speeds import find_speed
 from learnable.filters.stopping.plan import Estimate, Plan
 from learnable.filters.stopping.schedule import MIN_YIELD
+from learnable.flows.curation.chat import render_first
 from learnable.flows.curation.goal import is_endless
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import policy_for
@@ -28,7 +29,7 @@ class CostReport:
 
     `figures` are those of `prompts` (looked at), `kept`, `rollouts`, `tokens` (of completions), `seconds` and, where a
     price was given, `cost`; None where a figure is unknown. `chance` is that of reaching `want`. `spent_rollouts` are
-    in the ledger already. `remarks` are sentences.
+    in the ledger already. `remarks` are sentences. `rendered_prompt` is one prompt as the policy sees it.
     """
 
     policy: str
@@ -40,10 +41,12 @@ class CostReport:
     spent_rollouts: int
     tokens_per_second: float | None
     remarks: tuple[str, ...]
+    rendered_prompt: str = ""
 
     def to_json(self) -> JsonObject:
         """Return the report as `--json` prints it."""
-        return to_plain(asdict(self))  # type: ignore[no-any-return]
+        plain: JsonObject = to_plain(asdict(self))
+        return {name: value for name, value in plain.items() if value or name != "rendered_prompt"}
 
 
 def plan_curation(settings: CurateSettings, gpu_hour_price: float | None = None) -> CostReport:
@@ -74,6 +77,7 @@ def plan_curation(settings: CurateSettings, gpu_hour_price: float | None = None)
         spent_rollouts=plan.spent_rollouts,
         tokens_per_second=per_second,
         remarks=tuple(_remarks(plan, pool, per_second)),
+        rendered_prompt=render_first(settings, run.policy, prompts.prompts),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 import polars as pl
 
-from learnable.data.curated.manifest import ComponentRow, FindingRow
+from learnable.data.curated.manifest import ComponentRow, FindingRow, SummaryRow
 from learnable.data.records import Prompt
 from learnable.filters.decisions.findings import Finding, find_warnings
 from learnable.filters.decisions.triage import Attempts, count_attempts, explain
@@ -27,12 +27,13 @@ class Inspection:
     """What was found in a pool.
 
     `components` has a row for each form and component; `triage` has `prompt_id`, `triage` and `evidence` of each prompt
-    that was never solved.
+    that was never solved; `unread` has a row for each form, as of `count_unread`.
     """
 
     components: pl.DataFrame
     findings: Sequence[Finding]
     triage: pl.DataFrame
+    unread: pl.DataFrame
 
     @property
     def finding_rows(self) -> tuple[FindingRow, ...]:
@@ -48,7 +49,25 @@ class Inspection:
 def inspect_pool(decided: pl.DataFrame, collected: Collected) -> Inspection:
     """Look at a decided pool. `decided` has a row a prompt, as `decide_groups` returns them."""
     components = summarise_components(collected.evidence.components.lazy()).collect()
-    return Inspection(components, find_warnings(decided, components), _triage(decided, collected))
+    return Inspection(
+        components, find_warnings(decided, components), _triage(decided, collected), collected.evidence.unread
+    )
+
+
+def with_unread(rows: Iterable[SummaryRow], unread: pl.DataFrame) -> tuple[SummaryRow, ...]:
+    """Return rows of forms or families with the share of their judged completions in which no answer could be read.
+
+    `unread` is as of `count_unread`. A row of which nothing was judged keeps None.
+    """
+    counts: dict[tuple[str, str | None], tuple[int, int]] = {}
+    for family, form, judged, failed in unread.select("family", "form", "judged", "unread").iter_rows():
+        counts[family, form] = (judged, failed)
+        whole = counts.get((family, None), (0, 0))
+        counts[family, None] = (whole[0] + judged, whole[1] + failed)
+    found = ((row, counts.get((row.family, row.form), (0, 0))) for row in rows)
+    return tuple(
+        replace(row, extraction_failed_share=failed / judged) if judged else row for row, (judged, failed) in found
+    )
 
 
 def _triage(decided: pl.DataFrame, collected: Collected) -> pl.DataFrame:

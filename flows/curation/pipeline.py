@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, Protocol, TypeVar
 
 from learnable.data.progress import progress
@@ -32,12 +34,25 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
+@contextmanager
+def uncollected() -> Iterator[Callable[[], None]]:
+    """Yield what takes all objects that there are out of garbage collection, until the end.
+
+    A pool of a million prompts would be walked through dozens of times, a tenth of a run, and none of it is garbage.
+    """
+    try:
+        yield gc.freeze
+    finally:
+        gc.unfreeze()
+
+
 def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport:
     """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
     started = time.monotonic()
-    with locked_store(settings) as store:
+    with locked_store(settings) as store, uncollected() as freeze:
         run = start_run(settings, policy_for(settings), store)
         prompts = step(read_prompts)(settings)
+        freeze()
         collected = step(roll_out_and_score)(run, prompts)
         while limit := next_limit(settings, len(prompts.prompts), collected):
             prompts = step(read_prompts)(settings, limit)

@@ -12,6 +12,7 @@ import polars.selectors as cs
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
 from learnable.data.curated.manifest import (
     BandRecord,
+    ChatRecord,
     FamilyPriorRecord,
     ForecastRow,
     Forecasts,
@@ -21,7 +22,8 @@ from learnable.data.curated.manifest import (
 from learnable.filters.decisions.choosing import is_in_reserve
 from learnable.filters.decisions.forecast import forecast
 from learnable.filters.statistics.forms import summarise
-from learnable.flows.curation.inspection import Inspection
+from learnable.flows.curation.chat import decide_chat
+from learnable.flows.curation.inspection import Inspection, with_unread
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 from learnable.flows.sampling.scan import TEXTS
@@ -63,7 +65,7 @@ def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[s
 def read_passed_completions(train: pl.DataFrame, collected: Collected) -> pl.DataFrame:
     """Return the best passed completion of each kept prompt that has one: `prompt_id`, `completion`."""
     best = collected.evidence.best.join(train.select("prompt_id"), on="prompt_id", how="semi")
-    found = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(best)]).drop("rollout_id")
+    found = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(best, whole=True)]).drop("rollout_id")
     found = found.sort("prompt_id")
     if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
         turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
@@ -100,7 +102,9 @@ def describe_rows(
         forecast=Forecasts(curated=_forecast_rows(kept, graded), pool=_forecast_rows(decided, graded)),
         verifiers={name: verifier.version for name, verifier in verifiers.items()},
         conditions={name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
-        forms=tuple(SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()),
+        forms=with_unread(
+            (SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()), inspection.unread
+        ),
         components=inspection.component_rows,
         findings=inspection.finding_rows,
     )
@@ -114,12 +118,16 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
     settings = run.settings
     graded = {name: family_prior.graded for name, family_prior in collected.family_priors.items()}
     priors = {name: family_prior.to_json() for name, family_prior in sorted(collected.family_priors.items())}
+    chat = None
+    if decided.schema["prompt"] != pl.String and (decision := decide_chat(settings)).is_on:
+        chat = ChatRecord(system_prompt=decision.system_prompt)
     manifest = Manifest(
         run_id=run.run_id,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         policy=run.policy,
         engine=settings.engine.name,
         sampling=settings.sampling,
+        chat=chat,
         group_size=settings.group_size,
         budget=asdict(settings.budget),
         family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},

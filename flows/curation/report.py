@@ -13,14 +13,19 @@ from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
 from learnable.filters.statistics.forms import count_decisions, summarise
+from learnable.flows.curation.chat import render_first
 from learnable.flows.curation.goal import Goal, judge_goal
-from learnable.flows.curation.inspection import Inspection
+from learnable.flows.curation.inspection import Inspection, with_unread
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 from learnable.train.results.report import TrainingReport
 
 MANY_TRUNCATED = 0.1  # a share of the completions
+MANY_UNREAD = 0.2  # likewise
+FORMS_NAMED = 5
+NEW = ("reasoning_tokens",)  # totals that earlier reports did not have: told where there are any
 FIGURES = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+UNREAD = "extraction_failed_share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Totals:
 
     `prompts` looked at, `kept` of them, in `train` and in `test`; `rollouts` and their `tokens`, `truncated` of them;
     prompts by `decisions`; exact `duplicates` and `bad_rows` left out; rollouts `generated` by this run; rollouts
-    without an honest score (`errors`).
+    without an honest score (`errors`); tokens of the thoughts before answers (`reasoning_tokens`).
     """
 
     prompts: int
@@ -44,6 +49,7 @@ class Totals:
     bad_rows: int
     generated: int
     errors: int
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,8 @@ class CurationReport:
 
     `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
     kept prompts that are truly in the band, None where nothing was kept. `triage` counts why prompts were never solved.
-    `training` is what training on the set came to, None where there was none.
+    `rendered_prompt` is one prompt as the policy sees it. `training` is what training on the set came to, None
+    where there was none.
     """
 
     run_id: str
@@ -70,6 +77,7 @@ class CurationReport:
     families: tuple[SummaryRow, ...]
     totals: Totals
     seconds: float
+    rendered_prompt: str = ""
     training: TrainingReport | None = None
 
     def to_json(self) -> JsonObject:
@@ -88,8 +96,9 @@ class CurationReport:
             "triage": dict(self.triage),
             "forms": to_plain(self.forms),
             "families": to_plain(self.families),
-            "totals": to_plain(self.totals),
+            "totals": {name: value for name, value in to_plain(self.totals).items() if value or name not in NEW},
             "seconds": self.seconds,
+            **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
             **({} if self.training is None else {"training": self.training.to_json()}),
         }
 
@@ -105,7 +114,7 @@ def build_report(
     seconds: float,
 ) -> CurationReport:
     """Return the run's report. `decided` has a row a prompt, as `decide_groups` returns them."""
-    forms, manifest = summary_rows(decided, "family", "form"), curated.manifest
+    forms, manifest = with_unread(summary_rows(decided, "family", "form"), inspection.unread), curated.manifest
     kept = decided.filter(pl.col("decision") == "keep")
     precision = kept["p_keep"].mean()
     return CurationReport(
@@ -121,9 +130,10 @@ def build_report(
         findings=inspection.finding_rows,
         triage=count_triage(decided, inspection.triage),
         forms=forms,
-        families=summary_rows(decided, "family"),
+        families=with_unread(summary_rows(decided, "family"), inspection.unread),
         totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),
         seconds=round(seconds, 2),
+        rendered_prompt=render_first(run.settings, run.policy, prompts.prompts),
     )
 
 
@@ -159,6 +169,7 @@ def _count(
         bad_rows=prompts.bad_rows,
         generated=collected.generated,
         errors=errors,
+        reasoning_tokens=collected.reasoning_tokens,
     )
 
 
@@ -185,18 +196,32 @@ def _warn_of_counts(report: CurationReport) -> Iterator[str]:
             f"{totals.truncated} of {totals.rollouts} completions ran out of tokens: raise --max-tokens, "
             "or leave them out with --truncated exclude"
         )
+    unread = [f"{row.form} {row.extraction_failed_share:.0%}" for row in report.forms if is_unread(row)]
+    if unread:
+        more = f" and {len(unread) - FORMS_NAMED} more forms" if len(unread) > FORMS_NAMED else ""
+        yield (
+            f"no answer could be read in many completions: {', '.join(unread[:FORMS_NAMED])}{more}. Ask for the answer "
+            "in one of the known ways, or name the rule that finds it (`extract` in the spec); `learnable show "
+            "--reason extraction_failed` has examples"
+        )
     if doubtful := report.triage.get("bad_label"):
         yield (
             f"{doubtful} prompts were never solved although their answers agree: check their labels (triage in rejects)"
         )
 
 
+def is_unread(row: SummaryRow) -> bool:
+    """Say whether many completions of a form hold no answer that could be read."""
+    return (row.extraction_failed_share or 0.0) > MANY_UNREAD
+
+
 def describe_outcome(report: CurationReport) -> str:
     """Return what a run came to, in a sentence."""
     totals = report.totals
+    thought = f", {totals.reasoning_tokens:,} of them thought" if totals.reasoning_tokens else ""
     return (
         f"{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
-        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens, "
+        f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens{thought}, "
         f"{report.seconds:.0f} s."
     )
 
@@ -208,11 +233,11 @@ def render_markdown(report: CurationReport) -> str:
         f"**{totals.kept} of {totals.prompts} prompts kept** for `{report.policy}` in `{report.curated}`.",
         "",
         "| form | prompts | expected within-group variance | mean | within-std | between-std | zero-std share | pass@1 "
-        "| kept |",
-        f"|{' --- |' * 9}",
+        "| unread | kept |",
+        f"|{' --- |' * 10}",
     ]
     for row in report.forms:
-        figures = (getattr(row, name) for name in FIGURES)
+        figures = (getattr(row, name) for name in (*FIGURES, UNREAD))
         cells = ["-" if figure is None else f"{figure:.2f}" for figure in figures]
         lines.append(f"| {row.form} | {row.prompts} | {' | '.join(cells)} | {row.kept} |")
     if report.certified_precision is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import polars as pl
 
@@ -17,6 +18,7 @@ from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.locations import find_local
 from learnable.data.sources.files.prompts import file_prompts
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
+from learnable.data.sources.wordings.wording import NATURAL, PLAIN, find_wording
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.decisions.decide import REASONS, decide, decide_certified, trim_to_precision
@@ -24,6 +26,7 @@ from learnable.filters.decisions.evidence import ORDER
 from learnable.filters.duplicates.clusters import cluster_problems
 from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
+from learnable.flows.curation.chat import check_chat, decide_chat
 from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected, open_sampling
@@ -50,9 +53,12 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     bad_rows = BadRows(skip=wanted.skip_bad_rows)
     if wanted.verifier:
         find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
-    checked = bad_rows.sift(_check_specs(_find_candidates(settings, limit, bad_rows), bad_rows))
+    chat = decide_chat(settings)
+    candidates = map(chat.dress, _find_candidates(settings, limit, bad_rows, is_chat=chat.is_on))
+    checked = bad_rows.sift(_check_specs(candidates, bad_rows))
     chosen = select_prompts(checked, limit, settings.seed, in_order=not wanted.location)
     chosen.bad_rows = bad_rows.settle()
+    check_chat(chat, chosen.prompts, settings.sampling)
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
     for verifier in chosen.verifiers:
@@ -61,7 +67,9 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     return hold_out(chosen.without(screen(chosen.prompts, wanted.decontaminate, wanted.near_duplicates)), settings)
 
 
-def _find_candidates(settings: CurateSettings, limit: int | None, bad_rows: BadRows) -> Iterable[Prompt]:
+def _find_candidates(
+    settings: CurateSettings, limit: int | None, bad_rows: BadRows, *, is_chat: bool
+) -> Iterable[Prompt]:
     wanted = settings.prompts
     if wanted.location:
         columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by)
@@ -70,7 +78,11 @@ def _find_candidates(settings: CurateSettings, limit: int | None, bad_rows: BadR
         return _read_ahead(prompts, wanted.location) if streams else prompts
     own = load_forms(wanted.forms_file) if wanted.forms_file else {}
     count = limit or BUILTIN_LIMIT
-    return builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
+    wording = find_wording(wanted.wording or (NATURAL if is_chat else PLAIN))
+    if wording is None:
+        return builtin_prompts(wanted.forms, wanted.families, count, settings.seed, wanted.knobs, own)
+    plain = builtin_prompts(wanted.forms, wanted.families, None, settings.seed, wanted.knobs, own)
+    return islice(wording.reword(plain, own), count)
 
 
 def _read_ahead(prompts: Iterable[Prompt], location: str) -> Iterator[Prompt]:

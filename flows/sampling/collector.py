@@ -13,6 +13,7 @@ from learnable.data.ledger.ledger import STORED_COLUMNS, Draw
 from learnable.data.records import Rollout, Score
 from learnable.data.store import Store
 from learnable.flows.sampling.chunk_writer import ChunkWriter
+from learnable.flows.sampling.component_watch import ComponentWatch
 from learnable.flows.sampling.error_watch import ErrorWatch
 from learnable.flows.sampling.reward_table import Answered, RewardTable
 from learnable.rollouts.protocol import Answer, Refusal
@@ -33,7 +34,9 @@ class Collector:
         self.pool = pool
         self.versions = {name: find_verifier(name).version for name in {p.verifier for p in table.prompts}}
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
+        self.components = ComponentWatch()
         self._watch = watch
+        self.reasoning_tokens = 0
         self._unscored: list[Answered] = []
         self._scoring: deque[tuple[list[Answered], Future[list[Score]]]] = deque()
 
@@ -54,6 +57,7 @@ class Collector:
             self._note_refusal(answer)
             return 0
         self.writer.add(answer)
+        self.reasoning_tokens += sum(rollout.reasoning_tokens for rollout in answer)
         prompts = self.table.prompts_of(answer[0].question_id)
         self._unscored.extend((prompt, rollout) for rollout in answer for prompt in prompts)
         self._submit_batches()
@@ -64,6 +68,7 @@ class Collector:
 
     def score_stored(self, stored: pl.DataFrame) -> None:
         """Take rollouts that are in the ledger, one row each; those without a current score are scored."""
+        self.reasoning_tokens += int(stored.unique("rollout_id")["reasoning_tokens"].sum())
         scores = self.ledger.find_scores(self.draw, stored, self.versions)
         columns = ["prompt_id", "rollout_id", "reward", "passed", "verdict"]
         joined = stored.join(scores.select(columns), on=["prompt_id", "rollout_id"], how="left")
@@ -88,7 +93,7 @@ class Collector:
             rollouts["prompt_id"]
         )
         prompts = [self.table.prompts[self.table.row[name]] for name in rollouts["prompt_id"].unique()]
-        for texts in self.ledger.read_completions(self.draw, rollouts, prompts):
+        for texts in self.ledger.read_completions(self.draw, rollouts, prompts, reasoning=True):
             for row in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows(named=True):
                 prompt = self.table.prompts[self.table.row[row.pop("prompt_id")]]
                 stored_id = row.pop("rollout_id")
@@ -130,6 +135,7 @@ class Collector:
             )
             self.table.take(answered, scores)
             self._watch.add(scores)
+            self.components.add(answered, scores)
 
 
 def _make_jobs(answered: list[Answered]) -> list[ScoreJob]:
@@ -140,5 +146,5 @@ def _make_jobs(answered: list[Answered]) -> list[ScoreJob]:
         if prompt.prompt_id not in specs:
             specs[prompt.prompt_id] = prompt.spec_json
         spec = specs[prompt.prompt_id]
-        jobs.append(ScoreJob(prompt.verifier, rollout.completion, prompt.text, spec, rollout.finish_reason))
+        jobs.append(ScoreJob(prompt.verifier, rollout.completion, prompt.text, spec, rollout.judged_as))
     return jobs

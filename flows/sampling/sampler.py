@@ -39,7 +39,7 @@ class Collected:
     `groups` has a row a prompt: `requested` (rollouts), `opening` (how many of them came before anything was decided),
     `stopped`, and the `threshold` of its decision. `evidence` is what the requested rollouts say of each prompt, and
     `scan` reads them again. `certified` is how many prompts are kept, `gave_up` whether a goal was given up for a poor
-    yield, `generated` how many rollouts are new.
+    yield, `generated` how many rollouts are new. `reasoning_tokens` are those of the thoughts before answers.
     """
 
     groups: pl.DataFrame
@@ -49,6 +49,7 @@ class Collected:
     certified: int
     gave_up: bool
     generated: int
+    reasoning_tokens: int = 0
 
     def followed_by(self, later: Collected) -> Collected:
         """Return what a later pass over more prompts collected, with what both of them generated."""
@@ -131,6 +132,7 @@ class AdaptiveSampling:
                 progress().note(str(self._plan_before(round_)))
                 announced = True
             self.generate(missing)
+            self.collector.components.tell()
             round_ = self.schedule.request_next_round()
             self._loop.expect(self.schedule.expected_rollouts)
         return False
@@ -152,6 +154,7 @@ class AdaptiveSampling:
             each = tokens / count if count else None
             return plan_fixed(len(self.prompts), size, int(self.table.have[:, :size].sum()), each)
         self.generate(self.find_missing(round_))
+        self.collector.components.tell()
         while (
             len(round_ := self.schedule.request_next_round())
             and not self.schedule.goal_reached
@@ -225,7 +228,8 @@ class AdaptiveSampling:
         scan = self._scan()
         priors, band = schedule.family_priors, settings.band
         evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated)
-        return Collected(groups, evidence, scan, priors, certified, gave_up, self.collector.writer.saved)
+        generated, thought = self.collector.writer.saved, self.collector.reasoning_tokens
+        return Collected(groups, evidence, scan, priors, certified, gave_up, generated, thought)
 
     def _scan(self) -> RolloutScan:
         schedule, table, collector = self.schedule, self.table, self.collector

@@ -70,13 +70,19 @@ class RolloutScan:
             joined = whole.join(self._describe(rows), on="prompt_id", how="left", maintain_order="left")
             yield joined.with_columns(opening=pl.col("rollout_index") < pl.col("_opening")).drop("_opening")
 
-    def read_texts(self, chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Yield the completions of some rollouts, `prompt_id` and `rollout_id`, with these columns and `completion`."""
+    def read_texts(self, chosen: pl.DataFrame, *, whole: bool = False) -> Iterator[pl.DataFrame]:
+        """Yield the completions of some rollouts, `prompt_id` and `rollout_id`, with these columns and `completion`.
+
+        As a `whole` they have the thoughts before the answers.
+        """
         for rows in self._shares(set(chosen["prompt_id"])):
             prompts = [self.prompts[row] for row in rows]
             mine = chosen.filter(pl.col("prompt_id").is_in([prompt.prompt_id for prompt in prompts]))
             keys = mine.select("prompt_id", "rollout_id")
-            for texts in self.ledger.read_completions(self.draw, mine, prompts):
+            for texts in self.ledger.read_completions(self.draw, mine, prompts, reasoning=whole):
+                if whole:
+                    written = pl.concat_str("reasoning", "completion").alias("completion")
+                    texts = texts.select("rollout_id", written)
                 yield keys.join(texts, on="rollout_id", maintain_order="left")
 
     def _shares(self, prompt_ids: Collection[str] | None) -> Iterator[Indices]:

@@ -1,6 +1,6 @@
 """What runs depend on, as plain data: a curation, a refresh, and the engine that samples."""
 
-from learnable.flows.settings.curation import CurateSettings, PromptSettings, RefreshSettings
+from learnable.flows.settings.curation import ChatSettings, CurateSettings, PromptSettings, RefreshSettings
 from learnable.flows.settings.engines import (
     EngineSettings,
     RaySettings,
@@ -10,6 +10,7 @@ from learnable.flows.settings.engines import (
 )
 
 __all__ = [
+    "ChatSettings",
     "CurateSettings",
     "EngineSettings",
     "PromptSettings",

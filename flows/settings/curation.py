@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from learnable.data.dialogue.thinking import find_tags
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
@@ -16,6 +17,32 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings.engines import EngineSettings, VLLMSettings
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
+# What tokenizers take beside what a template is told: engines and trainers set these themselves.
+OWN_ARGUMENTS = frozenset(
+    """
+    conversation messages tools documents chat_template add_generation_prompt continue_final_message tokenize padding
+    truncation max_length return_tensors return_dict return_assistant_tokens_mask tokenizer_kwargs
+    """.split()
+)
+CHAT_MODES = ("auto", "on", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """Whether prompts that are text go to the policy as a user's turn, and what the system says before that.
+
+    `mode` is on, off, or auto: on where the policy has a chat template. A chat that begins with words of the system
+    keeps them. Raises `LearnableError` for settings that cannot work.
+    """
+
+    mode: str = "auto"
+    system_prompt: str = ""
+
+    def __post_init__(self) -> None:
+        if self.mode not in CHAT_MODES:
+            raise LearnableError(f"--chat {self.mode!r} is not known: use auto, on or off")
+        if self.mode == "off" and self.system_prompt:
+            raise LearnableError("--system-prompt is a turn of a chat: leave out --chat off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +55,8 @@ class PromptSettings:
     rows that are no prompt, which otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names
     evaluation sets that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which
     on a prompt repeats another one, None for exact repeats only. `knobs` set the generators of the built-in families,
-    as `arithmetic.largest`.
+    as `arithmetic.largest`. `wording` says in which words those ask: `plain`, `natural` or a file of one's own;
+    empty is natural where prompts are chats, and plain elsewhere.
 
     Raises `LearnableError` for settings that cannot work.
     """
@@ -47,6 +75,7 @@ class PromptSettings:
     decontaminate: tuple[str, ...] = ()
     near_duplicates: float | None = None
     knobs: Mapping[str, str] = field(default_factory=dict)
+    wording: str = ""
 
     def __post_init__(self) -> None:
         if self.location is not None and not self.location.strip():
@@ -55,6 +84,8 @@ class PromptSettings:
             raise LearnableError("--prompts brings its own prompts: leave out --form, --forms and --family")
         if self.split_by and not self.location:
             raise LearnableError(f"--split-by {self.split_by} names a column of --prompts: give those too")
+        if self.wording and self.location:
+            raise LearnableError("--prompts brings its own words: leave out --wording")
         if self.limit is not None and self.limit < 1:
             raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
 
@@ -80,6 +111,7 @@ class CurateSettings:
     """
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
+    chat: ChatSettings = field(default_factory=ChatSettings)
     policy: str | None = None
     engine: EngineSettings = field(default_factory=VLLMSettings)
     group_size: int = 16
@@ -127,6 +159,23 @@ class CurateSettings:
             )
         if self.sampling.max_tokens < 1:
             raise LearnableError(f"--max-tokens {self.sampling.max_tokens} leaves no room: give 1 or more")
+        self._check_cuts()
+
+    def _check_cuts(self) -> None:
+        sampling = self.sampling
+        if sampling.top_k < 0:
+            raise LearnableError(f"--top-k {sampling.top_k} is no number of tokens: give 1 or more, or 0 for all")
+        if not 0 <= sampling.min_p < 1:
+            raise LearnableError(f"--min-p {sampling.min_p:g} is out of range: give 0, which cuts nothing, or up to 1")
+        if not 0 < sampling.repetition_penalty < math.inf:
+            raise LearnableError(
+                f"--repetition-penalty {sampling.repetition_penalty:g} is out of range: give more than 0, 1 for none"
+            )
+        if not all(sampling.stop):
+            raise LearnableError("--stop '' would end every completion at once: give some text")
+        if taken := sorted(OWN_ARGUMENTS & sampling.template_args.keys()):
+            raise LearnableError(f"--template-arg {taken[0]} is not the template's own: leave it out")
+        find_tags(sampling.think_tags, None)
 
     def _check_simulation(self) -> None:
         """Raise `LearnableError` where a simulation would answer real prompts, or a model simulated ones."""

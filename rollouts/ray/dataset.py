@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from learnable.data.records import Sampling
 from learnable.rollouts.ray.cluster import Footprint
+from learnable.rollouts.vllm_engine import name_for_vllm
 
 SLOTS = 8192  # a million rollouts between two loads of the policy
 SLOT_ROWS = 128
@@ -90,7 +91,7 @@ def make_block(slot: int, rows: Sequence[RequestRow]) -> pa.Table:
             "group": row.group,
             "child": row.child,
             "tokenized_prompt": row.tokens,
-            "sampling_params": asdict(row.sampling) | {"seed": row.seed},
+            "sampling_params": name_for_vllm(row.sampling) | {"seed": row.seed},
         }
         for row in rows
     ]

@@ -53,6 +53,11 @@ class RayEngine:
         if replicas < 1:
             raise LearnableError(f"--replicas {replicas} leaves nobody to answer: give 1 or more")
         self.policy = policy if isinstance(policy, Policy) else find_policy(policy)
+        if self.policy.adapter:
+            raise LearnableError(
+                f"policy {self.policy.name!r} is a LoRA adapter: --engine ray loads whole models; use --engine vllm or "
+                "server, or merge it into its base"
+            )
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])  # for what it logs while it is imported
@@ -131,7 +136,7 @@ class RayEngine:
         while len(rows) < room and (numbered := next(queue, None)) is not None:
             number, request = numbered
             groups[number] = _Group(request)
-            tokens = self._tokens.encode(request.prompt)
+            tokens = self._tokens.encode(request.prompt, sampling.template_args)
             rows.extend(
                 RequestRow(number, child, tokens, sampling, request.base_seed + child)
                 for child in range(request.group_size)
@@ -167,15 +172,16 @@ class RayEngine:
         ends = [self._find_finish(row, sampling) for row in rows]
         if None in ends:
             return Refusal(request, "vLLM ended a completion with neither a stop token nor a full length")
-        return [
+        rollouts = [
             request.rollout(row.child, row.text, end, row.num_tokens, policy_id=self.policy_id, sampling=sampling)
             for row, end in zip(rows, ends, strict=True)
             if end
         ]
+        return self._tokens.tell_apart(rollouts, request.prompt, sampling)
 
     def _find_finish(self, row: AnswerRow, sampling: Sampling) -> FinishReason | None:
         """Find out how a completion ended, since Ray Data does not say: vLLM looks at the last token before lengths."""
-        if row.last_token in self._tokens.stops:
+        if row.last_token in self._tokens.stops or (sampling.stop and row.text.endswith(sampling.stop)):
             return "stop"
         is_full = row.num_tokens >= sampling.max_tokens or (row.prompt_tokens + row.num_tokens >= self.max_context)
         return "length" if is_full else None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from learnable.data.records import FinishReason, JsonObject, Sampling, message_list
-from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
+from learnable.data.dialogue.thinking import NONE, USUAL, ThinkTags, find_tags
+from learnable.data.records import FinishReason, JsonObject, Rollout, Sampling, message_list
+from learnable.rollouts.protocol import Answer, GroupRequest, Refusal, with_thought
 from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served
 
@@ -26,11 +28,12 @@ CHARACTERS_PER_TOKEN = 4  # roughly; for servers that count nothing
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One completion of an answer."""
+    """One completion of an answer. `reasoning` is the thought that the server told apart, without tags."""
 
     text: str
     finish_reason: str
     num_tokens: int
+    reasoning: str = ""
 
 
 def write_body(
@@ -48,12 +51,27 @@ def write_body(
     }
     if served.is_vllm:
         body |= VLLM_FIELDS
-    if served.is_vllm or sampling.top_k > 0:  # OpenAI's own servers refuse fields they do not know
-        body["top_k"] = sampling.top_k
+    body |= _name_rest(sampling, served)
     prompt = message_list(request.prompt.prompt)
     if isinstance(prompt, str):
         return "/completions", body | {"prompt": prompt}
-    return "/chat/completions", body | {"messages": prompt}
+    told = {"chat_template_kwargs": dict(sampling.template_args)} if sampling.template_args else {}
+    return "/chat/completions", body | {"messages": prompt} | told
+
+
+def _name_rest(sampling: Sampling, served: Served) -> JsonObject:
+    """Return what is sent only where it is given: OpenAI's own servers refuse fields that they do not know."""
+    body: JsonObject = {}
+    if served.is_vllm or sampling.top_k > 0:
+        body["top_k"] = sampling.top_k
+    if sampling.min_p:
+        body["min_p"] = sampling.min_p
+    if sampling.repetition_penalty != 1:
+        body["repetition_penalty"] = sampling.repetition_penalty
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+        body |= {"include_stop_str_in_output": True} if served.is_vllm else {}
+    return body
 
 
 def read_choices(answer: object, count: int, max_tokens: int) -> list[Choice]:
@@ -67,14 +85,20 @@ def read_choices(answer: object, count: int, max_tokens: int) -> list[Choice]:
         raise ServerFailedError(f"an answer that makes no sense: {error!r}", blames_request=True) from None
 
 
-def make_answer(request: GroupRequest, choices: Sequence[Choice], sampling: Sampling, policy_id: str) -> Answer:
-    """Return a group's rollouts from all its completions, or a refusal where one ended for an unknown reason."""
+def make_answer(
+    request: GroupRequest, choices: Sequence[Choice], sampling: Sampling, policy_id: str, template: str | None = None
+) -> Answer:
+    """Return a group's rollouts from all its completions, or a refusal where one ended for an unknown reason.
+
+    `template` is the policy's chat template, if it is known: it may tell that the policy thinks.
+    """
     if odd := {choice.finish_reason for choice in choices} - set(FINISH_REASONS):
         return Refusal(request, f"the server ended a completion with {odd.pop()!r}")
-    return [
+    tags = find_tags(sampling.think_tags, template)
+    rollouts = [
         request.rollout(
             index,
-            choice.text,
+            _write_whole(choice, tags or USUAL),
             FINISH_REASONS[choice.finish_reason],
             choice.num_tokens,
             policy_id=policy_id,
@@ -82,6 +106,28 @@ def make_answer(request: GroupRequest, choices: Sequence[Choice], sampling: Samp
         )
         for index, choice in enumerate(choices)
     ]
+    return [_tell_apart(*pair, tags, sampling) for pair in zip(rollouts, choices, strict=True)]
+
+
+def _write_whole(choice: Choice, tags: ThinkTags) -> str:
+    """Return all that the policy wrote, with tags around the thought that the server told apart."""
+    if not choice.reasoning:
+        return choice.text
+    is_unfinished = choice.finish_reason == "length" and not choice.text
+    return f"{tags.open}{choice.reasoning}{'' if is_unfinished else tags.close}{choice.text}"
+
+
+def _tell_apart(rollout: Rollout, choice: Choice, tags: ThinkTags | None, sampling: Sampling) -> Rollout:
+    """Return the rollout with its thought apart. Its tokens are its share of the letters: a server counts the whole."""
+    if choice.reasoning and sampling.think_tags != NONE:
+        tags = tags or USUAL
+    letters = max(len(rollout.completion), 1)
+    count = partial(_share, tokens=rollout.num_tokens, letters=letters)
+    return with_thought(rollout, tags, count, is_open=False)
+
+
+def _share(text: str, tokens: int, letters: int) -> int:
+    return tokens * len(text) // letters
 
 
 def share_tokens(texts: Sequence[str], are_cut: Sequence[bool], total: int | None, max_tokens: int) -> list[int]:
@@ -110,14 +156,22 @@ def _read_choices(answer: Any, count: int, max_tokens: int) -> list[Choice]:
     if len(choices) not in (1, count) or [choice["index"] for choice in choices] != list(range(len(choices))):
         raise ValueError(f"choices {[choice['index'] for choice in choices]} where {count} were requested")
     texts = [_text(choice) for choice in choices]
+    thoughts = [_thought(choice) for choice in choices]
     reasons = [str(choice["finish_reason"]) for choice in choices]
     if all(isinstance(choice.get("token_ids"), list) for choice in choices):
         tokens = [len(choice["token_ids"]) for choice in choices]
     else:
         total = (answer.get("usage") or {}).get("completion_tokens")
         total = None if total is None else int(total)
-        tokens = share_tokens(texts, [reason == "length" for reason in reasons], total, max_tokens)
-    return [Choice(*fields) for fields in zip(texts, reasons, tokens, strict=True)]
+        wholes = [thought + text for thought, text in zip(thoughts, texts, strict=True)]
+        tokens = share_tokens(wholes, [reason == "length" for reason in reasons], total, max_tokens)
+    return [Choice(*fields) for fields in zip(texts, reasons, tokens, thoughts, strict=True)]
+
+
+def _thought(choice: Mapping[str, Any]) -> str:
+    """Return the thought that the server told apart: servers have two names for it."""
+    message = choice.get("message") or {}
+    return str(message.get("reasoning_content") or message.get("reasoning") or "")
 
 
 def _text(choice: Mapping[str, Any]) -> str:

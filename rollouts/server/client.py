@@ -80,6 +80,7 @@ class Server:
 class ServerPool:
     """Answers requests from several servers of one model. `emit` gets every answer and notice, in any order.
 
+    `template` is the policy's chat template, if it is known.
     Made in any thread; everything else happens in the loop that runs `run`.
     """
 
@@ -90,12 +91,14 @@ class ServerPool:
         sampling: Sampling,
         access: Access,
         emit: Callable[[Answer | Notice], None],
+        template: str | None = None,
     ) -> None:
         self._served = served
         self._policy_id = policy_id
         self._sampling = sampling
         self._access = access
         self._emit = emit
+        self._template = template
         self._servers: list[Server] = []
         self._pending: asyncio.Queue[HttpRequest] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -180,7 +183,7 @@ class ServerPool:
         group.choices.update(enumerate(choices, start=http_request.first))
         if len(group.choices) == group.request.group_size and not group.is_refused:
             whole = [group.choices[index] for index in range(group.request.group_size)]
-            self._emit(make_answer(group.request, whole, self._sampling, self._policy_id))
+            self._emit(make_answer(group.request, whole, self._sampling, self._policy_id, self._template))
 
     def _refuse(self, group: Group, reason: str) -> None:
         if not group.is_refused:

@@ -6,15 +6,24 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
 
+from learnable.data.dialogue.chats import read_chat_template
 from learnable.data.policies import Policy
 from learnable.data.progress import progress
-from learnable.data.records import Prompt, Sampling
+from learnable.data.records import Prompt, Sampling, weights_id
 from learnable.rollouts.protocol import Answer, GroupRequest
 from learnable.rollouts.server.client import Access, Notice, ServerPool
-from learnable.rollouts.server.models import HEALTH_TIMEOUT, check_key, find_served, find_served_policy, identify
+from learnable.rollouts.server.models import (
+    HEALTH_TIMEOUT,
+    UNHASHED,
+    check_key,
+    find_served,
+    find_served_policy,
+    identify,
+)
 
 __all__ = ["ServerEngine", "find_served_policy"]
 
@@ -44,6 +53,8 @@ class ServerEngine:
         self._access = Access(check_key(api_key), concurrency, request_timeout, patience)
         self._served = find_served(base_urls, policy, model, self._access.key, HEALTH_TIMEOUT)
         self.policy = identify(self._served, policy)
+        known = Path(self.policy.path).is_dir() or not weights_id(self.policy.policy_id).startswith(f"{UNHASHED}-")
+        self.template = read_chat_template(self.policy.path, download=False) if known else None
         self.max_context = min(each.context or UNKNOWN_CONTEXT for each in self._served)
 
     @property
@@ -83,7 +94,8 @@ class _PoolThread:
 
     def __init__(self, engine: ServerEngine, sampling: Sampling) -> None:
         self._events: SimpleQueue[Answer | Notice | BaseException] = SimpleQueue()
-        self._pool = ServerPool(engine._served, engine.policy_id, sampling, engine._access, self._events.put)
+        put, template = self._events.put, engine.template
+        self._pool = ServerPool(engine._served, engine.policy_id, sampling, engine._access, put, template)
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # without it the caller's loop is replaced
         self._loop = self._runner.get_loop()
         self._thread = threading.Thread(target=self._run, name="server-engine", daemon=True)

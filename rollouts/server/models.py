@@ -13,7 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
-from learnable.data.weights import is_sampled
+from learnable.data.storage.weights import is_sampled
 from learnable.rollouts.server.failures import read_message, shorten
 
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
@@ -156,7 +156,7 @@ def _choose_model(
     elif len(by_name) == 1:
         wanted = list(by_name)
     else:
-        wanted = [policy.path, Path(policy.path).name] if policy else []
+        wanted = [policy.name, Path(policy.name).name] if policy else []
     for name in wanted:
         if name in by_name:
             return _read_card(url, by_name[name])

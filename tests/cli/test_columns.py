@@ -64,6 +64,16 @@ def test_messages_that_end_with_the_answer_are_refused(find: Find) -> None:
     assert "ends with a turn of the assistant's, '4': drop that turn" in found.err
 
 
+def test_worked_solutions_need_no_further_flag(find: Find) -> None:
+    rows = [{"question": f"How many are {n} and 1,000?", "answer": f"It is <<{n}>>\n#### 1,00{n}"} for n in range(6)]
+    found = find(write("q.jsonl", rows), "--prompt-column", "question", "--answer-column", "answer")
+    assert found.status == 0, found.err
+    assert [(prompt.verifier, prompt.spec) for prompt in found.prompts] == [
+        ("number", {"answer": 1000 + n}) for n in range(6)
+    ]
+    assert "end in '#### 1,234' are judged by the verifier 'number'" in found.err
+
+
 # B. The other columns, and judges of one's own.
 
 OWN = f"{__name__}:AnySpec"

@@ -363,5 +363,5 @@ def test_rows_that_cannot_be_read_are_bad_rows(find: Find, name: str, content: b
 
 
 def test_a_verifier_that_is_named_wrong_is_no_fault_of_the_rows(find: Find) -> None:
-    found = find(write("q.jsonl", sums(3)), "--verifier", "arithmetics")
-    assert found.err == "error: unknown verifier 'arithmetics': did you mean 'arithmetic'?"
+    found = find(write("q.jsonl", sums(3)), "--verifier", "countings")
+    assert found.err == "error: unknown verifier 'countings': did you mean 'counting'?"

@@ -21,7 +21,7 @@ import pytest
 from learnable.cli.app import app
 from learnable.data.curated.curated_set import find_versions, open_curated
 from learnable.data.records import weights_id
-from learnable.data.weights import hash_as_earlier
+from learnable.data.storage.weights import hash_as_earlier
 from learnable.filters.stopping import operating_point
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine
@@ -48,12 +48,17 @@ RENAMED_COLUMNS = {
     "learnability": "pass_variance",
     "learnability_expected": "expected_within_variance",
 }
+UNREAD = "extraction_failed: "  # how reasons begin today where there is no answer to judge
 NEW_COLUMNS = (
     "problem_id",
+    "extraction_failed_share",
     "variance_share",
     "opening_n",
     "opening_mean",
     "opening_std",
+    "rendered_prompt",
+    "reasoning",
+    "reasoning_tokens",
     *(f"zero_std_at_{size}" for size in (2, 4, 8, 16, 32, 64)),
 )
 # Variances told of the sampler, which gives middling prompts more rollouts; now they tell of the pool.
@@ -64,6 +69,7 @@ CORRECTED_IN = {"graded": ("learnability", "forecast")}
 DIGITS_IN = {"graded": 3}
 NEW_FINDINGS = ("undecided_prompts",)
 DROPPED_COLUMNS = {"cumulative_logprob", "round"}  # they were always null and 0
+NEW_LEDGER_COLUMNS = {"reasoning", "reasoning_tokens"}
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +98,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def as_json(text: str, corrected: Sequence[str] = (), digits: int = 9) -> str:
     """Return JSON text without what differs from run to run, or was wrong; the order of its keys stays."""
     read = json.loads(text, object_hook=lambda values: _without_measurements(values, corrected, digits))
-    text = json.dumps(read, indent=1)
+    text = json.dumps(read, indent=1).replace(UNREAD, "")
     for pattern, name in VARYING:
         text = pattern.sub(name, text)
     for old, new in RENAMED_COLUMNS.items():
@@ -130,7 +136,7 @@ def test_commands_print_what_they_printed(name: str, folder: Path, capfd: pytest
     how = CORRECTED_IN.get(name, ()), DIGITS_IN.get(name, 9)
     assert as_json(capfd.readouterr().out, *how) == as_json(before, *how)
     for scores in folder.glob("*.out.jsonl"):
-        assert scores.read_text() == (folder / "reports" / scores.name).read_text()
+        assert scores.read_text().replace(UNREAD, "") == (folder / "reports" / scores.name).read_text()
 
 
 @pytest.mark.usefixtures("earlier_ids")
@@ -209,4 +215,6 @@ def whole_pool(version: Path) -> pl.DataFrame:
 def ledger_table(folder: Path) -> pl.DataFrame:
     files = [path for path in folder.rglob("*.parquet") if "e50c48832f9534cb" not in str(path)]
     table = pl.concat([pl.read_parquet(path) for path in files], how="vertical_relaxed")
-    return table.drop(*DROPPED_COLUMNS, strict=False).sort("rollout_id")
+    if "reason" in table.columns:
+        table = table.with_columns(pl.col("reason").str.strip_prefix(UNREAD))
+    return table.drop(*DROPPED_COLUMNS, *NEW_LEDGER_COLUMNS, strict=False).sort("rollout_id")

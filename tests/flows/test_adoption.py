@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learnable.data import weights as hashing
 from learnable.data.ledger.earlier_ids import find_earlier_ids, note_earlier_id
 from learnable.data.policies import find_policy
 from learnable.data.records import weights_id
+from learnable.data.storage import weights as hashing
 from learnable.data.storage.places import find_place
+from learnable.data.storage.weights import hash_as_earlier
 from learnable.data.store import Store
-from learnable.data.weights import hash_as_earlier
 from learnable.flows import adoption
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine

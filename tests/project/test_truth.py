@@ -63,5 +63,5 @@ def test_without_credit_the_number_of_cases_does_not_matter() -> None:
     rates, cases = np.array([0.3, 0.8, 0.5]), np.array([3, 1, 3])
     by_hand = [sum(chance**4 for chance in (0.343, 0.441, 0.189, 0.027)), 0.8**4 + 0.2**4, 2 * 0.125**4 + 2 * 0.375**4]
     assert chance_of_zero_std(rates, cases, 0.5, 4) == pytest.approx(by_hand)
-    coins = rates**4 + (1 - rates) ** 4
-    assert chance_of_zero_std(rates ** (1 / cases), cases, 0.0, 4) == pytest.approx(coins)
+    of_one_case = rates**4 + (1 - rates) ** 4
+    assert chance_of_zero_std(rates ** (1 / cases), cases, 0.0, 4) == pytest.approx(of_one_case)

@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.dialogue.thinking import USUAL
 from learnable.data.records import Score
 from learnable.train import rewards
-from learnable.train.rewards import measure_components, measure_groups, pass_reward, read_last_turn, verifier_reward
+from learnable.train.rewards import (
+    judge_answers,
+    measure_components,
+    measure_groups,
+    pass_reward,
+    read_last_turn,
+    verifier_reward,
+)
 from learnable.verifiers.pool.scoring import ScoringPool
 
 SEVEN = json.dumps({"answer": 7})
@@ -134,3 +142,18 @@ def test_components_are_averaged_over_the_completions_that_have_them() -> None:
         "component/poetry/lines": 0.5,
         "component/poetry/rhyme": 1.0,
     }
+
+
+def test_a_thought_is_not_judged() -> None:
+    judged: list[object] = []
+
+    def reward(completions: list[str], **columns: object) -> list[float | None]:
+        judged.extend([*completions, columns])
+        return [1.0] * len(completions)
+
+    answers = judge_answers(reward, USUAL)
+    chat = [{"role": "assistant", "content": "<think>8</think>9"}]
+    assert answers(prompts=["p"] * 3, completions=["<think>7</think>8", chat, "5"]) == [1.0] * 3
+    assert judged == ["8", "9", "5", {"prompts": ["p"] * 3}]
+    assert answers.__name__ == "reward"  # TRL names its logs by it
+    assert judge_answers(reward, None) is reward

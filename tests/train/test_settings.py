@@ -29,6 +29,17 @@ def test_manifest_fills_what_is_unset_and_nothing_else() -> None:
     assert settings.sampling == Sampling(temperature=1.2, top_p=0.9, top_k=5, max_tokens=12)
 
 
+def test_all_of_a_set_s_sampling_reaches_training_and_comes_back_from_a_file(tmp_path: Path) -> None:
+    sampling = Sampling(0.7, 0.9, 5, 12, 0.1, 1.2, ("END",), {"enable_thinking": False})
+    manifest = Manifest.from_json({"sampling": sampling.to_json()})
+    settings = TrainSettings(curated="c", output="o").filled_from(manifest)
+    assert settings.sampling == sampling
+    settings.write(tmp_path / "settings.json")
+    assert read_settings(tmp_path / "settings.json") == settings
+    usual = TrainSettings(curated="c", output="o").filled_from(Manifest.from_json({"sampling": Sampling().to_json()}))
+    assert not {"min_p", "repetition_penalty", "stop", "chat_template_kwargs"} & usual.as_json().keys()
+
+
 def test_a_manifest_without_sampling_leaves_the_usual_one() -> None:
     assert TrainSettings(curated="c", output="o").filled_from(Manifest.from_json({})).sampling == Sampling()
 

@@ -11,7 +11,7 @@ from learnable.data.curated.curated_set import CuratedSet, download_curated, ope
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
-from learnable.data.weights import hash_as_earlier, hash_folder, is_sampled
+from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
 from learnable.train.preflight.shards import (
     check_families,
@@ -58,6 +58,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     check_rows(settings, curated, rows)
     check_verifiers(curated, settings.rows_part)
     policy = find_policy(settings.policy)
+    check_whole(policy)
     check_chat(settings, curated, policy)
     check_output(settings)
     check_lengths(settings, curated, policy)
@@ -156,6 +157,15 @@ def explain_batch(given: TrainSettings, settings: TrainSettings, rows: Mapping[s
         f"--batch-size {settings.batch_size}, not the usual {USUAL_BATCH}: {settings.prompts_per_step} of the set's "
         f"{rows[settings.rows_part]} {named} a step{rest}"
     ]
+
+
+def check_whole(policy: Policy) -> None:
+    """Raise `LearnableError` for a LoRA adapter: it can be asked as it is, and trained once it is part of its base."""
+    if policy.adapter:
+        raise LearnableError(
+            f"policy {policy.adapter!r} is a LoRA adapter over {policy.path!r}, and only whole models are trained: "
+            "merge the two (peft's merge_and_unload), or name another with --policy; --lora-rank trains a new adapter"
+        )
 
 
 def check_chat(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> None:

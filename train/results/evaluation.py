@@ -44,7 +44,7 @@ class EvaluationSettings:
 
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them."""
-        return asdict(self) | {"families": list(self.families)}
+        return asdict(self) | {"families": list(self.families), "sampling": self.sampling.to_json()}
 
     def write(self, path: Path) -> None:
         """Write the settings as JSON."""
@@ -87,7 +87,7 @@ class Evaluation:
 def main(path: Path, emit: OnEvent) -> None:
     """Evaluate as the settings file says and write the result to its `output`."""
     values = json.loads(path.read_text(encoding="utf-8"))
-    settings = EvaluationSettings(**{**values, "sampling": Sampling(**values["sampling"])})
+    settings = EvaluationSettings(**{**values, "sampling": Sampling.from_json(values["sampling"])})
     prompts = read_held_out_prompts(settings)
     from learnable.rollouts.vllm_engine import VLLMEngine
 
@@ -108,7 +108,7 @@ def evaluate_policy(
 
     Raises `LearnableError` when the engine refuses a prompt, and `EngineError` when it fails.
     """
-    greedy = Sampling(temperature=0.0, max_tokens=settings.sampling.max_tokens)
+    greedy = settings.sampling.as_greedy
     seed, size = settings.seed + SEED_OFFSET, settings.group_size
     meter = _Meter(len(prompts) * (size + 1), emit)
     groups = _score(engine, pool, [GroupRequest(p, size, seed=seed) for p in prompts], settings.sampling, meter)

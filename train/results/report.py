@@ -72,7 +72,7 @@ class TrainingReport:
 
         The forecast stands under `foresight`, as earlier versions wrote it.
         """
-        plain: dict[str, Any] = _without_nan(asdict(self))
+        plain: dict[str, Any] = _without_nan(asdict(self) | {"settings": self.settings.as_json()})
         if self.forecast:
             plain["forecast"]["sentence"] = self.forecast.sentence
         return {"foresight" if key == "forecast" else key: value for key, value in plain.items()}

@@ -7,13 +7,15 @@ accelerate launch -m learnable.train.trainers.grpo SETTINGS.json
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from learnable.data.dialogue.thinking import find_tags
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.checks import PreparedRun
-from learnable.train.rewards import pass_reward, verifier_reward
+from learnable.train.rewards import judge_answers, pass_reward, verifier_reward
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.trainers.trainer import make_lora_config, make_training_options, read_world_size, run_trainer
 
@@ -46,24 +48,33 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     from trl.trainer.utils import create_model_from_path
 
     settings = run.settings
-    config = make_config(settings)
-    model = create_model_from_path(run.policy.path, dtype=choose_weight_type(settings, config))
     tokenizer = AutoTokenizer.from_pretrained(run.policy.path, padding_side="left", truncation_side="left")
+    template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else None
+    tags = find_tags(settings.sampling.think_tags, template)
+    config = make_config(settings, tokenizer.eos_token_id)
+    model = create_model_from_path(run.policy.path, dtype=choose_weight_type(settings, config))
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
-    return GRPOTrainer(
+    trainer = GRPOTrainer(
         model=model,
-        reward_funcs=[verifier_reward if settings.signal == "reward" else pass_reward],
+        reward_funcs=[judge_answers(verifier_reward if settings.signal == "reward" else pass_reward, tags)],
         args=config,
         train_dataset=load_part(run, settings.part),
         eval_dataset=load_part(run, "test", EVAL_PROMPTS) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
+    if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none
+        policy = trainer.accelerator.unwrap_model(trainer.model)
+        policy.generate = partial(policy.generate, tokenizer=tokenizer)
+    return trainer
 
 
-def make_config(settings: TrainSettings) -> GRPOConfig:
-    """Translate our settings into TRL's. Raises `LearnableError` where vLLM is wanted and there is no CUDA device."""
+def make_config(settings: TrainSettings, end_token: int | None = None) -> GRPOConfig:
+    """Translate our settings into TRL's; `end_token` is the tokenizer's end of a completion.
+
+    Raises `LearnableError` where vLLM is wanted and there is no CUDA device.
+    """
     import torch
     from trl import GRPOConfig
 
@@ -78,12 +89,30 @@ def make_config(settings: TrainSettings) -> GRPOConfig:
         temperature=sampling.temperature,
         top_p=sampling.top_p,
         top_k=sampling.top_k,
+        min_p=sampling.min_p or None,
+        repetition_penalty=sampling.repetition_penalty,
+        chat_template_kwargs=dict(sampling.template_args) or None,
+        generation_kwargs=make_stop_options(settings, end_token) or None,
         beta=settings.kl_weight,
         loss_type=settings.loss_type,
         **make_training_options(settings),
         **make_evaluation_options(settings),
         **make_vllm_options(settings),
     )
+
+
+def make_stop_options(settings: TrainSettings, end_token: int | None) -> dict[str, object]:
+    """Return what ends a completion beside its end token, as the engine that TRL samples with calls it.
+
+    What transformers ended early is filled up with its padding, and TRL takes all up to the first end token for the
+    completion: so the filling is end tokens.
+    """
+    stop = list(settings.sampling.stop)
+    if not stop:
+        return {}
+    if settings.use_vllm:
+        return {"stop": stop, "include_stop_str_in_output": True}
+    return {"stop_strings": stop, "pad_token_id": end_token}
 
 
 def make_evaluation_options(settings: TrainSettings) -> dict[str, object]:

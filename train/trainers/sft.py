@@ -38,11 +38,15 @@ def make_trainer(run: PreparedRun) -> SFTTrainer:
     model = create_model_from_path(run.policy.path, dtype="float32")
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=settings.lora_rank is not None)
-    rows = run.curated.read("demonstrations", settings.families).select(["prompt", "completion"])
+    rows = Dataset(
+        run.curated.read("demonstrations", settings.families).select(["prompt", "completion"]).combine_chunks()
+    )
+    if told := settings.sampling.template_args:  # TRL reads them row by row
+        rows = rows.add_column("chat_template_kwargs", [dict(told)] * len(rows))
     return SFTTrainer(
         model=model,
         args=config,
-        train_dataset=Dataset(rows.combine_chunks()),
+        train_dataset=rows,
         processing_class=AutoTokenizer.from_pretrained(run.policy.path),
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )

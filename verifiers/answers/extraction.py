@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Form = Literal["boxed", "hashes", "tag", "words"]
+Form = Literal["boxed", "hashes", "tag", "words", "json", "regex", "letter", "whole"]
 
 MAX_STATED = 500  # characters of one statement that are looked at
 
@@ -60,7 +60,7 @@ class Statement:
     @property
     def closed(self) -> bool:
         """Whether the form marks its end too, so that all of `text` is the answer."""
-        return self.form in ("boxed", "tag")
+        return self.form not in ("hashes", "words")
 
 
 def find_statements(text: str) -> list[Statement]:

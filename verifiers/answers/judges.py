@@ -1,52 +1,84 @@
-"""Judges of short answers: a computed number, a choice, a count."""
+"""Judges of the built-in families' short answers: a computed number, a choice, a count."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.choices import read_choice
-from learnable.verifiers.answers.numbers import SeveralNumbersError, read_answer, read_count
+from learnable.verifiers.answers.numbers import SeveralNumbersError, find_answer, find_at, find_count
+from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
+from learnable.verifiers.answers.rules import UNREAD, Reading, check_rule, missing, narrow, rule_of
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_int, check_keys, check_text, fault
 
+NO_NUMBER, SEVERAL = "no number found", "names several numbers"
 
-class NumberVerifier:
-    """What the judges of one number share. Spec: `{"answer": int}`."""
+_BARE = re.compile(r"\s*(0|-?[1-9][0-9]{0,17})\s*")  # what the families' policies mostly print
+
+
+class WholeNumberVerifier:
+    """What the judges of one whole number share. Spec: `{"answer": int}`, optionally `extract` and `reward`."""
 
     __slots__ = ()
 
     @staticmethod
-    def read(text: str) -> str | None:
-        """Return the number that counts, as `normalize_number` writes it, or None. Raises `SeveralNumbersError`."""
+    def find(text: str) -> tuple[str, str] | None:
+        """Return the number that counts, as `normalize_number` writes it, and the rule that found it, or None.
+
+        Raises `SeveralNumbersError`.
+        """
         raise NotImplementedError
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless `answer` is a whole number."""
-        check_keys(spec, ["answer"])
+        """Raise `SpecError` unless `answer` is a whole number and the options fit."""
+        check_keys(spec, ["answer"], ["extract", "reward"])
         check_int(spec, "answer")
+        check_rule(spec)
+        if rule_of(spec).name == "letter":
+            raise fault("extract", spec["extract"], "a letter is no number; use the verifier choice")
+        check_shape(spec, numbers=True)
+
+    def read(self, completion: str, *, spec: Spec) -> Reading:
+        """Return the number that counts, in digits as `normalize_number` writes them, with the rule that found it."""
+        rule, text = rule_of(spec), _find_part(completion, spec)
+        if text is None:
+            return Reading(None, rule.name, missing(rule))
+        try:
+            if rule.name in ("first", "last"):
+                number = find_at(text, rule.name)
+                return Reading(number, rule.name, "" if number else NO_NUMBER)
+            found = self.find(text)
+        except SeveralNumbersError:
+            return Reading(None, rule.name, SEVERAL)
+        if found is None:
+            return Reading(None, rule.name, NO_NUMBER)
+        return Reading(found[0], found[1] if rule.name == "auto" else rule.name)
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the number that counts as the answer, in digits as `normalize_number` writes them, or None."""
-        return self._find(completion)[0]
+        return self.read(completion, spec=spec).answer
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion."""
-        return _judged(*self._find(completion), str(spec["answer"]))
-
-    def _find(self, completion: str) -> tuple[str | None, str]:
-        """Return the number that counts, or None and why there is none."""
-        try:
-            return self.read(strip_thinking(completion)), "no number found"
-        except SeveralNumbersError:
-            return None, "names several numbers"
+        if len(spec) == 1 and (bare := _BARE.fullmatch(completion)):
+            return _whole_score(bare[1], str(spec["answer"]))
+        reading = self.read(completion, spec=spec)
+        passed = reading.answer == str(spec["answer"])
+        if "reward" not in spec:
+            return _score(reading, passed)
+        number = None if reading.answer is None or len(reading.answer) > 1000 else Fraction(reading.answer)
+        wanted = Fraction(spec["answer"])
+        return give_score(Judgement(completion, prompt, reading, passed, float(passed), number, wanted), spec)
 
 
 @dataclass(frozen=True, slots=True)
-class ArithmeticVerifier(NumberVerifier):
+class ArithmeticVerifier(WholeNumberVerifier):
     r"""Is the number that the completion settles on the answer?
 
-    One number of a completion counts, so that naming many gains nothing. The rules, in order:
+    One number of a completion counts, so that naming many gains nothing. The rules of `auto`, in order:
 
     1. A number alone on the first line, where the second line asks the next question: a base model that goes on.
     2. The last explicit statement that holds a number: `\boxed{42}`, `#### 42`, `<answer>42</answer>`, "the answer is
@@ -55,29 +87,30 @@ class ArithmeticVerifier(NumberVerifier):
        calculation, as in "3 + 4 = 7", nor the label of a list.
     4. The last result in the last line that has a number: the number alone, or behind "=", "is", "makes" and the like.
 
-    "7 or 8" is no answer in any of them. Spec: `{"answer": int}`. Reward 1 only for the answer itself; `format` says
-    whether there was a number that counts.
+    "7 or 8" is no answer in any of them. Spec: `{"answer": int}`, optionally `extract` (see `rules`) and `reward` (see
+    `rewards.shapes`). Without a shape, reward 1 only for the answer itself; `format` says whether there was a number
+    that counts. `number` also reads fractions, units and the like.
     """
 
     name: str = "arithmetic"
     version: str = "2"
 
-    read = staticmethod(read_answer)
+    find = staticmethod(find_answer)
 
 
 @dataclass(frozen=True, slots=True)
-class CountingVerifier(NumberVerifier):
+class CountingVerifier(WholeNumberVerifier):
     """Is the number that the completion settles on the count?
 
     Numbers are read in digits, or spelled out up to ninety-nine. The rules are those of `ArithmeticVerifier`, but for
     the last: without a statement, the first number anywhere counts, unless the completion counts up as in "(1) ...
-    (2) ...": then the last result does. Spec: `{"answer": int}`.
+    (2) ...": then the last result does. Spec: `{"answer": int}`, optionally `extract` and `reward`.
     """
 
     name: str = "counting"
     version: str = "2"
 
-    read = staticmethod(read_count)
+    find = staticmethod(find_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +128,17 @@ class ChoiceVerifier:
     Left out are choices ruled out ("not B", "B is wrong"), the labels of a list, and choices named in one breath ("A
     or B", "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer
     must be what is explicitly stated, or nearly all of the completion.
+
+    Optionally `extract`, a rule (see `rules`) for the part in which the choice is looked for, and `reward`, a shape
+    (see `rewards.shapes`).
     """
 
     name: str = "choice"
     version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless `answer` is text and one of `choices`."""
-        check_keys(spec, ["answer"], ["choices"])
+        """Raise `SpecError` unless `answer` is text and one of `choices`, and the options fit."""
+        check_keys(spec, ["answer"], ["choices", "extract", "reward"])
         if isinstance(spec["answer"], bool) or not isinstance(spec["answer"], int):
             check_text(spec, "answer")
         choices = spec.get("choices", [spec["answer"]])
@@ -110,21 +146,38 @@ class ChoiceVerifier:
             raise fault("choices", choices, "give a list of non-empty strings")
         if str(spec["answer"]).casefold() not in [str(choice).casefold() for choice in choices]:
             raise fault("answer", spec["answer"], f"give one of the choices {list(choices)}")
+        check_rule(spec)
+        check_shape(spec)
+
+    def read(self, completion: str, *, spec: Spec) -> Reading:
+        """Return the choice that the completion makes, case folded, with the rule that found it."""
+        rule, text = rule_of(spec), _find_part(completion, spec)
+        if text is None:
+            return Reading(None, rule.name, missing(rule))
+        choices = spec.get("choices")
+        found, why = read_choice(text, str(spec["answer"]), None if choices is None else tuple(map(str, choices)))
+        return Reading(found, rule.name, why if found is None else "")
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
         """Return the choice that the completion makes, case folded, or None."""
-        return _choice(completion, spec)[0]
+        return self.read(completion, spec=spec).answer
 
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion."""
-        return _judged(*_choice(completion, spec), str(spec["answer"]).casefold())
+        reading = self.read(completion, spec=spec)
+        passed = reading.answer == str(spec["answer"]).casefold()
+        if "reward" not in spec:
+            return _score(reading, passed)
+        return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)
 
 
-def _choice(completion: str, spec: Spec) -> tuple[str | None, str]:
-    choices = spec.get("choices")
-    return read_choice(
-        strip_thinking(completion), str(spec["answer"]), None if choices is None else tuple(map(str, choices))
-    )
+def _find_part(completion: str, spec: Spec) -> str | None:
+    """Return the part of a completion in which its rule looks for the answer, None where there is none."""
+    text, rule = strip_thinking(completion), rule_of(spec)
+    if rule.name in ("auto", "first", "last"):
+        return text
+    part = narrow(text, rule)
+    return None if part is None else part.text
 
 
 def _is_choice(choice: object) -> bool:
@@ -133,8 +186,16 @@ def _is_choice(choice: object) -> bool:
     )
 
 
-def _judged(found: str | None, missing: str, answer: str) -> Score:
-    """Judge the answer that was found; `missing` says why there is none."""
-    right = found == answer
-    reason = "" if right else missing if found is None else f"answered {found[:40]}"
-    return Score(float(right), right, {"correct": float(right), "format": float(found is not None)}, reason=reason)
+def _whole_score(found: str, answer: str) -> Score:
+    """Return the score of a completion that is a number and nothing else: the shortest way of `_score`."""
+    if found == answer:
+        return Score(1.0, True, {"correct": 1.0, "format": 1.0})
+    return Score(0.0, False, {"correct": 0.0, "format": 1.0}, "scored", f"answered {found}")
+
+
+def _score(reading: Reading, passed: bool) -> Score:
+    reason = (
+        "" if passed else f"{UNREAD}: {reading.why}" if reading.answer is None else f"answered {reading.answer[:40]}"
+    )
+    parts = {"correct": float(passed), "format": float(reading.answer is not None)}
+    return Score(float(passed), passed, parts, reason=reason)

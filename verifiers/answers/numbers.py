@@ -48,33 +48,58 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SPELLED = re.compile(
     rf"\b(?:({'|'.join(_TENS)})(?:[\s-]+({'|'.join(_UNITS[1:10])})\b)?|({'|'.join(_UNITS)})\b)", re.IGNORECASE
 )
+_LARGER = re.compile(r"\b(?:hundred|thousand|million|billion|dozen|half|thirds?|quarters?|of|or)\b", re.IGNORECASE)
 
 
 class SeveralNumbersError(LearnableError):
     """The completion leaves open which of its numbers is the answer."""
 
 
-def read_answer(text: str) -> str | None:
-    """Return the number that is the answer to a computation, as `normalize_number` writes it, or None.
+def find_answer(text: str) -> tuple[str, str] | None:
+    """Return the number that is the answer to a computation, as `normalize_number` writes it, and the rule, or None.
 
     See `ArithmeticVerifier` for the rules. Raises `SeveralNumbersError`.
     """
     text = _plain(text)
-    found = _alone_before_a_question(text) or _stated(text) or _leading(text)
-    return found or _last_result(text)
+    if (found := _by_first_rules(text)) is not None:
+        return found
+    last = _last_result(text)
+    return None if last is None else (last, "last")
 
 
-def read_count(text: str) -> str | None:
-    """Return the number that is a count, in digits or spelled out, as `normalize_number` writes it, or None.
+def find_count(text: str) -> tuple[str, str] | None:
+    """Return the number that is a count, in digits or spelled out, as `normalize_number` writes it, and the rule.
 
     See `CountingVerifier` for the rules. Raises `SeveralNumbersError`.
     """
     text = _plain(_SPELLED.sub(lambda match: str(_spelled_value(match)), text))
-    found = _alone_before_a_question(text) or _stated(text) or _leading(text)
-    if found or _counts_up(text):
-        return found or _last_result(text)
+    if (found := _by_first_rules(text)) is not None:
+        return found
+    if _counts_up(text):
+        last = _last_result(text)
+        return None if last is None else (last, "last")
     numbers = (_value(text, match) for match in _ANYWHERE.finditer(text))
-    return next((number for number in numbers if number), None)
+    number = next((number for number in numbers if number), None)
+    return None if number is None else (number, "first")
+
+
+def find_at(text: str, end: str) -> str | None:
+    """Return the number that a text opens with (`end` is "first"), or the last result in it ("last"), or None.
+
+    Numbers are those in digits. Raises `SeveralNumbersError`.
+    """
+    text = _plain(text)
+    return _leading(text) if end == "first" else _last_result(text)
+
+
+def _by_first_rules(text: str) -> tuple[str, str] | None:
+    if found := _alone_before_a_question(text):
+        return found, "first"
+    for stated in reversed(find_statements(text)):
+        if found := _read_statement(stated):
+            return found, stated.form
+    found = _leading(text)
+    return None if found is None else (found, "first")
 
 
 def normalize_number(text: str) -> str:
@@ -121,10 +146,6 @@ def _alone_before_a_question(text: str) -> str | None:
     return _leading(line) or _last_result(line) if goes_on and _BARE.fullmatch(line) else None
 
 
-def _stated(text: str) -> str | None:
-    return next((found for stated in reversed(find_statements(text)) if (found := _read_statement(stated))), None)
-
-
 def _read_statement(stated: Statement) -> str | None:
     text = stated.text
     if stated.closed:
@@ -168,6 +189,18 @@ def _last_result(text: str) -> str | None:
     for match in _RESULT.finditer(line):
         found = _value(line, match) or found
     return found
+
+
+def read_spelled(text: str) -> int | None:
+    """Return the number, up to ninety-nine, that a text spells out, with at most two more words behind it.
+
+    >>> read_spelled("Twenty-one apples."), read_spelled("one of them is three"), read_spelled("one hundred")
+    (21, None, None)
+    """
+    match = _SPELLED.match(text.strip(" \t\n*_`.(["))
+    if match is None or len(text) > MAX_STATED or len(text.split()) > 4 or len(_SPELLED.findall(text)) > 1:
+        return None
+    return None if _LARGER.search(text) else _spelled_value(match)
 
 
 def _spelled_value(match: re.Match[str]) -> int:

@@ -31,7 +31,7 @@ class ScoreJob:
     @classmethod
     def of(cls, prompt: Prompt, rollout: Rollout) -> Self:
         """Return the job of scoring a rollout as an answer to this prompt."""
-        return cls(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.finish_reason)
+        return cls(prompt.verifier, rollout.completion, prompt.text, prompt.spec_json, rollout.judged_as)
 
 
 def score_one(job: ScoreJob) -> Score:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import resource
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from learnable.verifiers.pool.channel import LENGTH
 from learnable.verifiers.pool.jobs import ScoreJob, score_one
-from learnable.verifiers.protocol import DEFAULT_TIME_LIMIT, verifier_time_limit
+from learnable.verifiers.protocol import DEFAULT_TIME_LIMIT, verifier_memory_limit, verifier_time_limit
 from learnable.verifiers.registry import find_verifier
 
 PR_SET_PDEATHSIG = 1
@@ -32,7 +34,7 @@ def serve(caller: int) -> None:
     questions, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a verifier that reads input finds none, and takes no question
     os.dup2(2, 1)  # whatever a verifier prints goes to stderr, never into an answer
-    loaded: set[str] = set()
+    loaded: dict[str, int | None] = {}  # by name, the bytes that a completion may take
     with os.fdopen(questions, "rb") as stream:
         while True:
             try:
@@ -58,14 +60,39 @@ def load_verifier(name: str) -> tuple[float, str]:
     return limit, version
 
 
-def _answer(answers: int, item: str | tuple[Any, ...], loaded: set[str]) -> None:
+def _answer(answers: int, item: str | tuple[Any, ...], loaded: dict[str, int | None]) -> None:
     name = item if isinstance(item, str) else item[0]
     if name not in loaded:
-        loaded.add(name)
+        loaded[name] = None
         _send(answers, load_verifier(name))
+        with suppress(Exception):  # scoring meets the same fault
+            loaded[name] = verifier_memory_limit(find_verifier(name))
     if not isinstance(item, str):
-        score = score_one(ScoreJob(*item))
+        with bounded_memory(loaded[name]):
+            score = score_one(ScoreJob(*item))
         _send(answers, (score.reward, score.passed, score.components, score.verdict, score.reason))
+
+
+@contextmanager
+def bounded_memory(size: int | None) -> Iterator[None]:
+    """Let the block take so many bytes of address space more than the process has; None sets no bound.
+
+    What needs more gets a `MemoryError`, and the machine its memory back. Without effect where the system knows no
+    such limit.
+    """
+    if size is None:
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        with suppress(OSError, ValueError):
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            bound = pages * resource.getpagesize() + size
+            if before[1] == resource.RLIM_INFINITY or bound < before[1]:
+                resource.setrlimit(resource.RLIMIT_AS, (bound, before[1]))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _send(pipe: int, answer: object) -> None:

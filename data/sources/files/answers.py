@@ -15,11 +15,33 @@ from learnable.data.sources.files.bad_rows import BadRowError
 from learnable.data.sources.files.columns import Columns, NoColumnError, column_value, json_ready, roots
 
 NUMERIC = ("arithmetic", "counting", "number")  # their answer is a number
+NUMBER = "number"
 CHOICE = "choice"
 MAX_CHOICES = 26
 MAX_CHOICE_LENGTH = 40  # characters; longer answers are not a closed set
 
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", re.ASCII)
+_FINAL = re.compile(r"####[ \t]*(\S[^\n]*?)\s*\Z")
+_FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
+
+
+def recognise_verifier(answer: Any) -> str | None:
+    r"""Return the verifier that answers of a well-known writing are for: worked solutions that end in "#### 1,234".
+
+    >>> recognise_verifier("48 / 2 = 24, so 72 in all.\n#### 72"), recognise_verifier("72")
+    ('number', None)
+    """
+    return NUMBER if isinstance(answer, str) and _FINAL_NUMBER.search(answer) else None
+
+
+def final_answer(answer: Any) -> Any:
+    r"""Return what stands behind the "####" that ends a worked solution, and anything else as it is.
+
+    >>> final_answer("48 / 2 = 24\n#### 1,024"), final_answer("1,024"), final_answer(7)
+    ('1,024', '1,024', 7)
+    """
+    found = _FINAL.search(answer) if isinstance(answer, str) else None
+    return found[1] if found else answer
 
 
 def fit_number(answer: Any) -> Any:
@@ -77,11 +99,11 @@ class ChoiceSpecs:
             if str(text).casefold() in map(str.casefold, choices):
                 return {"answer": text, "choices": choices}
         if (index := _index(answer)) is not None and index < len(texts):
-            self._say("whole numbers as answers are read as places in 'choices', from 0 on")
+            self.say("whole numbers as answers are read as places in 'choices', from 0 on")
             return {"answer": (labels or texts)[index], "choices": labels or texts}
         letters = list(string.ascii_uppercase[: len(texts)])
         if str(text).upper() in letters:
-            self._say("letters as answers are read as places in 'choices': the model is to answer with the letter")
+            self.say("letters as answers are read as places in 'choices': the model is to answer with the letter")
             return {"answer": str(text).upper(), "choices": letters}
         return {"answer": text, "choices": texts}
 
@@ -120,7 +142,8 @@ class ChoiceSpecs:
             return None
         return text if isinstance(text, str) and text else None
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Tell `progress()` what was taken for granted, once."""
         if text not in self._said:
             self._said.add(text)
             progress().note(text)

@@ -9,7 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from learnable.data.records import Message, Prompt, PromptText, Row, Spec, is_own_verifier, name_problem
-from learnable.data.sources.files.answers import CHOICE, NUMERIC, ChoiceSpecs, fit_number
+from learnable.data.sources.files.answers import (
+    CHOICE,
+    NUMERIC,
+    ChoiceSpecs,
+    final_answer,
+    fit_number,
+    recognise_verifier,
+)
 from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.columns import (
     Columns,
@@ -64,6 +71,12 @@ def _read_row(given: Row, columns: Columns, place: str, source: str, choices: Ch
     if row is not reached:
         read |= {*TEST_COLUMNS, MORE_TESTS, columns.answer or ""}
         columns = replace(columns, answer=None)
+    if not (row.get("verifier") or columns.verifier) and (found := recognise_verifier(_given_answer(row, columns))):
+        columns = replace(columns, verifier=found)
+        choices.say(
+            f"answers that end in '#### 1,234' are judged by the verifier {found!r}, by that number: --verifier names "
+            "another"
+        )
     verifier = _verifier(row, columns, place)
     try:
         return Prompt(
@@ -137,7 +150,16 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     answer = json_ready(answer)
     if verifier == CHOICE:
         return choices.make(answer, row.get("choices"), place)
-    return {"answer": fit_number(answer) if verifier in NUMERIC else answer}
+    return {"answer": fit_number(final_answer(answer)) if verifier in NUMERIC else answer}
+
+
+def _given_answer(row: Row, columns: Columns) -> Any:
+    """Return the answer of a row that has one and no spec."""
+    if columns.answer is None and _has_spec(row):
+        return None
+    with suppress(NoColumnError):
+        return column_value(row, columns.answer or "answer")
+    return None
 
 
 def _own_spec(row: Row, columns: Columns, place: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from learnable.cli.options import VerifierTimeout, Wait, Workers, engine_option, schedule_option
@@ -64,7 +65,7 @@ class EngineArguments:
 
     def settings(self) -> EngineSettings:
         """Return the settings. Raises `LearnableError` for what cannot work."""
-        options = {name: _read_literal(text) for name, text in read_pairs(self.engine_arg, "--engine-arg").items()}
+        options = {name: read_literal(text) for name, text in read_pairs(self.engine_arg, "--engine-arg").items()}
         kind = find_engine(self.engine)
         if kind is ServerSettings:
             engine: EngineSettings = self._server()
@@ -142,7 +143,20 @@ def read_pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
     return pairs
 
 
-def _read_literal(text: str) -> Any:
+def read_text_or_file(given: str, flag: str) -> str:
+    """Return the text, or what is in FILE where it is `@FILE`. Raises `LearnableError` where that cannot be read."""
+    if not given.startswith("@"):
+        return given
+    try:
+        text = Path(given[1:]).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise LearnableError(f"{flag} {given}: the file cannot be read: {error}") from error
+    if not text:
+        raise LearnableError(f"{flag} {given}: the file is empty")
+    return text
+
+
+def read_literal(text: str) -> Any:
     """Return what JSON says, or the text itself."""
     try:
         return json.loads(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -196,3 +197,21 @@ def test_new_files_have_no_columns_that_say_nothing(store: Store) -> None:
     [chunk] = Partition(store.root / "rollouts" / DRAW.folder).chunks()
     assert chunk.read().schema_arrow.names == ROLLOUTS.names
     assert not {"round", "cumulative_logprob"} & set(ROLLOUTS.names)
+
+
+def test_a_thought_is_kept_apart_from_its_answer(store: Store) -> None:
+    told = replace(rollout(), reasoning="<think>so</think>", reasoning_tokens=2)
+    store.ledger.append_rollouts(DRAW, [told])
+    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
+    assert stored["reasoning_tokens"].to_list() == [2]
+    [texts] = store.ledger.read_completions(DRAW, stored, reasoning=True)
+    assert texts.rows() == [(told.rollout_id, told.completion, "<think>so</think>")]
+
+
+def test_files_from_before_thoughts_were_told_apart_have_none(store: Store) -> None:
+    folder = store.root / "rollouts" / DRAW.folder
+    Partition(folder).append(rollouts_table([rollout()]).drop_columns(["reasoning", "reasoning_tokens"]))
+    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
+    assert stored["reasoning_tokens"].to_list() == [0]
+    [texts] = store.ledger.read_completions(DRAW, stored, reasoning=True)
+    assert texts["reasoning"].to_list() == [""]

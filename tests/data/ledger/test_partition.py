@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.ledger.partition import DamagedFileError, Partition
+from learnable.data.ledger.partition import Chunk, DamagedFileError, Partition
 from learnable.data.storage.places import find_place
 from learnable.data.tables import rollouts_table
 from tests.data.ledger.rollouts_for_tests import prompt, rollout
@@ -41,6 +43,27 @@ def test_rows_come_in_the_order_they_were_written(tmp_path: Path) -> None:
         part.append(rollouts_table([rollout(index), rollout(index, text="other")]))
     assert indices(part) == [3, 1, 2]
     assert indices(part, "nobody") == []
+
+
+def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large pool is looked up in many parts, each of which lists the folder."""
+    fill(partition(tmp_path), 3)
+    part, read, opened = partition(tmp_path), Chunk.read, Counter[str]()
+
+    def read_and_count(chunk: Chunk) -> pq.ParquetFile:
+        opened[chunk.name] += 1
+        return read(chunk)
+
+    monkeypatch.setattr(Chunk, "read", read_and_count)
+    for files in (3, 4):
+        before = part.chunks()
+        assert not indices(part, "nobody")
+        assert not part.has_column("no such")
+        assert part.chunks() is before
+        assert len(before) == files
+        fill(partition(tmp_path), 1)  # another process writes
+    oldest, second, third, newest = (opened[chunk.name] for chunk in before)
+    assert (oldest, second, third, newest) == (2, 1, 2, 2)  # the first and the last also for their columns
 
 
 def test_a_merged_file_replaces_what_it_holds_before_that_is_gone(tmp_path: Path) -> None:

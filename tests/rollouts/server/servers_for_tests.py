@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
+from pathlib import Path
 from typing import Self
 
 from learnable.data.policies import bundled_policy_path
@@ -25,10 +26,10 @@ def free_port() -> int:
 
 
 class VLLMServer:
-    """The real vLLM server on the bundled policy; `kill` takes the whole process group, as a crash would."""
+    """The real vLLM server, of the bundled policy unless told; `kill` takes its whole group, as a crash would."""
 
-    def __init__(self, starter: Starter) -> None:
-        self.policy = bundled_policy_path()
+    def __init__(self, starter: Starter, policy: Path | None = None) -> None:
+        self.policy = policy or bundled_policy_path()
         self.port = free_port()
         self._starter = starter
         self._process: WarmProcess | None = None

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.records import Prompt, Sampling
+from learnable.data.records import Message, Prompt, Sampling
 from learnable.rollouts.protocol import GroupRequest
-from learnable.rollouts.server.answers import read_choices, share_tokens, write_body
+from learnable.rollouts.server.answers import make_answer, read_choices, share_tokens, write_body
 from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served
 
@@ -64,3 +64,52 @@ def test_top_k_is_told_to_others_only_where_it_is_set() -> None:
     assert body == {
         "model": "m", "n": 1, "seed": 72, "temperature": 0.7, "top_p": 0.9, "max_tokens": 30, "top_k": 5, "prompt": "p",
     }  # fmt: skip
+
+
+def test_what_else_changes_completions_is_told_where_it_is_set() -> None:
+    chat = (Message("user", "p"),)
+    request = GroupRequest(Prompt(chat, "choice", {"answer": "x"}, family="f", form="F"), 4)
+    sampling = Sampling(min_p=0.1, repetition_penalty=1.2, stop=("END",), template_args={"enable_thinking": False})
+    told = {
+        "min_p": 0.1,
+        "repetition_penalty": 1.2,
+        "stop": ["END"],
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    path, body = write_body(request, 0, 4, sampling, Served("http://h/v1", "m", is_vllm=True))
+    assert path == "/chat/completions"
+    assert {name: body[name] for name in told} == told
+    assert body["include_stop_str_in_output"] is True
+    assert "include_stop_str_in_output" not in write_body(request, 0, 4, sampling, Served("http://h/v1", "m"))[1]
+    usual = write_body(request, 0, 4, Sampling(), Served("http://h/v1", "m"))[1]
+    assert not {*told, "include_stop_str_in_output"} & usual.keys()
+
+
+def test_a_thought_that_the_server_tells_apart_is_kept_apart() -> None:
+    messages = [
+        {"reasoning_content": "3 + 4", "content": "7"},
+        {"reasoning": "hmm", "content": None},
+        {"reasoning_content": None, "content": "<think>a</think>8"},
+    ]
+    ends = ["stop", "length", "stop"]
+    choices = [
+        {"index": i, "message": message, "finish_reason": end, "token_ids": [1] * 8}
+        for i, (message, end) in enumerate(zip(messages, ends, strict=True))
+    ]
+    request = GroupRequest(Prompt("p", "choice", {"answer": "x"}, family="f", form="F"), 3)
+    read = read_choices({"choices": choices}, 3, max_tokens=9)
+    group = make_answer(request, read, Sampling(), "p@w")
+    assert isinstance(group, list)
+    assert [(one.reasoning, one.completion) for one in group] == [
+        ("<think>3 + 4</think>", "7"),
+        ("<think>hmm", ""),
+        ("", "<think>a</think>8"),
+    ]
+    assert [one.judged_as for one in group] == ends
+    assert [one.reasoning_tokens for one in group] == [7, 8, 0]
+    known = make_answer(request, read, Sampling(), "p@w", "{{ '<think>' }}")
+    assert isinstance(known, list)
+    assert (known[2].reasoning, known[2].completion) == ("<think>a</think>", "8")
+    left = make_answer(request, read, Sampling(think_tags="none"), "p@w", "{{ '<think>' }}")
+    assert isinstance(left, list)
+    assert [one.completion for one in left] == ["<think>3 + 4</think>7", "<think>hmm", "<think>a</think>8"]

@@ -16,6 +16,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "choice": {"answer": "New York", "choices": ["new", "New York", "<", "<="]},
     "counting": {"answer": 21},
 }
+LARGER = ("json", "mathematics", "number", "text")  # they read more than one kind of words
 WORDS = st.lists(
     st.sampled_from(["1,024", "+1024.0", "21", "twenty-one", "new york", "NEW", "<=", "<", "it is", "**", ".", "\n"]),
     max_size=5,
@@ -62,5 +63,5 @@ def test_an_answer_reads_as_itself(name: str, text: str) -> None:
 
 
 def test_no_extractor_is_not_no_answer() -> None:
-    assert [name for name in VERIFIERS if has_extractor(find_verifier(name))] == list(SPECS)
+    assert [name for name in VERIFIERS if has_extractor(find_verifier(name))] == sorted([*SPECS, *LARGER])
     assert extract_answer(find_verifier("poetry"), "Rain on the tin roof", {"form": "Haiku"}) is None

@@ -1,10 +1,11 @@
-"""`learnable explain`: why a poem scores what it scores; rhyme schemes and scansions of whole files."""
+"""`learnable explain`: why a poem or an answer scores what it scores; rhyme schemes and scansions of whole files."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from learnable.verifiers.poetry.metre.scansion import Scansion
 
 EXPLAIN_HELP = """
-Show why a poem scores what it scores.
+Show why a poem, or an answer, scores what it scores.
 
 Prints the poem with stress marks, syllable counts, rhyme letters, how well each line keeps the form's metre and how \
-much it reads as a sentence of verse, the score of each component, and what would raise it. Reads a file, or standard \
-input.
+much it reads as a sentence of verse, the score of each component, and what would raise it. With --verifier, prints \
+what was read out of a completion as its answer and by which rule. Reads a file, or standard input.
 
 \b
 Examples:
@@ -33,6 +34,7 @@ Examples:
   learnable explain --form haiku --json < poem.txt
   learnable explain --form acrostic --spec '{"word": "OCEAN"}' poem.txt
   learnable explain --forms my_forms.toml --form lantern poem.txt
+  learnable explain --verifier number --spec '{"answer": 1234, "extract": "boxed"}' completion.txt
   learnable explain --rhyme-scheme stanzas.jsonl     # {"lines": [...]} a line -> {"scheme": [...]}
   learnable explain --scansion lines.jsonl           # {"line": "...", "metre"?: "iambic"} -> syllables, stress, metre
 """
@@ -41,9 +43,13 @@ RIGHT, PARTLY, WRONG = "green", "yellow", "red"
 BAR = 20  # characters
 BESIDE_POEM, BESIDE_METRE, BESIDE_BAR = 39, 7, 38  # columns that the figures beside them take
 
-Poem = Annotated[Path | None, typer.Argument(help="A text file with the poem. (default: standard input)")]
+Poem = Annotated[Path | None, typer.Argument(help="A text file with the text. (default: standard input)")]
 Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
-SpecText = Annotated[str, typer.Option("--spec", help="Parameters of the form, as JSON.")]
+SpecText = Annotated[str, typer.Option("--spec", help="Parameters of the form, or the verifier's spec, as JSON.")]
+VerifierName = Annotated[
+    str | None, typer.Option("--verifier", help="Explain an answer as this verifier reads it, such as number.")
+]
+PromptShown = Annotated[str, typer.Option("--prompt", help="The prompt, for verifiers that look at it.")]
 FormsFile = Annotated[
     str | None, typer.Option("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")
 ]
@@ -59,10 +65,15 @@ def explain(
     forms_file: FormsFile = None,
     rhyme_scheme: RhymeScheme = None,
     scansion: ScansionFile = None,
+    verifier: VerifierName = None,
+    prompt: PromptShown = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show why a poem scores what it scores."""
+    """Show why a poem, or an answer, scores what it scores."""
     with open_shell(as_json=as_json, quiet=True) as shell:
+        if verifier is not None:
+            show_answer(shell, verifier, read_object(spec), prompt, read_text(poem))
+            return
         from learnable.verifiers.poetry.batch import read_scansions, read_schemes
 
         if rhyme_scheme or scansion:
@@ -100,8 +111,8 @@ def read_text(path: Path | None) -> str:
         raise LearnableError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
 
-def read_spec(form: str | None, text: str) -> JsonObject:
-    """Return the spec that `--form` and `--spec` make. Raises `LearnableError` for what is none."""
+def read_object(text: str) -> JsonObject:
+    """Return the JSON object of `--spec`. Raises `LearnableError` for what is none."""
     from learnable.data.errors import LearnableError
 
     try:
@@ -110,6 +121,14 @@ def read_spec(form: str | None, text: str) -> JsonObject:
         raise LearnableError(f"--spec {text!r} is not JSON: {error}") from error
     if not isinstance(spec, dict):
         raise LearnableError(f'--spec {text!r} is not a JSON object: give {{"stanzas": 4}}, or leave it out')
+    return spec
+
+
+def read_spec(form: str | None, text: str) -> JsonObject:
+    """Return the spec that `--form` and `--spec` make. Raises `LearnableError` for what is none."""
+    from learnable.data.errors import LearnableError
+
+    spec = read_object(text)
     if form:
         spec["form"] = form
     if "form" not in spec:
@@ -117,6 +136,21 @@ def read_spec(form: str | None, text: str) -> JsonObject:
             "--form is missing: name the form to judge by, such as sonnet; `learnable forms` lists them"
         )
     return spec
+
+
+def show_answer(shell: Shell, verifier: str, spec: JsonObject, prompt: str, completion: str) -> None:
+    """Show what a verifier reads out of a completion, by which rule, and the score.
+
+    Raises `LearnableError` for a verifier that is not known, and for a spec that it cannot use.
+    """
+    from learnable.verifiers.files.explained import explain_answer
+
+    found = explain_answer(verifier, completion, prompt, spec)
+    if shell.as_json:
+        shell.out.file.write(json.dumps(asdict(found), indent=2) + "\n")
+        return
+    for label, value in found.rows():
+        shell.out.print(f"{label:<10} {escape(value)}", highlight=False, soft_wrap=not shell.out.is_terminal)
 
 
 def add_own_form(spec: JsonObject, forms_file: str | None) -> JsonObject:

@@ -17,6 +17,7 @@ from learnable.cli.commands.find_arguments import (
 from learnable.cli.commands.train import show_training
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
+from learnable.cli.display.terminal_text import print_text, shorten
 from learnable.flows.settings import CurateSettings
 from learnable.train.settings import TrainSettings
 
@@ -97,6 +98,7 @@ def curate_settings(
     """Return the settings of a curation. Raises `LearnableError` for what cannot work."""
     return CurateSettings(
         prompts=prompts.settings(),
+        chat=policy.chat_settings(),
         policy=policy.policy,
         engine=engine.settings(),
         preset=decision.chosen_preset(),
@@ -141,6 +143,7 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
             f"Certified: {report.certified_precision:.0%} of the kept are expected to be truly in the band. "
             f"Forecast: {report.advice}."
         )
+    show_rendered(shell, report.rendered_prompt)
     shell.line(f"\ncurated set  {report.curated}", whole=True)
     if report.training is not None:
         shell.line("")
@@ -157,4 +160,12 @@ def show_plan(shell: Shell, plan: CostReport) -> None:
     shell.out.print(tabulate_plan(plan))
     for remark in plan.remarks:
         shell.line(f"\n{remark[0].upper()}{remark[1:]}.")
+    show_rendered(shell, plan.rendered_prompt)
     shell.line("\nnext         the same command without --dry-run")
+
+
+def show_rendered(shell: Shell, rendered: str) -> None:
+    """Show one prompt with every mark that the policy sees around it."""
+    if rendered:
+        shell.line("\nOne prompt, as the policy sees it:")
+        print_text(shell.out, shorten(rendered))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from learnable.cli.arguments import DEFAULTS, read_pairs
+from learnable.cli.arguments import DEFAULTS, read_literal, read_pairs, read_text_or_file
 from learnable.cli.options import (
     FormsFile,
     complete_family,
@@ -20,7 +20,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.filters.decisions.presets import Preset, find_preset
 from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
-from learnable.flows.settings import PromptSettings
+from learnable.flows.settings import ChatSettings, PromptSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,10 @@ class PromptArguments:
     knob: Annotated[
         list[str] | None, prompt_option(help="A generator's knob, such as arithmetic.largest=50; repeatable.")
     ] = None
+    wording: Annotated[
+        str,
+        prompt_option(help="Words of the built-in prompts: plain, or natural, as for chats; or a TOML file of yours."),
+    ] = DEFAULTS.prompts.wording
     limit: Annotated[
         int | None,
         prompt_option(help="Most prompts to look at, drawn by --seed. (default: 512 built-in, all of --prompts)"),
@@ -107,6 +111,7 @@ class PromptArguments:
             limit=self.limit,
             decontaminate=tuple(self.decontaminate or ()),
             knobs=read_pairs(self.knob, "--knob"),
+            wording=self.wording,
             near_duplicates=self._overlap(),
         )
 
@@ -128,7 +133,9 @@ class PromptArguments:
 class PolicyArguments:
     """Which policy, and how its completions are drawn."""
 
-    policy: Annotated[str | None, policy_option(help="Model folder or hub id. (default: the bundled policy)")] = None
+    policy: Annotated[
+        str | None, policy_option(help="Model folder, LoRA adapter's folder, or hub id. (default: the bundled policy)")
+    ] = None
     verify_policy: Annotated[
         bool, policy_option("--verify-policy", help="Hash every byte of its weights, however large they are.")
     ] = DEFAULTS.verify_policy
@@ -136,11 +143,50 @@ class PolicyArguments:
         DEFAULTS.sampling.temperature
     )
     top_p: Annotated[float, policy_option(help="Nucleus sampling.")] = DEFAULTS.sampling.top_p
+    top_k: Annotated[int, policy_option(help="Draw from so many of the likeliest tokens; 0 for all.")] = (
+        DEFAULTS.sampling.top_k
+    )
+    min_p: Annotated[
+        float, policy_option(help="Drop tokens less likely than this share of the likeliest one; 0 for none.")
+    ] = DEFAULTS.sampling.min_p
+    repetition_penalty: Annotated[float, policy_option(help="Above 1, tokens come back less often.")] = (
+        DEFAULTS.sampling.repetition_penalty
+    )
+    stop: Annotated[list[str] | None, policy_option(help="A text that ends a completion; repeatable.")] = None
     max_tokens: Annotated[int, policy_option(help="Most tokens of a completion.")] = DEFAULTS.sampling.max_tokens
+    chat: Annotated[
+        str,
+        policy_option(help="Text prompts as a user's turn: on, off, or auto, where the policy has a chat template."),
+    ] = DEFAULTS.chat.mode
+    system_prompt: Annotated[
+        str, policy_option(help="What the system says before the user's turn: the text, or @FILE.")
+    ] = DEFAULTS.chat.system_prompt
+    template_arg: Annotated[
+        list[str] | None, policy_option(help="For its chat template, such as enable_thinking=false; repeatable.")
+    ] = None
+    think_tags: Annotated[
+        str,
+        policy_option(help="Around its thoughts, as '<think> </think>'; none, or auto: those of its chat template."),
+    ] = "auto"
 
     def sampling(self) -> Sampling:
-        """Return how completions are drawn."""
-        return Sampling(temperature=self.temperature, top_p=self.top_p, max_tokens=self.max_tokens)
+        """Return how completions are drawn. Raises `LearnableError` for a template argument that is none."""
+        told = read_pairs(self.template_arg, "--template-arg")
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            top_k=self.top_k,
+            max_tokens=self.max_tokens,
+            min_p=self.min_p,
+            repetition_penalty=self.repetition_penalty,
+            stop=tuple(self.stop or ()),
+            template_args={name: read_literal(value) for name, value in told.items()},
+            think_tags="" if self.think_tags == "auto" else self.think_tags,
+        )
+
+    def chat_settings(self) -> ChatSettings:
+        """Return whether prompts are chats. Raises `LearnableError` for what cannot work."""
+        return ChatSettings(self.chat, read_text_or_file(self.system_prompt, "--system-prompt"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

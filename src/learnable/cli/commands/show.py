@@ -182,7 +182,7 @@ def show_one(shell: Shell, shown: ShownPrompt, count: int | None, sort: str) -> 
     whole = {
         "curated": str(shown.curated.path),
         "policy": manifest.policy.policy_id,
-        "sampling": asdict(manifest.sampling),
+        "sampling": manifest.sampling.to_json(),
         "verifier_version": manifest.verifiers.get(verifier),
         "row": {JSON_NAMES.get(name, name): value for name, value in shown.row.items()},
         "completions": None if shown.completions is None else [asdict(one) for one in chosen],

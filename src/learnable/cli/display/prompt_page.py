@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -84,7 +83,7 @@ def list_facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
     version = manifest.verifiers.get(row["verifier"])
     yield "verifier", row["verifier"] + (f", version {version}" if version else "")
     yield "spec", shorten(json.dumps(json.loads(row["spec"]), ensure_ascii=False))
-    told = ", ".join(f"{name} {value:g}" for name, value in asdict(manifest.sampling).items())
+    told = ", ".join(f"{name} {_tell(value)}" for name, value in manifest.sampling.to_json().items())
     yield "policy", f"{manifest.policy.policy_id}, {told}"
     difficulty = "" if row["difficulty"] is None else f", difficulty {row['difficulty']:g}"
     yield "from", f"{row['source']}{difficulty}"
@@ -98,6 +97,10 @@ def list_facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
         yield "group", _group(row)
         if row.get("p_keep") is not None:
             yield from _certificate(row, manifest)
+
+
+def _tell(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
 def _carried(row: Row) -> str:
@@ -157,6 +160,8 @@ def print_completion(out: Console, one: ShownCompletion, *, counts: bool) -> Non
         print_text(out, ", ".join(f"{name} {figure(value)}" for name, value in one.components.items()), style="dim")
     if one.reason:
         print_text(out, one.reason, style="dim")
+    if one.reasoning:
+        print_text(out, f"thought, {one.reasoning_tokens:,} tokens: {shorten(one.reasoning)}", style="dim")
     print_text(out, one.completion or "(empty)")
 
 

@@ -28,6 +28,7 @@ FORM_COLUMNS = (
     Column("between\nstd", need=2),
     Column("zero-\nstd\nshare", need=4),
     Column("pass@1", need=3),
+    Column("un-\nread", need=1),
     Column("kept"),
     Column("rejected", need=1),
 )
@@ -39,7 +40,15 @@ PLANNED = (
     ("seconds", "time"),
     ("cost", "cost"),
 )
-STATISTICS = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
+STATISTICS = (
+    "expected_within_variance",
+    "mean",
+    "within_std",
+    "between_std",
+    "zero_std_share",
+    "pass_at_1",
+    "extraction_failed_share",
+)
 
 
 def tabulate_forms(report: CurationReport) -> FittedTable:

@@ -27,6 +27,10 @@ NO_WEIGHTS = ("training_args.bin", "optimizer.", "scheduler.", "rng_state", "sca
 SMALL = ("adapter_config.json", "generation_config.json", "tokenizer*", "*.jinja", "*.model")
 SMALLER = ("vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json")
 
+ADAPTER_CONFIG = "adapter_config.json"
+ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
+NO_ADAPTER = ("base_model_name_or_path", "revision", "inference_mode")  # keys that change no completion
+
 EARLIER_BLOCKS, EARLIER_BLOCK_BYTES = 16, 1 << 16  # of each weight file, that version 0.1 read
 
 
@@ -52,6 +56,24 @@ def hash_folder(folder: Path, *, every_byte: bool = False) -> str:
     except OSError as error:
         raise LearnableError(f"policy {str(folder)!r} cannot be read: {error}") from error
     return (SAMPLED if sampled else "") + digest.hexdigest()[:DIGITS]
+
+
+def hash_adapter(folder: Path) -> str:
+    """Return a hash of a LoRA adapter, of every byte: 16 hexadecimal digits. Where its base lies is no part of it.
+
+    Raises `LearnableError` where it has no weights, or cannot be read.
+    """
+    found = [path for name in ADAPTER_WEIGHTS if (path := folder / name).is_file()]
+    if not found:
+        raise LearnableError(f"adapter {str(folder)!r} has no weights: no {' or '.join(ADAPTER_WEIGHTS)} is in it")
+    try:
+        config = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
+        kept = {key: value for key, value in config.items() if key not in NO_ADAPTER}
+        digest = hashlib.sha256(json.dumps(kept, sort_keys=True).encode())
+        digest.update(_hash_cached(found[0], False).encode())
+    except (OSError, ValueError) as error:
+        raise LearnableError(f"adapter {str(folder)!r} cannot be read: {error}") from error
+    return digest.hexdigest()[:DIGITS]
 
 
 def is_sampled(weights: str) -> bool:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learnable.data import weights as module
 from learnable.data.errors import LearnableError
-from learnable.data.weights import hash_as_earlier, hash_folder, is_sampled, last_changed
+from learnable.data.storage import weights as module
+from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled, last_changed
 
 Tensors = dict[str, NDArray[np.float32]]
 LAYERS = 6

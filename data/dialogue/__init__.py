@@ -1,0 +1,1 @@
+"""What is said in which turn: chats, and thoughts before an answer."""

@@ -1,0 +1,1 @@
+"""Judges of answers, a kind a file: numbers, texts, JSON, patterns, mathematics."""

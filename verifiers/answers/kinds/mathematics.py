@@ -1,0 +1,141 @@
+r"""Is the expression that a completion settles on equal to the answer, as mathematics has it?
+
+math-verify judges. It may hang, eat memory, and raise what is no `Exception`: so it is for scoring processes
+(`verifiers.pool`), which are killed at the parent's deadline and whose memory is bounded. Its own time limits are
+switched off: they are alarms of whole seconds, which other threads cannot use and calls into C do not hear.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import Score, Spec
+from learnable.verifiers.answers.extraction import find_statements
+from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
+from learnable.verifiers.answers.rules import Reading, check_rule, missing, narrow, rule_of
+from learnable.verifiers.completions import strip_thinking
+from learnable.verifiers.protocol import check_keys, fault
+
+LIBRARY = "math_verify"
+TIME_LIMIT = 5.0  # seconds: its usual limit for one of its two steps
+MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
+MAX_EXPRESSION = 2000  # characters: longer is no answer, and costs the parser its time
+
+_MATHS = ("$", r"\(", r"\[", r"\boxed", r"\begin")
+
+
+@dataclass(frozen=True, slots=True)
+class MathsVerifier:
+    r"""Is the expression that the completion settles on equal to the answer?
+
+    Spec: `{"answer": text or number}`, in LaTeX or plain: "\frac{1}{2}", "x^2 + 1", "(1, 2]". Optionally `extract`, the
+    rule by which the answer is found (see `rules`): `auto`, the default, takes the last statement (`boxed`, `hashes`,
+    `tag`, `words`), and else lets math-verify look through the completion (`last`); and `reward`, a shape (see
+    `rewards.shapes`).
+
+    The answer of the spec is the gold one, and comes first: math-verify's comparison is not symmetric. What cannot be
+    read as mathematics is `extraction_failed`, a wrong answer is wrong, and one that takes too long, too much memory or
+    the process with it has no reward: `verifier_error`, with the reason.
+    """
+
+    name: str = "mathematics"
+    version: str = "1"
+    time_limit: float = TIME_LIMIT
+    memory_limit: int = MEMORY_LIMIT
+
+    def check_spec(self, spec: Spec) -> None:
+        """Raise `SpecError` unless there is an answer and the options fit. Scoring sees whether it can be read."""
+        check_keys(spec, ["answer"], ["extract", "reward"])
+        answer = spec["answer"]
+        is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
+        if not is_number and not (isinstance(answer, str) and answer.strip()):
+            raise fault("answer", answer, r'give an expression, as in "\\frac{1}{2}" or "x^2 + 1"')
+        check_rule(spec)
+        if rule_of(spec).name in ("first", "letter"):
+            raise fault("extract", spec["extract"], "this rule finds no expressions")
+        check_shape(spec)
+
+    def warm_up(self) -> None:
+        """Load math-verify. Raises `LearnableError` where it is not installed."""
+        _library()
+
+    def read(self, completion: str, *, spec: Spec) -> Reading:
+        """Return the text that is read as mathematics, with the rule that found it."""
+        text, rule = strip_thinking(completion), rule_of(spec)
+        if rule.name == "auto":
+            if stated := find_statements(text):
+                return _reading(stated[-1].text.rstrip("."), stated[-1].form)
+            return _reading(text.strip()[-MAX_EXPRESSION:], "last")
+        if rule.name == "last":
+            return _reading(text.strip()[-MAX_EXPRESSION:], "last")
+        part = narrow(text, rule)
+        return Reading(None, rule.name, missing(rule)) if part is None else _reading(part.text, rule.name)
+
+    def extract(self, completion: str, *, spec: Spec) -> str | None:
+        """Return the text that is read as mathematics, or None."""
+        return self.read(completion, spec=spec).answer
+
+    def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
+        """Judge one completion. Raises `LearnableError` where math-verify is not installed."""
+        library, reading = _library(), self.read(completion, spec=spec)
+        if reading.answer is None:
+            return give_score(Judgement(completion, prompt, reading, False, 0.0), spec)
+        try:
+            gold = _parse_gold(str(spec["answer"]))
+            if not gold:
+                return Score.unscored(
+                    f"the answer of the spec cannot be read as mathematics: {str(spec['answer'])[:80]}"
+                )
+            given = _parse(library, reading.answer, whole=reading.rule != "last")
+            if not given:
+                unread = Reading(None, reading.rule, f"no mathematics: {reading.answer[:60]}")
+                return give_score(Judgement(completion, prompt, unread, False, 0.0), spec)
+            passed = bool(library.verify(gold, given, timeout_seconds=None, raise_on_error=True))
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # its own time-out is a BaseException, and an answer may make it raise anything
+            return Score.unscored(f"math-verify raised {type(error).__name__}: {error}"[:300])
+        return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)
+
+
+def _reading(text: str, rule: str) -> Reading:
+    if not text:
+        return Reading(None, rule, "nothing is stated")
+    if len(text) > MAX_EXPRESSION:
+        return Reading(None, rule, f"more than {MAX_EXPRESSION:,} characters")
+    return Reading(text, rule, text=text)
+
+
+@cache
+def _library() -> Any:
+    try:
+        library = importlib.import_module(LIBRARY)
+    except ImportError as error:
+        raise LearnableError(
+            "the verifier 'mathematics' needs math-verify, which is not installed: pip install 'learnable[math]'"
+        ) from error
+    logging.getLogger(LIBRARY).setLevel(logging.ERROR)  # it warns that its time limits are off
+    return library
+
+
+@lru_cache(maxsize=1024)
+def _parse_gold(answer: str) -> Sequence[Any]:
+    return _parse(_library(), answer, whole=True)
+
+
+def _parse(library: Any, text: str, *, whole: bool) -> Sequence[Any]:
+    """Return what math-verify reads: first as an expression by itself, where the text is one, then in the text.
+
+    LaTeX has to stand in a maths environment to be seen.
+    """
+    parse: Callable[..., Sequence[Any]] = library.parse
+    options = {"fallback_mode": "no_fallback", "parsing_timeout": None, "raise_on_error": True}
+    if not whole or any(mark in text for mark in _MATHS):
+        return parse(text, **options)
+    return parse(f"${text}$", **options) or parse(text, **options)

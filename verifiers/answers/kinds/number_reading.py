@@ -1,0 +1,257 @@
+"""Which number of a completion is its answer, with units, fractions and all that `quantities` reads."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from learnable.data.errors import LearnableError
+from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line
+from learnable.verifiers.answers.numbers import read_spelled
+from learnable.verifiers.answers.rules import Rule, missing, narrow
+from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
+from learnable.verifiers.answers.values.writing import write_plainly
+
+NOTHING, SEVERAL = "no number found", "names several numbers"
+
+_SPACED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
+_WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
+_OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
+_OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
+_OPERAND = re.compile(r"[0-9)]\s*(?:\*\*|[+*/^\u00f7-]|[xX])\s*[(]*\Z")
+_OR = re.compile(
+    r"[*_)\s]*(?:,?\s*\bor\b|\bto\b|\u2013|\u2014|-|\u00b1)\s*(?:maybe\s+|perhaps\s+)?(?=[-+$]?[0-9.])", re.I
+)
+_BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
+_LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
+_BEHIND_RESULT = re.compile(
+    r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
+    r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately|"
+    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all)\b)"
+    r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
+    re.IGNORECASE,
+)
+_MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
+MAX_PLACES = 18  # behind the point: with more of them, a fraction is shorter
+_MENTION = 48  # characters before a number that may say it is a result
+
+
+class SeveralError(LearnableError):
+    """The completion leaves open which of its numbers is the answer."""
+
+
+def find_number(completion: str, rule: Rule, decimal: str = ".") -> tuple[Quantity | None, str, str]:
+    """Return the number that a rule finds, the name of the rule that fired, and why there is none.
+
+    `completion` is without its thinking. See `NumberVerifier` for what `auto` does.
+    """
+    text = write_plainly(completion)
+    try:
+        if rule.name == "auto":
+            return _find_by_itself(text, completion, decimal)
+        if rule.name == "first":
+            found = _opening(text, decimal)
+        elif rule.name == "last":
+            found = _last(text, decimal)
+        elif (part := narrow(completion, rule)) is None:
+            return None, rule.name, missing(rule)
+        else:
+            found = read_statement(Statement(write_plainly(part.text), 0, part.form), decimal)
+    except SeveralError:
+        return None, rule.name, SEVERAL
+    return found, rule.name, "" if found else NOTHING
+
+
+def read_statement(stated: Statement, decimal: str = ".") -> Quantity | None:
+    """Return the number that a statement gives, None where it gives none, or a formula. Raises `SeveralError`.
+
+    >>> str(read_statement(Statement("3 + 4 = 7 apples", 0, "tag")).value), read_statement(Statement("3x", 0, "boxed"))
+    ('7', None)
+    """
+    text = _join_groups(stated.text)
+    if stated.closed:
+        return _read_closed(text, decimal)
+    if stated.form == "hashes" and not _OPENING.match(text):
+        return None
+    if _LIST_LABEL.match(text):
+        return None
+    for quantity in find_quantities(text, decimal):
+        before = text[: quantity.start]
+        if stated.form == "hashes" and re.search(r"[^\W\d_]{2,}", before):
+            return None  # four hashes may also be a heading
+        return _settled(text, quantity, decimal)
+    return None
+
+
+def parse_gold(answer: object, decimal: str = ".") -> Quantity | None:
+    """Return the number that a reference answer is, None where it is none, or more than one.
+
+    >>> str(parse_gold("#### 1,234").value), str(parse_gold(2.5).value), parse_gold("3 or 4")
+    ('1234', '5/2', None)
+    """
+    if isinstance(answer, bool):
+        return None
+    if isinstance(answer, int):
+        return Quantity(Fraction(answer), "", 0, 0)
+    if isinstance(answer, float):
+        return Quantity(Fraction(str(answer)), "", 0, 0)
+    if not isinstance(answer, str):
+        return None
+    text = answer.rpartition("####")[2] if "####" in answer else answer
+    try:
+        return _read_closed(_join_groups(write_plainly(text)), decimal)
+    except SeveralError:
+        return None
+
+
+def write_number(value: Fraction) -> str:
+    """Write a number so that equal numbers are equal text.
+
+    >>> write_number(Fraction(5, 2)), write_number(Fraction(1, 3)), write_number(Fraction(-4))
+    ('2.5', '1/3', '-4')
+    """
+    under, twos, fives = value.denominator, 0, 0
+    while under % 2 == 0:
+        under, twos = under // 2, twos + 1
+    while under % 5 == 0:
+        under, fives = under // 5, fives + 1
+    places = max(twos, fives)
+    if under != 1 or not 0 < places <= MAX_PLACES:
+        return str(value)
+    digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity | None, str, str]:
+    if _SPACED.fullmatch(text.strip()):
+        text = text.replace(" ", "")
+    line, goes_on = split_first_line(text)
+    if goes_on and (found := _alone(line, decimal)):
+        return found, "first", ""
+    statements = find_statements(completion)
+    try:
+        for stated in reversed(statements):
+            if found := read_statement(Statement(write_plainly(stated.text), 0, stated.form), decimal):
+                return found, stated.form, ""
+            if stated.closed and stated.text:  # a formula, or words: what stands elsewhere was not meant
+                return _find_spelled([stated], text)
+        return _find_unstated(statements, text, decimal)
+    except SeveralError:
+        return None, "auto", SEVERAL
+
+
+def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tuple[Quantity | None, str, str]:
+    if found := _opening(text, decimal):
+        return found, "first", ""
+    if found := _last_result(text, decimal):
+        return found, "last", ""
+    return _find_spelled(statements, text)
+
+
+def _find_spelled(statements: list[Statement], text: str) -> tuple[Quantity | None, str, str]:
+    """Look for a number in words, up to ninety-nine, where no digits were found: stated, or alone."""
+    value = read_spelled(statements[-1].text if statements else text)
+    if value is None:
+        return None, "auto", NOTHING
+    return Quantity(Fraction(value), "", 0, 0), statements[-1].form if statements else "first", ""
+
+
+def _read_closed(text: str, decimal: str) -> Quantity | None:
+    """Return the only number of a part that holds the answer and nothing else."""
+    tail = re.sub(r"\A\s*[-\u2212]\s+(?=[0-9$.])", "-", text.rpartition("=")[2])
+    found = list(find_quantities(tail, decimal))
+    if not found or _MATHS.search(_around(tail, found)):
+        return None
+    if len({(one.value, one.unit.casefold()) for one in found}) > 1:
+        raise SeveralError
+    return found[0]
+
+
+def _around(text: str, found: list[Quantity]) -> str:
+    """Return what a text has beside its numbers; the names of units and currencies are no formula."""
+    for quantity in reversed(found):
+        text = text[: quantity.start] + " " + text[quantity.end :]
+    return re.sub(r"\b(?:a|per|A)\b|[*_`]+(?=\s|\Z)|(?<!\S)[*_`]+", " ", text)
+
+
+def _join_groups(text: str) -> str:
+    """Return the text without plain spaces between groups of three digits, where that is all the number there is."""
+    return _SPACED.sub(lambda match: match[0].replace(" ", ""), text)
+
+
+def _alone(line: str, decimal: str) -> Quantity | None:
+    """Return the number that a line holds and nothing else."""
+    found = list(find_quantities(line, decimal))
+    if len(found) != 1 or re.search(r"\w", line[: found[0].start] + line[found[0].end :]):
+        return None
+    return found[0]
+
+
+def _opening(text: str, decimal: str) -> Quantity | None:
+    """Return the number that a text opens with, unless it labels a list or begins a calculation."""
+    start = _OPENING.match(text)
+    begin = start.end() if start else 0
+    quantity = next(find_quantities(text[: begin + 400], decimal), None)
+    if quantity is None or quantity.start > begin:
+        return None
+    if _LIST_LABEL.match(text.lstrip()) and {"1", "2"} <= set(_LIST_LABEL.findall(text)):
+        return None
+    return None if _OPERATION.match(text, quantity.end) else _settled(text, quantity, decimal)
+
+
+def _last(text: str, decimal: str) -> Quantity | None:
+    found = None
+    for found in find_quantities(text, decimal):  # noqa: B007 (only the last is wanted)
+        pass
+    if found is None or _OPERAND.search(text, max(0, found.start - 12), found.start):
+        return None
+    if _is_one_of_two(text, found, decimal):
+        raise SeveralError
+    return found
+
+
+def _is_one_of_two(text: str, last: Quantity, decimal: str) -> bool:
+    """Whether the last number is the second half of "7 or 8"."""
+    before = list(find_quantities(text[max(0, last.start - _MENTION) : last.start], decimal))
+    return bool(before) and _hedges(text[max(0, last.start - _MENTION) :], before[-1], decimal)
+
+
+def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
+    """Return a number, or the result of the calculation that it begins. Raises `SeveralError` for a hedge."""
+    if _OPERATION.match(text, quantity.end):
+        line = text[quantity.end : quantity.end + 500].split("\n", 1)[0]
+        return _read_closed(re.split(r"[.;](?=\s|$)", line.rpartition("=")[2])[0], decimal) if "=" in line else None
+    if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start):
+        return None
+    if _hedges(text, quantity, decimal):
+        raise SeveralError
+    return quantity
+
+
+def _hedges(text: str, quantity: Quantity, decimal: str) -> bool:
+    if _BETWEEN.search(text, max(0, quantity.start - 12), quantity.start):
+        return True
+    link = _OR.match(text, quantity.end)
+    if link is None:
+        return False
+    other = next(find_quantities(text[link.end() : link.end() + 60], decimal), None)
+    return other is not None and other.start == 0 and other.value != quantity.value
+
+
+def _last_result(text: str, decimal: str) -> Quantity | None:
+    """Return the last result in the last line with a number: by itself, or behind "=", "is" and the like."""
+    blank = blank_dates(text)
+    line = next((line for line in reversed(blank.split("\n")) if next(find_quantities(line, decimal), None)), "")
+    if line.rstrip().endswith("?"):
+        return None
+    line = _LIST_LABEL.sub("", line)
+    opening = _opening(line, decimal)
+    if opening and len(line[opening.end :].split()) <= 2:
+        return opening
+    results = [
+        one
+        for one in find_quantities(line, decimal)
+        if _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)
+    ]
+    settled = [found for one in results if (found := _settled(line, one, decimal))]
+    return settled[-1] if settled else None

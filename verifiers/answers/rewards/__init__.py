@@ -1,0 +1,1 @@
+"""Rewards as data: named parts of a completion, weighed and added up."""

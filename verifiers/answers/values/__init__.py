@@ -1,0 +1,1 @@
+"""What an answer is worth, whatever its writing: numbers with their units, and dates."""
