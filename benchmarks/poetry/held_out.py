@@ -12,6 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -180,13 +181,17 @@ def _learn_units(read: Sequence[Read]) -> dict[str, float]:
     for _ in range(_ROUNDS):
         counts, users = Counter[str](), defaultdict[str, set[str]](set)
         for (scheme, author), times in schemes.items():
-            for unit in divide_stanza(len(scheme), lambda i, j, s=scheme: 5.0 if s[i] == s[j] else -4.5, units):
+            for unit in divide_stanza(len(scheme), partial(_match_letters, scheme), units):
                 counts[unit] += times
                 users[unit].add(author)
         kept = [unit for unit in CANDIDATES if len(users[unit]) >= LEAST_AUTHORS]
         total = sum(counts[unit] for unit in kept)
         units = {unit: math.log(counts[unit] / total) for unit in kept}
     return {unit: _halves(odds) for unit, odds in units.items()} | {UNRHYMED: UNRHYMED_ODDS}
+
+
+def _match_letters(scheme: Sequence[str], i: int, j: int) -> float:
+    return 5.0 if scheme[i] == scheme[j] else -4.5
 
 
 def _halves(number: float) -> float:

@@ -14,6 +14,7 @@ from learnable.train.policy.noise import HOPELESS, find_level
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import read_language
 from learnable.verifiers.poetry.poem import read_line
+from learnable.verifiers.registry import find_verifier
 
 # Long forms are hard enough for the model: only topics without hope are as noisy there as elsewhere.
 GENTLE = {"Quatrain": 0.7, "Sonnet": 0.5, "ShakespeareanSonnet": 0.5, "Limerick": 0.7, "Villanelle": 0.0, "Verse": 0.6}
@@ -36,7 +37,11 @@ def write_poem(prompt: Prompt, rng: random.Random, noisy: bool = True) -> str:
     if fault == "syllables":
         shift = rng.choice((-2, 2, 3))
         lengths = [max(3, length + shift) for length in lengths]
-    lines = _write_readable(rng, lengths, scheme, spec["topic"], METRES.get(form.name, IAMBIC))
+    metre = METRES.get(form.name, IAMBIC)
+    for _ in range(ATTEMPTS):
+        lines = _write_lines(rng, lengths, scheme, spec["topic"], metre)
+        if _is_readable(lines) and (fault or _passes(prompt, lines)):
+            break
     if fault == "lines":
         lines = lines[:-1] if len(lines) > 1 and rng.random() < 0.5 else [*lines, lines[0]]
     return "\n".join(lines)
@@ -50,15 +55,13 @@ def _draw_fault(rng: random.Random, form: str, topic: str) -> str:
     return rng.choice(("lines", "syllables")) if rng.random() < level else ""
 
 
-def _write_readable(
-    rng: random.Random, lengths: Sequence[int], scheme: Sequence[str], topic: str, metre: str
-) -> list[str]:
-    """Return lines that read as language together, or the last attempt."""
-    for _ in range(ATTEMPTS):
-        lines = _write_lines(rng, lengths, scheme, topic, metre)
-        if read_language([read_line(line).words for line in lines]).strict >= READABLE:
-            break
-    return lines
+def _is_readable(lines: Sequence[str]) -> bool:
+    """Whether the lines read as language, with something to spare."""
+    return read_language([read_line(line).words for line in lines]).strict >= READABLE
+
+
+def _passes(prompt: Prompt, lines: Sequence[str]) -> bool:
+    return find_verifier("poetry").score("\n".join(lines), prompt=prompt.text, spec=prompt.spec).passed
 
 
 def _write_lines(
