@@ -12,8 +12,7 @@ from typing import Any
 
 import pronouncing
 
-RHYME_CLASSES = 28
-END_PARTS = ("noun", "adjective", "intransitive", "adverb")
+RHYME_CLASSES = 20
 DETERMINERS = ("natural", "owned", "uncounted", "possessed")
 FREE = ("adverb", "linking", "conjunction", "pronoun", "joining", *DETERMINERS)
 # What stands before the nouns of a class that is not of nature.
@@ -30,7 +29,7 @@ class Lexicon:
 
     `nouns` maps a class of nouns to its words and `free` a part of speech of grammar to its words, as often as each
     should come. `intransitive`, `adjective`, `preposition` and `transitive` map a word to its uses. `ends` holds the
-    largest rhyme classes, each as its words with the parts of speech they may have at the end of a line.
+    largest rhyme classes of nouns, with which all lines end.
     """
 
     nouns: Mapping[str, tuple[str, ...]]
@@ -39,7 +38,7 @@ class Lexicon:
     transitive: Mapping[str, Uses]
     adjective: Mapping[str, Uses]
     preposition: Mapping[str, Uses]
-    ends: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...] = field(default=())
+    ends: tuple[tuple[str, ...], ...] = field(default=())
 
     @cached_property
     def words(self) -> dict[str, dict[int, tuple[str, ...]]]:
@@ -122,7 +121,7 @@ def load_lexicon() -> Lexicon:
         seen |= set(nouns[name])
     parts = {name: _read_uses(lists[name]) for name in ("intransitive", "transitive", "adjective", "preposition")}
     free = {name: tuple(_split(lists["free"][name])) for name in FREE}
-    return Lexicon(nouns, free, **parts, ends=_find_rhyme_classes(nouns, free, parts))
+    return Lexicon(nouns, free, **parts, ends=_find_rhyme_classes(nouns))
 
 
 def _split(words: str) -> list[str]:
@@ -138,31 +137,23 @@ def _read_uses(entries: Iterable[Mapping[str, Any]]) -> dict[str, Uses]:
     return dict(uses)
 
 
-def _find_rhyme_classes(
-    nouns: Mapping[str, tuple[str, ...]], free: Mapping[str, tuple[str, ...]], parts: Mapping[str, Mapping[str, Uses]]
-) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]:
-    lists: dict[str, Iterable[str]] = {
-        "noun": [word for words in nouns.values() for word in words],
-        "adjective": parts["adjective"],
-        "intransitive": parts["intransitive"],
-        "adverb": free["adverb"],
-    }
-    classes: dict[str, dict[str, list[str]]] = defaultdict(dict)
-    for part in END_PARTS:
-        for word in dict.fromkeys(lists[part]):
-            if (sound := find_rhyme(word)) is not None:
-                classes[sound].setdefault(word, []).append(part)
-    for words in classes.values():
-        _drop_homophones(words)
-    largest = sorted(classes, key=lambda sound: (-len(classes[sound]), sound))[:RHYME_CLASSES]
-    return tuple(tuple((word, tuple(found)) for word, found in classes[sound].items()) for sound in largest)
+def _find_rhyme_classes(nouns: Mapping[str, tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    classes: dict[str, list[str]] = defaultdict(list)
+    for word in dict.fromkeys(word for words in nouns.values() for word in words):
+        if (sound := find_rhyme(word)) is not None:
+            classes[sound].append(word)
+    distinct = {sound: _drop_homophones(words) for sound, words in classes.items()}
+    largest = sorted(distinct, key=lambda sound: (-len(distinct[sound]), sound))[:RHYME_CLASSES]
+    return tuple(distinct[sound] for sound in largest)
 
 
-def _drop_homophones(words: dict[str, list[str]]) -> None:
-    """Keep the first of the words that sound the same: they repeat one another and do not rhyme."""
+def _drop_homophones(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the first of the words that sound the same: they repeat one another and do not rhyme."""
+    kept: list[str] = []
     seen: set[str] = set()
-    for word in list(words):
+    for word in words:
         sounds = set(pronouncing.phones_for_word(word))
-        if sounds & seen:
-            del words[word]
+        if not sounds & seen:
+            kept.append(word)
         seen |= sounds
+    return tuple(kept)

@@ -19,47 +19,28 @@ from learnable.train.policy.lexicon import (
     load_lexicon,
 )
 
-# Frames by the last word's part of speech (`E`). D: determiner, J: adjective, N: noun, V: verb with an object,
-# I: verb without, R: adverb, B: was, P: preposition, C: conjunction, K: and, with the same subject, S: pronoun.
-FRAMES = {
-    "noun": """
+# Frames that end on a noun (`E`). D: determiner, J: adjective, N: noun, V: verb with an object, I: verb without,
+# R: adverb, P: preposition, C: conjunction, K: and, with the same subject, S: pronoun.
+FRAMES = """
     DE DJE PDE PDJE SVDE SVDJE CSVDE DNVDE DNVDJE DJNVDE DJNVDJE SIPDE SIPDJE CSIPDE DNIPDE DNIPDJE DJNIPDE DJNIPDJE
     PDNSVDE PDNSVDJE PDNDNVDE PDJNSVDE PDNSIPDE PDJNDNVDE PDNIDE PDNIDJE PDJNIDE PDJNIDJE CDNIPDE CDNVDE CDJNVDE
     SIKVDE SIKVDJE DNIKVDE SVDNPDE SVDNPDJE DNVDNPDE SIPDNPDE CSIPDNPDE DNICSVDE SVDNKVDE CSVDNPDJE DJNVDNPDE
     DNIPDNPDE SVDNCSVDE DNPDNVDE DJNIRPDE DNIRPDE SIRPDE
     PDJNDJNVDJE PDNDJNIPDJE CDJNIPDNPDE DJNVDNCSVDE PDJNDNIPDJE DJNIPDJNPDE CDNVDNCSVDJE
-    """,
-    "intransitive": """
-    SE DNE DJNE CSE CDNE CDJNE DNPDNE DNPDJNE DJNPDNE DJNPDJNE PDNSE PDNDNE PDJNDNE PDNDJNE SIKE DNIKE DNVDNKE
-    DJNVDNKE SVDNKE SVDJNKE CSVDNKE DNIPDNKE DNICSE SVDNCSE DNVDNCSE SVDNCDNE PDNSIKE PDNPDNSE PDNSVDNKE CDNPDNE
-    CDNPDJNE RDNE RDJNE
-    PDJNDJNPDNE PDNPDJNDNE SVDNCDJNPDNE CSVDNCDJNE PDJNDNPDJNE DJNVDJNCDNE
-    """,
-    "adverb": """
-    IE SIE DNIE DJNIE CSIE CDNIE CDJNIE SVDNE SVDJNE CSVDNE CSVDJNE DNVDNE DJNVDNE DNVDJNE PDNSIE PDNDNIE PDJNSIE
-    PDNDJNIE DNIPDNE DJNIPDNE SIPDNE SIPDJNE SIKIE DNIKIE CDNVDNE DNPDNIE DNPDJNIE PDNSVDNE DNICSIE SVDNKIE
-    PDJNDJNVDNE CDJNIPDNPDNE DNVDNCSVDNE PDNDJNIPDNE DJNVDNCDNIE PDJNSVDJNE
-    """,
-    "adjective": """
-    BE SBE DNBE DJNBE CSBE CDNBE CDJNBE DNPDNBE DNPDJNBE DJNPDNBE DJNPDJNBE PDNSBE PDNDNBE PDJNDNBE PDNDJNBE DNICDNBE
-    SVDNCSBE CDNPDNBE CDNPDJNBE SIKBE RDNBE RDJNBE DNIKBE
-    PDJNDJNPDNBE SVDNCDJNBE PDNDJNPDJNBE CDJNPDJNBE DNVDNCDJNBE
-    """,
-}
+""".split()
 PART_OF = {
     "J": "adjective",
     "V": "transitive",
     "I": "intransitive",
     "P": "preposition",
     "R": "adverb",
-    "B": "linking",
     "C": "conjunction",
     "K": "joining",
     "S": "pronoun",
 }
 NOUNS = "NE"
 WEAK = frozenset("DSK")  # never where the metre is strong
-EITHER = frozenset("PBC")  # of one syllable: weak or strong
+EITHER = frozenset("PC")  # of one syllable: weak or strong
 # The stresses of a line from its end: `+` strong, `-` weak, `.` either.
 IAMBIC, ANAPAESTIC, FREE = "+-", "+--", "."
 ATTEMPTS, TRIES = 60, 12  # of frames at each of the ways below, and of words at a place
@@ -67,19 +48,11 @@ LAST_TRIES = 9  # times as many, before sense goes
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """The last word of a line and the part of speech it has there."""
-
-    word: str
-    part: str
-
-
-@dataclass(frozen=True, slots=True)
 class Frame:
     """A frame and what belongs together in it, by place.
 
     `noun_of` has for each word the noun it goes with: that of a determiner, adjective or preposition, the object of a
-    verb. `subject_of` has the subject of a verb or of what `was` says; -1 where there is none.
+    verb. `subject_of` has the subject of a verb; -1 where there is none.
     """
 
     tags: str
@@ -87,14 +60,14 @@ class Frame:
     subject_of: tuple[int, ...]
 
 
-def write_line(rng: random.Random, count: int, end: End, topic: str | None = None, metre: str = FREE) -> str:
+def write_line(rng: random.Random, count: int, end: str, topic: str | None = None, metre: str = FREE) -> str:
     """Return a line of `count` syllables (3 to 14) that ends on `end` and, where it fits, names the topic.
 
     Where no sensible line can be found the metre goes first, then the topic, then the sense.
     Raises `ValueError` for a count that no frame has.
     """
     ways = [(topic, metre), (topic, FREE), (None, metre), (None, FREE)] if topic else [(None, metre), (None, FREE)]
-    frames = _find_frames(count, end.part)
+    frames = _find_frames(count)
     spare: list[str] | None = None
     for wanted, stresses in [*ways, *ways[-1:] * LAST_TRIES]:
         for _ in range(ATTEMPTS):
@@ -105,31 +78,29 @@ def write_line(rng: random.Random, count: int, end: End, topic: str | None = Non
                 spare = words
     if spare:
         return _join(spare)
-    raise ValueError(f"no line of {count} syllables ends on {end.word!r}")
+    raise ValueError(f"no line of {count} syllables ends on {end!r}")
 
 
-def draw_ends(rng: random.Random, rhyme: int, count: int) -> list[End]:
+def draw_ends(rng: random.Random, rhyme: int, count: int) -> list[str]:
     """Return `count` different last words of one rhyme class."""
-    return [End(word, rng.choice(parts)) for word, parts in rng.sample(load_lexicon().ends[rhyme], count)]
+    return rng.sample(load_lexicon().ends[rhyme], count)
 
 
 @cache
-def _find_frames(count: int, part: str) -> tuple[Frame, ...]:
+def _find_frames(count: int) -> tuple[Frame, ...]:
     """Return the frames that may fill so many syllables, fuller words being rare."""
-    found = [tags for tags in FRAMES[part].split() if len(tags) <= count <= 1.8 * len(tags) + 1]
-    return tuple(map(_read_frame, found or [tags for tags in FRAMES[part].split() if len(tags) <= count]))
+    found = [tags for tags in FRAMES if len(tags) <= count <= 1.8 * len(tags) + 1]
+    return tuple(map(_read_frame, found or [tags for tags in FRAMES if len(tags) <= count]))
 
 
 @cache
 def _read_frame(tags: str) -> Frame:
-    ends_on_noun = tags in FRAMES["noun"].split()
-    nouns = [place for place, tag in enumerate(tags) if tag == "N" or (tag == "E" and ends_on_noun)]
+    nouns = [place for place, tag in enumerate(tags) if tag in NOUNS]
     noun_of, subject_of = [], []
     for place, tag in enumerate(tags):
         after = next((noun for noun in nouns if noun > place), -1)
         noun_of.append(after if tag in "DJPV" else -1)
-        says = tag in "VIB" or (tag == "E" and not ends_on_noun)
-        subject_of.append(_find_subject(tags, place, nouns) if says else -1)
+        subject_of.append(_find_subject(tags, place, nouns) if tag in "VI" else -1)
     return Frame(tags, tuple(noun_of), tuple(subject_of))
 
 
@@ -154,22 +125,24 @@ class _Filling:
 
     rng: random.Random
     frame: Frame
-    end: End
+    end: str
     topic: str | None
     metre: str
     words: list[str] = field(default_factory=list)
+    end_class: str = PERSON
     subjects: dict[int, frozenset[str]] = field(default_factory=dict)  # what may stand at a place, of what is filled
 
     def fill(self, count: int) -> list[str] | None:
         """Return the words, or None where this attempt came to a place that nothing fits."""
         tags, words = self.frame.tags, self.words
         words[:] = [""] * len(tags)
+        self.end_class = self.rng.choice(sorted(load_lexicon().nouns))
         topic_at = self._place_topic()
         if self.topic and topic_at is None:
             return None
         left = count
         for place in reversed(range(len(tags))):
-            fixed = self.end.word if place == len(tags) - 1 else self.topic if place == topic_at else None
+            fixed = self.end if place == len(tags) - 1 else self.topic if place == topic_at else None
             word = self._choose(place, count - left, left - place, fixed)
             if word is None:
                 return None
@@ -211,20 +184,25 @@ class _Filling:
         return lexicon.free[PART_OF[tag]]
 
     def _class_at(self, place: int) -> str:
-        """Return the class of the noun at a place; that of a person for a pronoun or for none."""
+        """Return the class of the noun at a place, that of a person for a pronoun or for none.
+
+        The last word passes for one of any class: the words before it would give it away, and which of a class of
+        rhymes may follow them is more than a small model learns.
+        """
+        if place == len(self.words) - 1:
+            return self.end_class
         return load_lexicon().classes.get(self.words[place], PERSON) if place >= 0 else PERSON
 
     def _restrict(self, place: int) -> None:
         """Note what the subject of the word at this place may be."""
         tag, subject = self.frame.tags[place], self.frame.subject_of[place]
-        part = PART_OF.get(tag, self.end.part)
-        if subject >= 0 and part in ("transitive", "intransitive", "adjective"):
-            thing = self._class_at(self.frame.noun_of[place]) if part == "transitive" else ""
-            fitting = load_lexicon().find_subjects(part, self.words[place], thing)
+        if subject >= 0:
+            thing = self._class_at(self.frame.noun_of[place]) if tag == "V" else ""
+            fitting = load_lexicon().find_subjects(PART_OF[tag], self.words[place], thing)
             self.subjects[subject] = self.subjects.get(subject, fitting) & fitting
 
     def is_sensible(self) -> bool:
-        """Whether every subject is one that its verbs and adjectives may have."""
+        """Whether every subject is one that its verbs may have."""
         tags = self.frame.tags
         return all(
             (PERSON if tags[place] == "S" else self._class_at(place)) in allowed
