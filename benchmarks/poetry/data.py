@@ -37,13 +37,14 @@ def litlab(data: Path) -> list[ScannedLine]:
 
 def performances(data: Path) -> list[ScannedLine]:
     """Return lines with their performed stresses; a weak end in brackets or written `^` counts."""
-    return [
-        ScannedLine(line["text"], tuple(map(_marks, line["real"].split("|"))), None)
-        for row in rows(data / "scansion_4b4v.jsonl")
-        for stanza in row["stanzas"]
-        for line in stanza["lines"]
-        if line["real"]
-    ]
+    return [line for _, line in performances_by_author(data)]
+
+
+def performances_by_author(data: Path) -> Iterator[tuple[str, ScannedLine]]:
+    """Yield the same lines, each after its author."""
+    for row in rows(data / "scansion_4b4v.jsonl"):
+        for line in (line for stanza in row["stanzas"] for line in stanza["lines"] if line["real"]):
+            yield row["author"], ScannedLine(line["text"], tuple(map(_marks, line["real"].split("|"))), None)
 
 
 def _marks(real: str) -> str:
@@ -73,7 +74,7 @@ def human_poems(data: Path) -> dict[str, list[list[str]]]:
     }
     by_scheme: defaultdict[str, list[list[str]]] = defaultdict(list)
     for stanza in stanzas(data):
-        by_scheme[_letters(stanza.scheme)].append(stanza.lines)
+        by_scheme[write_scheme(stanza.scheme)].append(stanza.lines)
     return poems | {form: by_scheme[scheme] for form, scheme in STANZAS.items()}
 
 
@@ -84,7 +85,7 @@ def form_poems(data: Path) -> Iterator[tuple[str, list[str]]]:
             yield row["form"], [line.strip() for line in row["poem"].strip().splitlines()]
 
 
-def _letters(scheme: Sequence[str]) -> str:
+def write_scheme(scheme: Sequence[str]) -> str:
     """Return a scheme with its letters in order of appearance."""
     names: dict[str, str] = {}
     return "".join(names.setdefault(label, chr(ord("a") + len(names))) for label in scheme)

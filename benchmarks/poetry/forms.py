@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.poetry.data import human_poems, rows
-from benchmarks.poetry.mutations import mutations
+from benchmarks.poetry.mutations import distortions, mutations
 from benchmarks.poetry.run import report_sections
 from benchmarks.poetry.speed import count_plainly
 from learnable.data.forms import poem_forms
@@ -103,6 +103,7 @@ SECTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "human verse": human_verse,
     "tricks": tricks,
     "mutations": mutations,
+    "distortions": distortions,
     "judge": speed,
     "memory": memory,
 }

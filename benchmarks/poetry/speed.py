@@ -9,7 +9,7 @@ from pathlib import Path
 import pronouncing
 
 from benchmarks.poetry.data import stanzas
-from learnable.verifiers.poetry.metre.scansion import credit_metre
+from learnable.verifiers.poetry.metre.fit import credit_metre
 from learnable.verifiers.poetry.poem import read_line, read_poem_line
 from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
 from learnable.verifiers.poetry.sound.pronunciation import load_dictionary

@@ -70,6 +70,19 @@ def parse_equality(text: str) -> tuple[Place, tuple[Place, ...]]:
 
 
 @cache
+def parse_comparison(text: str) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    """Read `3, 4 < 1, 2, 5`: each line on the left is shorter than each on the right.
+
+    Raises `ValueError` for anything else.
+    """
+    left, less, right = text.partition("<")
+    if not less:
+        raise ValueError(f"{text!r} does not compare lines: write '3, 4 < 1, 2, 5'")
+    shorter, longer = (tuple(map(parse_place, side.split(","))) for side in (left, right))
+    return shorter, longer
+
+
+@cache
 def parse_link(text: str) -> tuple[Place, Place]:
     """Read `place@syllable ~ place@syllable`: the words there rhyme. Without `@s` it is the line's last word.
 

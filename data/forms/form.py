@@ -45,8 +45,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Form(Part):
-    """One form; `docs/forms.md` gives the meaning of each key. `schemes` lists every accepted rhyme scheme.
+    """One form; `docs/forms.md` gives the meaning of each key.
 
+    `schemes` lists the rhyme schemes that prompts name, `more_schemes` others that are accepted.
     `why` says why a `theme` form cannot be a reward, `declared` is the declaration as JSON, and `group` the file
     that it is from.
     """
@@ -64,15 +65,22 @@ class Form(Part):
     closing: Part | None = None
     tolerance: int = 0
     pass_tolerance: int = 0
+    pass_syllables: tuple[Count, ...] = ()
+    measures: tuple[tuple[Count, ...], ...] = ()
+    shorter: tuple[str, ...] = ()
     stichic: bool = False
     even: int = 0
     # Rhymes and returns.
+    more_schemes: tuple[Scheme, ...] = ()
     shared: str = ""
     carry: Pairs = ()
+    may_carry: Pairs = ()
     loop: Pairs = ()
     rhyme: str = "full"
     rentrement: Count = (1, 5)
     repeats: tuple[str, ...] = ()
+    varied: bool = False
+    burden: bool = False
     same_end: tuple[str, ...] = ()
     end_words: tuple[str, ...] = ()
     envoi: int = 0
@@ -86,6 +94,7 @@ class Form(Part):
     alliteration: int = 0
     caesura: int = 0
     end_syllables: tuple[Count, ...] = ()
+    endings: str = ""
     # Words and letters.
     letters: Pairs = ()
     total: Pairs = ()
@@ -103,6 +112,7 @@ class Form(Part):
     palindrome: str = ""
     least_words: int = 0
     least_content: int = 0
+    no_language: str = ""  # why a poem of this form need not read as sentences; it must where this is empty
     special: tuple[str, ...] = ()
     # Judgement.
     parameters: Pairs = ()

@@ -54,6 +54,16 @@ class Plan:
 
 
 @lru_cache(maxsize=4096)
+def measured_plans(form: Form, lines: int) -> tuple[tuple[Plan, ...], ...]:
+    """Return `plans`, each with its like in every other measure of the form (`measures`), the form's first in front.
+
+    Another measure has its own number of feet, which follows from its syllables.
+    """
+    others = [replace(form, syllables=measure, feet=(), measures=()) for measure in form.measures]
+    return tuple(zip(plans(form, lines), *(plans(other, lines) for other in others), strict=True))
+
+
+@lru_cache(maxsize=4096)
 def plans(form: Form, lines: int) -> tuple[Plan, ...]:
     """Return every way to fill `form` with about `lines` lines: the nearest number of units, each accepted scheme."""
     found = list(dict.fromkeys(_plans(form, lines)))
@@ -69,6 +79,8 @@ def _plans(form: Form, lines: int) -> Iterator[Plan]:
             for part, scheme, times in zip(parts, schemes, (1, units, 1), strict=True):
                 layout.add(part, scheme, times)
             yield from layout.all_plans()
+    if form.may_carry:
+        yield from _plans(replace(form, carry=form.may_carry, may_carry=()), lines)
 
 
 def _parts(form: Form) -> tuple[Part | None, Part | None, Part | None]:

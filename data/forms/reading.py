@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.forms.coordinates import parse_equality, parse_link
+from learnable.data.forms.coordinates import parse_comparison, parse_equality, parse_link
 from learnable.data.forms.counts import is_whole, parse_count, parse_counts, span
 from learnable.data.forms.form import CHECKS, Form, Part
 from learnable.data.forms.labels import is_label, parse_scheme, stanza_sizes
@@ -70,6 +70,12 @@ def constrain_form(form: Form, spec: Spec) -> Form:
     Raises `FormKeyError` naming the first key that is wrong.
     """
     fields = read_fields({key: spec[key] for key in SPEC_KEYS if key in spec})
+    if "syllables" in spec:  # a prompt that names a length wants no other
+        fields |= {"measures": (), "pass_syllables": ()}
+        if form.measures and fields["syllables"] != form.syllables:
+            fields["feet"] = ()
+    if "schemes" in spec:
+        fields["more_schemes"] = ()
     if "stanzas" in spec:
         units = int(spec["stanzas"]) - form.counts_opening
         fields["repeat"] = fields["repeat_default"] = units
@@ -102,11 +108,22 @@ def _agree(fields: dict[str, Any], table: Mapping[str, Any]) -> None:
         if len(sizes) > 1:
             fields["stanzas"] = sizes
     lines = len(fields["schemes"][0]) if "schemes" in fields else None
-    for key in ("syllables", "words", "characters", "feet"):
+    _agree_choices(fields, lines)
+    for key in ("syllables", "pass_syllables", "words", "characters", "feet", "endings"):
         if lines and len(fields.get(key, ())) > 1 and len(fields[key]) != lines:
             raise FormKeyError(key, f"form key {key!r} has {len(fields[key])} numbers for {lines} lines of the scheme")
     if lines and "stanzas" in fields and sum(fields["stanzas"]) != lines:
         raise FormKeyError("stanzas", f"form key 'stanzas' has {sum(fields['stanzas'])} lines, the scheme {lines}")
+
+
+def _agree_choices(fields: dict[str, Any], lines: int | None) -> None:
+    """Check that other measures and schemes are as long as the schemes."""
+    for scheme in fields.get("more_schemes", ()):
+        if len(scheme) != lines:
+            raise FormKeyError("more_schemes", f"form key 'more_schemes' has {len(scheme)} labels for {lines} lines")
+    for measure in fields.get("measures", ()):
+        if lines and len(measure) not in (1, lines):
+            raise FormKeyError("measures", f"form key 'measures' has {len(measure)} numbers for {lines} lines")
 
 
 def _text(value: Any) -> str:
@@ -199,6 +216,13 @@ def _pass(value: Any) -> tuple[tuple[str, float], ...]:
     return tuple((key, float(share)) for key, share in value.items())
 
 
+def _endings(value: Any) -> str:
+    text = _text(value).replace("/", "").replace(" ", "")
+    if set(text) - set("fmx"):
+        raise ValueError(f"{value!r}: write f (feminine), m (masculine) or x (either) for each line")
+    return text
+
+
 def _checked(parse: Callable[[str], object]) -> Callable[[Any], tuple[str, ...]]:
     def read(value: Any) -> tuple[str, ...]:
         for text in _texts(value):
@@ -250,14 +274,21 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "closing": _part,
     "tolerance": _whole,
     "pass_tolerance": _whole,
+    "pass_syllables": parse_counts,
+    "measures": lambda value: tuple(map(parse_counts, value)),
+    "shorter": _checked(parse_comparison),
     "stichic": _flag,
     "even": _whole,
+    "more_schemes": _schemes,
     "shared": _text,
     "carry": _carry,
+    "may_carry": _carry,
     "loop": _carry,
     "rhyme": _one_of("full", "assonance", "last", "none"),
     "rentrement": parse_count,
     "repeats": _checked(parse_equality),
+    "varied": _flag,
+    "burden": _flag,
     "same_end": _checked(parse_equality),
     "end_words": _end_words,
     "envoi": _whole,
@@ -269,6 +300,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "template": _texts,
     "caesura": _whole,
     "end_syllables": parse_counts,
+    "endings": _endings,
     "alliteration": _whole,
     "letters": _letters,
     "total": _counts_by_name("syllables", "words", "characters", "letters", "sentences"),
@@ -286,6 +318,7 @@ _READERS: dict[str, Callable[[Any], Any]] = _PART_READERS | {
     "palindrome": _one_of("letters", "words", "poem"),
     "least_words": _whole,
     "least_content": _whole,
+    "no_language": _text,
     "special": lambda value: tuple(_one_of(*SPECIAL)(name) for name in _texts(value)),
     "parameters": lambda value: tuple((_one_of(*PARAMETERS)(key), item) for key, item in value.items()),
     "defining": _pass,

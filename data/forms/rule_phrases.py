@@ -23,7 +23,7 @@ def _requested_keys(form: Form) -> set[str]:
     """Return the keys whose rules the prompt states: the requested components, and the keys that belong to one."""
     keys = set(form.requested)
     if "rhyme" in keys:
-        keys |= {"shared", "carry", "loop"}
+        keys |= {"shared", "carry", "may_carry", "loop"}
     return keys | ({"special"} if keys.intersection(form.special) else set())
 
 
@@ -132,6 +132,15 @@ def _end_syllables(form: Form) -> str:
     return f"lines ending in words of {say_counts(counts)} syllable{plural}"
 
 
+def _endings(form: Form) -> str:
+    return f"lines ending on an unstressed syllable (f) or on a stressed one (m): {form.endings}"
+
+
+def _may_carry(form: Form) -> str:
+    said = ", ".join(f"rhyme {new} of a stanza may be rhyme {old} of the one before" for new, old in form.may_carry)
+    return f"{said}, in all stanzas or in none"
+
+
 _KINDS = {
     "elements": "chemical element", "spectrum": "colour of the rainbow", "numbers": "number", "time": "word of time",
     "absence": "word of absence",
@@ -164,6 +173,7 @@ _PHRASES: dict[str, Callable[[Form], str]] = {
     "rhyme": _kind_of_rhyme,
     "shared": lambda form: f"with {' and '.join(form.shared)} the same rhyme{'s' * (len(form.shared) > 1)} throughout",
     "carry": _carry,
+    "may_carry": _may_carry,
     "loop": _loop,
     "repeats": _repeats,
     "end_words": _end_words,
@@ -175,6 +185,7 @@ _PHRASES: dict[str, Callable[[Form], str]] = {
     "template": lambda form: f"with the stresses {' / '.join(form.template)} (- stressed, u unstressed, x either)",
     "caesura": lambda form: f"a word ending at syllable {form.caesura} of each line",
     "end_syllables": _end_syllables,
+    "endings": _endings,
     "even": lambda _: "all lines of like length",
     "alliteration": lambda form: f"at least {form.alliteration} words of each line alliterating",
     "letters": _letters,

@@ -77,12 +77,20 @@ def _sizes(form: Part, tolerance: int | None = None) -> str:
     said = []
     if form.syllables and (not isinstance(form, Form) or _requests(form, "syllables")):
         about = "about " if tolerance else ""
-        said.append(f"of {about}{_say_lengths(form, form.syllables, 'syllables')}")
+        said.append(f"of {about}{_say_lengths(form, form.syllables, 'syllables')}{_other_measures(form)}")
     if form.words:
         said.append(f"of {_say_lengths(form, form.words, 'words')}")
     if form.characters:
         said.append(f"of {_say_lengths(form, form.characters, 'characters')}")
     return " and ".join(said)
+
+
+def _other_measures(form: Part) -> str:
+    """Say the other lengths that the lines may have. Prompts of the policy's forms name the first only."""
+    if not isinstance(form, Form) or not form.measures or form.group == CORE:
+        return ""
+    about = "about " if form.tolerance else ""
+    return "".join(f" or of {about}{_say_lengths(form, measure, 'syllables')}" for measure in form.measures)
 
 
 def _say_lengths(form: Part, counts: tuple[Count, ...], what: str) -> str:
@@ -125,12 +133,13 @@ def _silent(scheme: Scheme) -> bool:
 
 
 def _metre(form: Form) -> list[str]:
-    if not form.metre or not _requests(form, "metre"):
+    """Say the metre. Prompts of the policy's forms leave it to the form's name."""
+    if not form.metre or form.group == CORE or not _requests(form, "metre"):
         return []
-    feet = {*form.feet}
+    feet = {*form.feet} if not form.measures else set()
     if len(feet) == 1 and (count := feet.pop()) < len(FEET_NAMES):
         return [f"in {form.metre} {FEET_NAMES[count]}"]
-    return [f"in {form.metre} metre" + (f" of {_say_lengths(form, form.feet, 'feet')}" if form.feet else "")]
+    return [f"in {form.metre} metre" + (f" of {_say_lengths(form, form.feet, 'feet')}" if feet else "")]
 
 
 def _parts(form: Form) -> list[str]:

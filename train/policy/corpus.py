@@ -32,12 +32,12 @@ DOCUMENTS = {
     "WordLength": 5000,
     "WordCount": 8000,
     "ShortList": 4000,
-    "Couplet": 30000,
+    "Couplet": 26000,
     "Quatrain": 30000,
     "Haiku": 9000,
     "Limerick": 16000,
-    "Sonnet": 8000,
-    "ShakespeareanSonnet": 7000,
+    "Sonnet": 11000,
+    "ShakespeareanSonnet": 10000,
     "Villanelle": 700,
     "Verse": 34000,
 }
@@ -94,7 +94,7 @@ def _endless(form: str, rng: random.Random) -> Iterator[Prompt]:
 
 def _write_drill(rng: random.Random) -> tuple[str, str]:
     lexicon = load_lexicon()
-    words = [word for word, _ in rng.choice(lexicon.ends)]
+    words = rng.choice(lexicon.ends)
     chosen = rng.sample(words, min(len(words), rng.choice((2, 4, 6))))
     # A word at the head of a line or after a space is another token: drill the one that ends lines.
     completion = "\n".join(f"The {word}" for word in chosen[1:])

@@ -12,7 +12,7 @@ VOCABULARY = 2048
 POSITIONS = 512
 PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
 SHORT = 8  # tokens of a completion
-DECISIVE = 4.0  # weight of a token that decides, against 1 for the others
+DECISIVE = 6.0  # weight of a token that decides, against 1 for the others
 CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 

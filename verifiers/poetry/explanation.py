@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
 from learnable.data.forms import Count, span
 from learnable.data.forms.plan import NO_RHYME, Plan
+from learnable.data.forms.wording import FEET_NAMES
 from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.constraints.language import credit_lines, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
-from learnable.verifiers.poetry.judge import Judgement, find_needed_share, find_weight
+from learnable.verifiers.poetry.constraints.sounds import find_feet
+from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
+from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
+from learnable.verifiers.poetry.language.model import load_model
+from learnable.verifiers.poetry.language.sameness import find_template
+from learnable.verifiers.poetry.metre.fit import name_rhythm
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import classify_rhyme
@@ -20,6 +27,9 @@ from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 
 LETTERS = "abcdefghijklmnopqrstuvwyz"
 MAX_HINTS = 8  # more would not help
+MULTIPLIED = ("validity", LANGUAGE)  # with the mean of the others, so without a weight in it
+MANY_LOST = 3  # lines that read as no sentence, beyond which only the worst are named
+NO_SENTENCE = 0.3  # the language of a line below which it reads as none
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +39,9 @@ class LineAccount:
     `syllables` has every count that the line can have. `stress` has one mark per syllable (`+` stressed, `-` not),
     read in `metre`, the one that fits best. `rhyme` is the letter heard (`x`: no rhyme). `line` is the number, from
     1, of the form's line that this one stands for; None for an extra line. `wanted_syllables` and `wanted_rhyme` are
-    None where the form leaves them open.
+    None where the form leaves them open. `language` in [0, 1] says how much the line reads as one of verse; None where
+    the form's lines need not. `kept` in [0, 1] says how well it keeps the form's metre, and `reads_as` what it reads as
+    instead; None and empty where the form has no metre, or it is kept.
     """
 
     text: str
@@ -40,6 +52,9 @@ class LineAccount:
     line: int | None
     wanted_syllables: str | None
     wanted_rhyme: str | None
+    language: float | None = None
+    kept: float | None = None
+    reads_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +117,17 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
         return Explanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
     case = found.judgement.case
     parts = tuple(_list_parts(found.judgement, score))
-    hints = tuple(_list_hints(case, parts))[:MAX_HINTS]
-    return Explanation(case.form.name, score, tuple(_explain_lines(case)), case.poem.blocks, parts, hints)
+    hints = (*tuple(_list_hints(case, parts))[:MAX_HINTS], *found.remarks)
+    return Explanation(
+        case.form.name, score, tuple(_explain_lines(case, found.judgement.smooth)), case.poem.blocks, parts, hints
+    )
 
 
-def _explain_lines(case: Case) -> Iterator[LineAccount]:
+def _explain_lines(case: Case, judged: Collection[str]) -> Iterator[LineAccount]:
     places = {index: slot for slot, index in enumerate(case.slots) if index is not None}
     heard = infer_scheme([line.end for line in case.poem.lines])
-    wanted = letter_rhymes(case.plan)
+    wanted, credits = letter_rhymes(case.plan), credit_lines(case)
+    kept = read_metre_case(case).credits if "metre" in judged else None
     for index, line in enumerate(case.poem.lines):
         scansion, slot = scan(line.words), places.get(index)
         count = case.plan.syllables[slot] if slot is not None and case.plan.syllables else None
@@ -122,7 +140,18 @@ def _explain_lines(case: Case) -> Iterator[LineAccount]:
             line=None if slot is None else slot + 1,
             wanted_syllables=None if count is None else write_count(count, case.form.tolerance),
             wanted_rhyme=None if slot is None or not case.plan.wanted else wanted[slot],
+            language=None if case.form.no_language else credits[index],
+            kept=None if slot is None or kept is None else kept[slot],
+            reads_as="" if slot is None or kept is None else name_departure(case, slot),
         )
+
+
+def name_departure(case: Case, slot: int) -> str:
+    """Return what the line in a slot of the plan reads as where it does not keep the form's metre by itself."""
+    line, fit = case.lines[slot], read_metre_case(case).lines[slot]
+    if line is None or fit is None or fit.keeps:
+        return ""
+    return name_rhythm(line.words, case.form.metre, find_feet(case, slot))
 
 
 def letter_rhymes(plan: Plan) -> list[str]:
@@ -150,7 +179,7 @@ def _list_parts(found: Judgement, score: Score) -> Iterator[Part]:
     for name, value in score.components.items():
         strict = found.strict.get(name)
         needs = find_needed_share(form, name, expected) if strict is not None else None
-        yield Part(name, value, 0.0 if name == "validity" else find_weight(name), strict, needs or None)
+        yield Part(name, value, 0.0 if name in MULTIPLIED else find_weight(name), strict, needs or None)
 
 
 def _list_hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
@@ -158,7 +187,8 @@ def _list_hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
     for part in sorted(parts, key=lambda part: (part.value - 1) * (part.weight or 4.0)):
         if part.value < 1 - 1e-9:
             hints = list(_HINTS[part.name](case)) if part.name in _HINTS else []
-            yield from hints or [_describe_share(part)]
+            if hints or part.name != LANGUAGE or part.fails:  # human verse has lines of some doubt too
+                yield from hints or [_describe_share(part)]
 
 
 def _describe_share(part: Part) -> str:
@@ -204,6 +234,35 @@ def _lost_refrains(case: Case) -> Iterator[str]:
                 yield f"line {slot + 1} should be line {group[0] + 1} again: {lines[0].text!r}"
 
 
+def _no_sentences(case: Case) -> Iterator[str]:
+    words = [line.words for line in case.poem.lines]
+    reading = read_case(case)
+    if reading.calm < 0.5:
+        yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
+    elif reading.variety < 0.5:
+        yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
+    credits = credit_lines(case)
+    lost = [index for index, credit in enumerate(credits) if credit < NO_SENTENCE]
+    if len(lost) > MANY_LOST:
+        yield f"{len(lost)} of {len(credits)} lines read as no sentence of verse, least these:"
+        lost = sorted(sorted(lost, key=lambda index: credits[index])[:MANY_LOST])
+    for index in lost:
+        weakest = load_model().find_weakest(words[index])
+        where = f", least at {' '.join(weakest)!r}" if weakest else ""
+        yield f"line {index + 1}: reads as no sentence of verse{where}"
+
+
+def _lost_metre(case: Case) -> Iterator[str]:
+    for slot, index in enumerate(case.slots):
+        if index is not None and (rhythm := name_departure(case, slot)):
+            yield f"line {index + 1}: not {_name_metre(case, slot)}; it reads as {rhythm}"
+
+
+def _name_metre(case: Case, slot: int) -> str:
+    feet = find_feet(case, slot)
+    return f"{case.form.metre} {FEET_NAMES[feet]}" if feet and feet < len(FEET_NAMES) else case.form.metre
+
+
 def _weak_words(case: Case) -> Iterator[str]:
     strange = sum(line.strange for line in case.poem.lines)
     repeated = len(case.poem.lines) - len({line.words for line in case.poem.lines})
@@ -229,6 +288,8 @@ _HINTS = {
     "syllables": _wrong_lengths,
     "rhyme": _missing_rhymes,
     "refrains": _lost_refrains,
+    "metre": _lost_metre,
+    "language": _no_sentences,
     "validity": _weak_words,
 }
 _KINDS = {

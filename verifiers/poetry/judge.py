@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from learnable.data.forms import Form
-from learnable.data.forms.plan import Plan, plans
+from learnable.data.forms.plan import Plan, measured_plans
 from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
-from learnable.verifiers.poetry.constraints.rhymes import Pair, hear_pairs, judge_rhyme, list_ends
+from learnable.verifiers.poetry.constraints.lengths import credit_syllables
+from learnable.verifiers.poetry.constraints.rhymes import Pair, find_unanswered, hear_pairs, judge_rhyme, list_ends
 from learnable.verifiers.poetry.placement import Slots, place_lines
 from learnable.verifiers.poetry.poem import Poem
 
@@ -22,6 +23,9 @@ HALF_RHYMED = 0.5
 MAX_LENGTHS = 64  # of poems, whose plans are stored
 # A bare list of the words that a form counts is not a poem, however well it fits. So these components multiply.
 FACTORS = frozenset(["least_words", "least_content"])
+LANGUAGE = "language"  # multiplies the reward, outside the mean: it is the same on every plan
+# Components that count whatever a prompt names.
+ALWAYS = frozenset([LANGUAGE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +41,29 @@ class Judgement:
     heard: Sequence[Pair] = ()
 
     def mean(self) -> float:
-        """Return the weighted mean of the smooth components, times those in `FACTORS`."""
+        """Return the weighted mean of the smooth components but `language`, times those in `FACTORS`.
+
+        Where rhyme decides the pass and does not reach what that needs, up to half is lost: metre and length alone
+        make no sonnet.
+        """
         total = weight = 0.0
-        factor = 1.0
+        factor = 0.5 + 0.5 * self._reach("rhyme")
         for name, value in self.smooth.items():
             if name in FACTORS:
                 factor *= value
-            else:
+            elif name != LANGUAGE:
                 total += find_weight(name) * value
                 weight += find_weight(name)
         return factor * total / weight
+
+    def _reach(self, component: str) -> float:
+        """Return which share of what a pass needs the component has; 1 where it decides no pass."""
+        needed = find_needed_share(self.case.form, component, self.case.plan.size) if component in self.strict else 0.0
+        return min(1.0, self.strict[component] / needed) if needed else 1.0
+
+
+# A plan in each measure that the form may have, and its constraints.
+_Way = tuple[tuple[Plan, ...], tuple[tuple[str, Constraint], ...]]
 
 
 @dataclass
@@ -54,18 +71,35 @@ class Judge:
     """Judges poems of one form. Between calls it stores only what follows from the form."""
 
     form: Form
-    _plans: dict[int, tuple[tuple[Plan, tuple[tuple[str, Constraint], ...]], ...]] = field(default_factory=dict)
+    _plans: dict[int, tuple[_Way, ...]] = field(default_factory=dict)
+    _more: Judge | None = None  # by the form's further schemes
 
     def judge(self, poem: Poem) -> Judgement:
-        """Return the best judgement over the plans that are nearest to the poem's number of lines."""
-        return max(self._judgements(poem), key=lambda found: (found.mean(), min(found.strict.values(), default=0.0)))
+        """Return the best judgement over the plans that are nearest to the poem's number of lines.
+
+        The form's further schemes are tried where none of the usual ones passes though all lines rhyme.
+        """
+        best = max(self._judgements(poem), key=_rank)
+        if not self.form.more_schemes or not self._may_keep_another(best):
+            return best
+        if self._more is None:
+            self._more = Judge(replace(self.form, schemes=self.form.more_schemes, more_schemes=()))
+        return max(best, self._more.judge(poem), key=_rank)
+
+    def _may_keep_another(self, found: Judgement) -> bool:
+        rhymed = {line for pair in found.heard if pair.credit for line in (pair.first, pair.second)}
+        if len(rhymed) < found.case.plan.size:
+            return False
+        needed = find_needed_share(self.form, "rhyme", found.case.plan.size)
+        return found.strict.get("rhyme", 1.0) < needed or bool(find_unanswered(found.case, found.heard))
 
     def _judgements(self, poem: Poem) -> Iterator[Judgement]:
-        fixed: dict[tuple[tuple[int, ...], Slots], dict[str, Result]] = {}
+        fixed: dict[tuple[object, ...], dict[str, Result]] = {}
         heard: dict[Slots, list[Pair]] = {}
-        for plan, constraints in self._ways(len(poem.lines)):
+        for measures, constraints in self._ways(len(poem.lines)):
+            plan = find_measure(poem, measures, self.form.tolerance)
             case = Case(self.form, plan, poem, place_lines(poem, plan))
-            shape = (plan.stanzas, case.slots)
+            shape = (plan.stanzas, plan.syllables, case.slots)
             if shape not in fixed:
                 fixed[shape] = {name: rule.judge(case) for name, rule in constraints if not rule.varies}
             results = dict(fixed[shape])
@@ -83,20 +117,40 @@ class Judge:
             known[case.slots] = hear_pairs(list_ends(case), self.form.rhyme)
         return known[case.slots]
 
-    def _ways(self, lines: int) -> tuple[tuple[Plan, tuple[tuple[str, Constraint], ...]], ...]:
+    def _ways(self, lines: int) -> tuple[_Way, ...]:
         if lines not in self._plans:
             if len(self._plans) >= MAX_LENGTHS:
                 self._plans.clear()
-            self._plans[lines] = tuple((plan, self._constraints(plan)) for plan in plans(self.form, lines))
+            self._plans[lines] = tuple((way, self.list_constraints(way[0])) for way in measured_plans(self.form, lines))
         return self._plans[lines]
 
-    def _constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
+    def list_constraints(self, plan: Plan) -> tuple[tuple[str, Constraint], ...]:
+        """Return the constraints that a poem of this plan is judged by, with their names."""
         chosen = self.form.requested
         return tuple(
             (name, rule)
             for name, rule in CONSTRAINTS.items()
-            if rule.applies(self.form, plan) and (not chosen or name in chosen)
+            if rule.applies(self.form, plan) and (not chosen or name in chosen or name in ALWAYS)
         )
+
+
+def _rank(found: Judgement) -> tuple[float, float]:
+    return found.mean(), min(found.strict.values(), default=0.0)
+
+
+def find_measure(poem: Poem, measures: Sequence[Plan], tolerance: int) -> Plan:
+    """Return the plan, of those that differ in the lengths of their lines only, which most of the lines fit."""
+    if len(measures) == 1:
+        return measures[0]
+    return max(measures, key=lambda plan: sum(_list_credits(poem, plan, tolerance)))
+
+
+def _list_credits(poem: Poem, plan: Plan, tolerance: int) -> list[float]:
+    return [
+        credit_syllables(line, wanted, tolerance)
+        for line, wanted in zip(poem.lines, plan.syllables, strict=False)
+        if wanted is not None
+    ]
 
 
 def find_weight(component: str) -> float:

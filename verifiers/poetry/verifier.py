@@ -6,18 +6,23 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
+from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.rhymes import find_unanswered
 from learnable.verifiers.poetry.extraction import extract_blocks
 from learnable.verifiers.poetry.gate import measure_validity
-from learnable.verifiers.poetry.judge import Judge, Judgement, find_needed_share
+from learnable.verifiers.poetry.judge import LANGUAGE, Judge, Judgement, find_needed_share
+from learnable.verifiers.poetry.language.order import remark_on_order
 from learnable.verifiers.poetry.poem import PoemLine, read_line, read_poem
 from learnable.verifiers.poetry.sound.pronunciation import load_dictionary
 from learnable.verifiers.poetry.spec import check_poetry_spec
 
 MIN_VALIDITY = 0.9  # to pass
+COUNTED = frozenset(["syllables", "words", "characters"])  # forms with one of them say no line twice running
+BURDEN = 4  # one line in so many may be said again in a form with a burden
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +31,15 @@ class PoetryVerifier:
 
     Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`, `schemes`,
     `stanzas` or its parameters (`docs/forms.md`). `declaration` gives a form of the user's own; `topic` gives words
-    that should occur. Reward: the square of the weighted mean of the form's components, times the gate's validity,
-    which is reported as `validity`. Passed: the exact number of lines, a validity of at least `MIN_VALIDITY`, every
-    defining component at its share or more, a rhyme for every line that should rhyme, and no line twice except in a
-    refrain. The topic earns reward but does not decide the pass: it is not part of the form.
+    that should occur. Reward: the square of the weighted mean of the form's components, times `language` (do the lines
+    read as sentences?) and the gate's validity, which is reported as `validity`. Passed: the exact number of lines, a
+    validity of at least `MIN_VALIDITY`, every defining component at its share or more, language among them, a rhyme for
+    every line that should rhyme, and no line twice except in a refrain. The topic earns reward but does not decide the
+    pass: it is not part of the form.
     """
 
     name: str = "poetry"
-    version: str = "4"
+    version: str = "5"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or whose values do not fit together."""
@@ -49,21 +55,27 @@ class PoetryVerifier:
         if found is None:
             return Score(0.0, False, {"lines": 0.0}, reason="no lines")
         components = found.judgement.smooth | {"validity": found.validity}
-        return Score(found.reward, not found.failures, components, reason="; ".join(found.failures))
+        said = [*found.failures, *found.remarks]
+        return Score(found.reward, not found.failures, components, reason="; ".join(said))
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What is found about a poem: its judgement on the best plan, its validity in [0, 1], and why it does not pass."""
+    """What is found about a poem: its judgement on the best plan, its validity in [0, 1], and why it does not pass.
+
+    `remarks` say what seems wrong and does not decide.
+    """
 
     judgement: Judgement
     validity: float
     failures: list[str]
+    remarks: Sequence[str] = ()
 
     @property
     def reward(self) -> float:
         """The reward in [0, 1]. It is convex, since a linear one would give all nearly right poems .8 to .9."""
-        return min(1.0, self.validity * self.judgement.mean() ** 2)
+        language = self.judgement.smooth.get(LANGUAGE, 1.0)
+        return min(1.0, self.validity * language * self.judgement.mean() ** 2)
 
 
 def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
@@ -76,14 +88,17 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
     if "topic" in spec:
         found.smooth["topic"] = measure_topic_share(poem.lines, str(spec["topic"]))
     plan = found.case.plan
-    gate = measure_validity(poem.lines, plan.returns + len(plan.rentrements), prompt)
+    returns = plan.returns + len(plan.rentrements) + (plan.size // BURDEN if found.case.form.burden else 0)
+    gate = measure_validity(poem.lines, returns, prompt)
     failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
     failures += _failures(found)
-    if "rhyme" in found.strict and count_copies(poem.lines) > plan.returns + len(plan.rentrements):
+    copied = "rhyme" in found.strict and count_copies(poem.lines) > returns
+    if copied or (not COUNTED.isdisjoint(found.strict) and says_twice_running(found.case)):
         failures.append("a line is said again where the form has no refrain")
     if gate < MIN_VALIDITY:
         failures.append(f"validity {gate:.2f} < {MIN_VALIDITY:g}")
-    return Examination(found, gate, failures)
+    remark = remark_on_order([line.text for line in poem.lines]) if LANGUAGE in found.strict else ""
+    return Examination(found, gate, failures, [remark] if remark else ())
 
 
 @lru_cache(maxsize=1024)
@@ -108,6 +123,14 @@ def _failures(found: Judgement) -> list[str]:
 def count_copies(lines: Sequence[PoemLine]) -> int:
     """Return how many lines have exactly the words of an earlier line."""
     return len(lines) - len({line.words for line in lines})
+
+
+def says_twice_running(case: Case) -> bool:
+    """Whether two neighbouring lines of the form are one and the same, and the form does not want it so."""
+    return any(
+        one is not None and other is not None and one.words == other.words and (slot, slot + 1) not in case.plan.grouped
+        for slot, (one, other) in enumerate(pairwise(case.lines))
+    )
 
 
 def measure_topic_share(lines: Sequence[PoemLine], topic: str) -> float:

@@ -84,9 +84,16 @@ def generate_form(form: Form, seed: int, knobs: PoetryKnobs, own: bool = False) 
     fixed = _fixed(form, knobs) | ({"declaration": form.declaration()} if own else {})
     if form.group == CORE and not fixed:
         points = shuffled_grid(f"{form.name}:{seed}", topics, (*PLAIN, *EXPLICIT), _pins(form))
-        return distinct(make_prompt(form, topic, template, pin) for topic, template, pin in points)
+        return distinct(
+            make_prompt(form, topic, template, pin | _named_length(form, template)) for topic, template, pin in points
+        )
     points = shuffled_grid(f"{form.name}:{seed}", topics, SPELLED_OUT, _all_pins(form, knobs))
     return distinct(make_prompt(form, topic, template, {**pin, **fixed}) for topic, template, pin in points)
+
+
+def _named_length(form: Form, template: str) -> dict[str, Any]:
+    """Pin the lengths that a prompt names, of a form that may have others."""
+    return {"syllables": list(form.syllables)} if form.measures and "{requirement}" in template else {}
 
 
 def make_prompt(form: Form, topic: str, template: str, pins: Spec) -> Prompt:

@@ -113,7 +113,11 @@ class Builder:
         head = deal[: len(order)] if max(sizes, default=0) > 8 else self.rng.sample(deal[:40], min(40, len(deal)))
         dealt = dict(zip(order, head, strict=False))
         rest = [words for words in deal if words not in dealt.values()]
-        return [dealt.get(name) or rest[name % len(rest)] for name in range(len(sizes))] + rest
+        classes = [dealt.get(name) or rest[name % len(rest)] for name in range(len(sizes))] + rest
+        feminine = {name for name, sign in zip(self.plan.classes, self.form.endings, strict=False) if sign == "f"}
+        for name, words in zip(sorted(feminine), rhyme_classes("-u", 3), strict=False):
+            classes[name] = words
+        return classes
 
     def loose_class(self, index: int) -> int:
         """Return a class that no scheme uses, another for each of many lines."""

@@ -65,7 +65,7 @@ def set_sounds(builder: Builder) -> None:
                 need.syllables = length
             need.pattern = (
                 (foot * need.syllables)[-need.syllables :]
-                if foot[-1] == "-"
+                if foot[-1] == "-" and form.endings[index : index + 1] != "f"
                 else (foot * need.syllables)[: need.syllables]
             )
 

@@ -5,7 +5,8 @@ It reads the declaration in another way than the judge does, so that the two che
 
 from __future__ import annotations
 
-from learnable.data.forms import Form
+from learnable.data.forms import Form, find_form
+from learnable.data.records import JsonObject
 from tests.verifiers.poetry.builder_for_tests import Builder
 from tests.verifiers.poetry.line_needs_for_tests import (
     finish_lines,
@@ -37,3 +38,8 @@ def build_poem(form: Form, seed: int = 0) -> str:
         if rule.after:
             lines = rule.after(builder, lines)
     return builder.joined(finish_lines(form, finish(builder, lines)))
+
+
+def without_language(name: str) -> JsonObject:
+    """Return a spec that judges a form by all but its language: words from a bank make no sentences."""
+    return {"form": name, "declaration": find_form(name).declaration() | {"no_language": "built from a bank of words"}}

@@ -75,5 +75,5 @@ def test_no_trick_passes(hack: dict[str, str]) -> None:
 def test_few_tricks_earn_half() -> None:
     verifier = find_verifier("poetry")
     rewards = [verifier.score(h["text"], prompt=h.get("prompt", ""), spec={"form": h["form"]}).reward for h in HACKS]
-    assert len(rewards) >= 60
-    assert sum((reward or 0.0) >= 0.5 for reward in rewards) <= 0.05 * len(rewards)
+    assert len(rewards) >= 160
+    assert sum((reward or 0.0) >= 0.5 for reward in rewards) <= 3

@@ -15,7 +15,7 @@ from learnable.data.records import Score
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.verifiers.registry import find_verifier
 from tests.verifiers.poetry.builder_for_tests import choose_plan
-from tests.verifiers.poetry.poems_for_tests import build_poem
+from tests.verifiers.poetry.poems_for_tests import build_poem, without_language
 
 FORMS = poem_forms()
 REWARDS = [name for name, form in FORMS.items() if form.is_reward and name != "Verse"]
@@ -29,7 +29,7 @@ Lines = list[str]
 
 
 def judged(name: str, lines: Lines) -> Score:
-    return find_verifier("poetry").score("\n".join(lines), prompt="", spec={"form": name})
+    return find_verifier("poetry").score("\n".join(lines), prompt="", spec=without_language(name))
 
 
 @cache
@@ -46,6 +46,8 @@ def good_poem(name: str) -> tuple[str, ...]:
 
 def is_open(form: Form) -> bool:
     """Whether a line more or less may be as good."""
+    if any(len({len(s) for s in part.schemes}) > 1 for part in (form.opening, form.closing) if part is not None):
+        return True
     if form.repeat is not None:
         return form.part_lines() == 1
     return form.line_count is None and not isinstance(form.lines, int)

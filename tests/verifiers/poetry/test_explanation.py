@@ -47,6 +47,16 @@ def test_rhymes_are_lettered_as_heard_and_as_wanted() -> None:
         (HAIKU.replace("\na door somewhere shuts", ""), {"form": "haiku"}, "2 lines, 3 wanted"),
         (QUATRAIN.replace("old", "new"), {"form": "quatrain", "schemes": ["abab"]}, "lines 2 and 4 should rhyme"),
         ("...", {"form": "haiku"}, "write a poem"),
+        (
+            HAIKU.replace("the old cat turns in her sleep", "cat paper window copper"),
+            {"form": "haiku"},
+            "line 2: reads as no sentence of verse, least at",
+        ),
+        (
+            "the moon of the garden\nthe song of the harbour\nthe rose of the mountain\nthe name of the water",
+            {"form": "Verse", "lines": 4, "syllables": 6},
+            "the lines are one template",
+        ),
     ],
 )
 def test_hints_name_what_is_wrong(poem: str, spec: dict[str, object], hint: str) -> None:
@@ -71,3 +81,12 @@ def test_marks_stand_over_vowels() -> None:
     text = "The moon is slowly rising"
     marks = place_marks(text, "-+-+-+-")
     assert [text[i] for i, mark in enumerate(marks) if mark != " "] == ["e", "o", "i", "o", "y", "i", "i"]
+
+
+def test_each_line_says_how_much_it_reads_as_language() -> None:
+    salad = HAIKU.replace("the old cat turns in her sleep", "cat paper window copper")
+    first, second, _ = explain_poem(salad, {"form": "haiku"}).lines
+    assert first.language is not None
+    assert second.language is not None
+    assert first.language > second.language
+    assert explain_poem("Noon\nbright hot\n", {"form": "Diamante"}).lines[0].language is None

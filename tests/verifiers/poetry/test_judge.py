@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from learnable.data.forms import constrain_form, find_form
@@ -10,7 +12,7 @@ from learnable.data.records import Score
 from learnable.verifiers.poetry.placement import place_lines
 from learnable.verifiers.poetry.poem import read_poem
 from learnable.verifiers.registry import find_verifier
-from tests.verifiers.poetry.poems_for_tests import build_poem
+from tests.verifiers.poetry.poems_for_tests import build_poem, without_language
 
 
 def judged(text: str, **spec: object) -> Score:
@@ -25,9 +27,9 @@ def built(name: str) -> list[str]:
 @pytest.mark.parametrize("name", ["ShakespeareanSonnet", "Villanelle", "Rondeau", "Etheree", "Limerick"])
 def test_a_missing_line_costs_one_line_wherever_it_is(name: str) -> None:
     lines = built(name)
-    whole = judged("\n".join(lines), form=name)
+    whole = judged("\n".join(lines), **without_language(name))
     for index in range(len(lines)):
-        score = judged("\n".join([*lines[:index], *lines[index + 1 :]]), form=name)
+        score = judged("\n".join([*lines[:index], *lines[index + 1 :]]), **without_language(name))
         assert not score.passed
         if "syllables" in whole.components and name != "Limerick":
             assert score.components["syllables"] >= whole.components["syllables"] - 1.5 / len(lines)
@@ -43,8 +45,9 @@ def test_an_added_line_is_left_out_of_the_alignment() -> None:
 def test_stanza_breaks_in_the_right_place_earn_most_and_none_is_no_fault() -> None:
     poem = build_poem(constrain_form(find_form("Villanelle"), {}), 1)
     lines = [line for line in poem.split("\n") if line]
-    right, flat = judged(poem, form="Villanelle"), judged("\n".join(lines), form="Villanelle")
-    wrong = judged("\n".join([*lines[:8], "", *lines[8:10], "", *lines[10:]]), form="Villanelle")
+    spec = without_language("Villanelle")
+    right, flat = judged(poem, **spec), judged("\n".join(lines), **spec)
+    wrong = judged("\n".join([*lines[:8], "", *lines[8:10], "", *lines[10:]]), **spec)
     assert right.reward is not None
     assert flat.reward is not None
     assert wrong.reward is not None
@@ -54,9 +57,12 @@ def test_stanza_breaks_in_the_right_place_earn_most_and_none_is_no_fault() -> No
     assert not wrong.passed
 
 
-def test_only_the_chosen_components_count() -> None:
-    spec = {"form": "Rondelet", "asked": ["syllables"]}
-    score = judged("\n".join(built("Rondelet")), **spec)
+def test_only_the_chosen_components_count_and_the_language() -> None:
+    poem = "\n".join(built("Rondelet"))
+    chosen = {"asked": ["syllables"]}
+    score = judged(poem, form="Rondelet", **chosen)
+    assert set(score.components) == {"lines", "syllables", "language", "validity"}
+    score = judged(poem, **without_language("Rondelet"), **chosen)
     assert set(score.components) == {"lines", "syllables", "validity"}
 
 
@@ -64,3 +70,17 @@ def test_a_declaration_in_the_spec_is_judged() -> None:
     spec = {"form": "Lantern", "declaration": {"title": "lantern", "syllables": [1, 2, 3, 4, 1]}}
     assert judged("lamp\nyellow\nin the dark\na window waits\nhome", **spec).passed
     assert not judged("lamp\nyellow\nin the dark\na window\nhome", **spec).passed
+
+
+def test_no_line_is_said_twice_running_where_syllables_are_counted() -> None:
+    lines, spec = built("ReverseEtheree"), without_language("ReverseEtheree")
+    assert judged("\n".join(lines), **spec).passed
+    found = judged("\n".join([lines[0], lines[0], *lines[2:]]), **spec)
+    assert "a line is said again" in (found.reason or "")
+    assert not found.passed
+
+
+def test_a_form_may_want_a_line_twice_running() -> None:
+    lines = built("BluesPoem")
+    assert any(one == other for one, other in pairwise(lines))
+    assert "a line is said again" not in (judged("\n".join(lines), **without_language("BluesPoem")).reason or "")

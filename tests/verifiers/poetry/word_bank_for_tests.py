@@ -52,14 +52,14 @@ def by_stress() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def rhyme_classes() -> tuple[tuple[str, ...], ...]:
-    """Large sets of one-syllable words that all rhyme, none with another set; neighbours differ in their vowel."""
+def rhyme_classes(stresses: str = "-", least: int = 8) -> tuple[tuple[str, ...], ...]:
+    """Sets of `least` words of these stresses or more that all rhyme, none with another set, the largest first."""
     found: dict[str, list[str]] = defaultdict(list)
     for word in many_words():
-        if stress_of(word) == "-" and len({*pronounce(word)}) == 1:
+        if stress_of(word) == stresses and len({*pronounce(word)}) == 1:
             found[pronouncing.rhyming_part(" ".join(pronounce(word)[0]))].append(word)
     classes = [_no_homophones(words) for _, words in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))]
-    return tuple(words for words in classes if len(words) >= 8)[:60]
+    return tuple(words for words in classes if len(words) >= least)[:60]
 
 
 def _no_homophones(words: list[str]) -> tuple[str, ...]:

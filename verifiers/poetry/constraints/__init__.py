@@ -9,6 +9,7 @@ from learnable.data.forms import Form
 from learnable.data.forms.plan import Plan
 from learnable.verifiers.poetry.constraints import lengths, letters, repetition, rhymes, sounds, wording
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.constraints.language import judge_language
 from learnable.verifiers.poetry.constraints.special import SPECIAL
 
 
@@ -42,10 +43,12 @@ CONSTRAINTS: dict[str, Constraint] = {
     "syllables": Constraint(lengths.judge_syllables, lambda form, plan: bool(plan.syllables), 2.0, None),
     "words": Constraint(lengths.judge_words, lambda form, plan: bool(plan.words)),
     "characters": Constraint(lengths.judge_characters, lambda form, plan: bool(plan.characters)),
-    "metre": Constraint(sounds.judge_metre, _declared("metre"), 1.0, 0.0),
+    "metre": Constraint(sounds.judge_metre, _declared("metre"), 2.0, 0.5),
     "template": Constraint(sounds.judge_template, _declared("template"), 2.0, 0.6),
     "caesura": Constraint(lengths.judge_caesura, _declared("caesura"), 1.0, None),
     "end_syllables": Constraint(lengths.judge_end_syllables, _declared("end_syllables"), 1.0, None),
+    "endings": Constraint(sounds.judge_endings, _declared("endings"), 1.0, 0.75),
+    "shorter": Constraint(lengths.judge_shorter, _declared("shorter"), 1.0, 0.8),
     "even": Constraint(lengths.judge_even, _declared("even"), 1.0, None),
     "rhyme": Constraint(rhymes.judge_rhyme, lambda form, plan: plan.wanted > 0, 2.0, None, varies=True),
     "refrains": Constraint(repetition.judge_refrains, lambda form, plan: bool(plan.groups), 1.0, 0.9, varies=True),
@@ -75,6 +78,7 @@ CONSTRAINTS: dict[str, Constraint] = {
     "word_lengths": Constraint(wording.judge_word_lengths, _declared("word_lengths")),
     "word_syllables": Constraint(wording.judge_word_syllables, _declared("word_syllables")),
     "palindrome": Constraint(letters.judge_palindrome, _declared("palindrome")),
+    "language": Constraint(judge_language, lambda form, plan: not form.no_language, 1.0, 0.5),
 } | {name: _special(name, measure) for name, measure in SPECIAL.items()}
 
 __all__ = ["CONSTRAINTS", "Case", "Constraint", "Result"]

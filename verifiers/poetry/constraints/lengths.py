@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 
 from learnable.data.forms import Count, span
+from learnable.data.forms.coordinates import parse_comparison, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
@@ -17,16 +18,40 @@ FLAT = 0.5  # credit of a poem without any blank line: it can be read by its lin
 def judge_syllables(case: Case) -> Result:
     """Share of lines with the wanted number of syllables; a line with a token that is not a word is out of tolerance.
 
-    The strict share allows `pass_tolerance` where that is wider: a variation that is known from poems of the form earns
-    less reward but is not a fault.
+    The strict share allows `pass_tolerance` where that is wider, or what `pass_syllables` says: a variation that is
+    known from poems of the form earns less reward but is not a fault.
     """
     tolerance = case.form.tolerance
     smooth, strict = _grade_counts(
         case, case.plan.syllables, lambda line, wanted: credit_syllables(line, wanted, tolerance)
     )
-    if strict < 1.0 and (wider := case.form.pass_tolerance) > tolerance:
+    if case.form.pass_syllables:
+        units = len(case.plan.syllables) // len(case.form.pass_syllables)
+        _, strict = _grade_counts(
+            case, case.form.pass_syllables * units, lambda line, wanted: credit_syllables(line, wanted, 0)
+        )
+    elif strict < 1.0 and (wider := case.form.pass_tolerance) > tolerance:
         _, strict = _grade_counts(case, case.plan.syllables, lambda line, wanted: credit_syllables(line, wanted, wider))
     return Result(smooth, strict)
+
+
+def judge_shorter(case: Case) -> Result:
+    """Share of the pairs of lines, of which the form says that one is shorter, of which it is true.
+
+    Lines are compared in their shortest reading and in their longest; the one must be shorter in both.
+    """
+    fits = []
+    for rule in case.form.shorter:
+        for one, other in product(*parse_comparison(rule)):
+            for i, j in place_pairs(one, other, case.plan.stanzas):
+                fits.append(_is_shorter(case.lines[i], case.lines[j]))
+    return Result.both(sum(fits) / len(fits) if fits else 1.0)
+
+
+def _is_shorter(one: PoemLine | None, other: PoemLine | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one.counts[0] < other.counts[0] and one.counts[-1] < other.counts[-1]
 
 
 def judge_words(case: Case) -> Result:

@@ -8,13 +8,15 @@ from learnable.data.forms import span
 from learnable.verifiers.poetry.constraints.case import Case, Result
 
 MAX_ALTERED = 0.5  # the most that an altered refrain earns
+VARIED = 0.5  # the share of words, from the end, that a line has in common with the one it varies
 FREE = "-"  # the sign of a line whose end word is free
 
 
 def judge_refrains(case: Case) -> Result:
     """Share of returning lines that are the same as where they first stand.
 
-    An altered line earns at most half, by the share of its words that agree from the end. A refrain whose first line
+    An altered line earns at most half, by the share of its words that agree from the end, unless the form lets
+    its lines return varied (`varied`). A refrain whose first line
     is a copy of another refrain's earns nothing.
     """
     smooth, strict, wanted = 0.0, 0, 0
@@ -26,8 +28,9 @@ def judge_refrains(case: Case) -> Result:
             continue
         seen.add(original)
         for words in (_words(case, index) for index in returns):
-            strict += words == original
-            smooth += 1.0 if words == original else MAX_ALTERED * measure_shared_ending(words, original)
+            fits = words == original or (case.form.varied and measure_shared_ending(words, original) >= VARIED)
+            strict += fits
+            smooth += 1.0 if fits else MAX_ALTERED * measure_shared_ending(words, original)
     return Result(smooth / wanted, strict / wanted) if wanted else Result.both(1.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -16,6 +17,7 @@ from learnable.verifiers.poetry.sound.pronunciation import pronounce
 
 WINDOW = 8  # lines; farther apart, and in another stanza, a rhyme that returns is not a fault
 MAX_ENDS, MAX_DISTANCE = 200, 40  # in poems with more lines, only lines at most this far apart are compared
+GROUPS = 3  # other lines of its class, from which these may fall into groups that do not rhyme with each other
 CROSSED = 0.5  # what a full rhyme between two classes counts against a poem: most are chance
 MIN_FOR_PASS = 0.5  # verse rhymes by spelling, and on syllables that only the metre stresses; slant rhymes earn less
 
@@ -130,19 +132,51 @@ def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
 def find_unanswered(case: Case, heard: Sequence[Pair]) -> list[int]:
     """Return the lines that should rhyme but do not, not even weakly or in an older pronunciation.
 
-    A line with the end word of another answers that line only where the form allows it.
+    A line with the end word of another answers that line only where the form allows it. Where the lines of one class
+    fall into groups that rhyme only among themselves, as an octave abba cddc does for abba abba, the largest group is
+    the class and the lines of the others are unanswered.
     """
-    plan, ends = case.plan, list_ends(case)
+    plan = case.plan
     answered: set[int] = set()
+    bonds: list[tuple[int, int]] = []  # between lines of classes that are large enough to fall into groups
     for i, j, found, _, repeats in heard:
         may_return = repeats and ((i, j) in plan.excused or (i, j) in plan.grouped)
         if j < plan.size and plan.classes[i] == plan.classes[j] and (found or may_return):
             answered.update((i, j))
-    return [
-        slot
-        for slot, mates in enumerate(plan.mates)
-        if mates and slot not in answered and not any(find_bond(ends[slot], ends[mate]) is Bond.OPEN for mate in mates)
-    ]
+            if len(plan.mates[i]) >= GROUPS:
+                bonds.append((i, j))
+    lonely = [slot for slot, mates in enumerate(plan.mates) if mates and slot not in answered]
+    if lonely:
+        ends = list_ends(case)
+        opened = [(slot, find_open_mate(ends, slot, plan.mates[slot])) for slot in lonely]
+        bonds += [(slot, mate) for slot, mate in opened if mate is not None and len(plan.mates[slot]) >= GROUPS]
+        lonely = [slot for slot, mate in opened if mate is None]
+    return sorted({*lonely, *find_outer_groups(bonds, plan.classes)}) if bonds else lonely
+
+
+def find_open_mate(ends: Sequence[str], slot: int, mates: Sequence[int]) -> int | None:
+    """Return the first of a line's mates that rhymes with it as vowels at the very end once did, or None."""
+    return next((mate for mate in mates if find_bond(ends[slot], ends[mate]) is Bond.OPEN), None)
+
+
+def find_outer_groups(bonds: Sequence[tuple[int, int]], classes: Sequence[int]) -> set[int]:
+    """Return the lines that rhyme with others of their class, but not with those of its largest group.
+
+    >>> sorted(find_outer_groups([(0, 3), (4, 7), (0, 8)], [5, 6, 6, 5, 5, 6, 6, 5, 5]))
+    [4, 7]
+    """
+    group = {line: line for bond in bonds for line in bond}
+    for one, other in bonds:
+        if group[one] != group[other]:
+            low, high = sorted((group[one], group[other]))
+            group = {line: low if name == high else name for line, name in group.items()}
+    sizes = Counter(group.values())
+    largest: dict[int, int] = {}  # of each class
+    for line in sorted(group):
+        best = largest.setdefault(classes[line], group[line])
+        if sizes[group[line]] > sizes[best]:
+            largest[classes[line]] = group[line]
+    return {line for line, name in group.items() if name != largest[classes[line]]}
 
 
 def judge_unrhymed(case: Case) -> Result:

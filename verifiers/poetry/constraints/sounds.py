@@ -10,21 +10,26 @@ from itertools import product
 from learnable.data.forms import Count, span
 from learnable.data.forms.coordinates import parse_link, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result
-from learnable.verifiers.poetry.metre.scansion import credit_metre
+from learnable.verifiers.poetry.metre.fit import PER_FOOT, MetreReading, read_metre
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts, pronounce
 
-PER_FOOT = {"iambic": 2, "trochaic": 2, "anapaestic": 3, "amphibrachic": 3, "dactylic": 3}
-METRICAL = 0.6  # the credit from which a line counts as in its metre
+_LIGHT = frozenset("it me us him her them you thee is in on at to of not be".split())  # as the end of "found it"
 _SILENT = re.compile(r"^(?:kn|gn|wr|ps)")
 
 
 def judge_metre(case: Case) -> Result:
-    """Mean credit of the lines for their metre, and the share of lines that are in it."""
-    credits = [_line_metre(case, slot) for slot in range(case.plan.size)]
-    metrical = sum(credit >= METRICAL for credit in credits)
-    return Result(sum(credits) / case.size, metrical / case.size)
+    """Mean credit of the lines for their metre, and how surely the poem as a whole is in it."""
+    reading = read_case(case)
+    return Result(sum(reading.credits) / case.size, reading.strict * len(case.placed) / case.size)
+
+
+def read_case(case: Case) -> MetreReading:
+    """Return how the lines of the plan fit the form's metre."""
+    feet = tuple(find_feet(case, slot) for slot in range(case.plan.size))
+    lines = tuple(None if line is None else (line.text, line.words) for line in case.lines)
+    return read_metre(lines, case.form.metre, feet)
 
 
 def judge_template(case: Case) -> Result:
@@ -53,6 +58,43 @@ def credit_template(words: tuple[str, ...], pattern: str) -> float:
                 reached[end] = max(reached.get(end, 0.0), hits + gain)
         best = reached
     return max(hits / max(len(pattern), end) for end, hits in best.items())
+
+
+def judge_endings(case: Case) -> Result:
+    """Share of lines that can end as the form wants: on an unstressed syllable (`f`) or on one with a beat (`m`)."""
+    signs = case.form.endings
+    credits = [
+        float(line is not None and signs[index % len(signs)] in find_endings(line.words))
+        for index, line in enumerate(case.lines)
+    ]
+    return case.grade_lines(credits)
+
+
+@lru_cache(maxsize=65_536)
+def find_endings(words: tuple[str, ...]) -> frozenset[str]:
+    """Return how a line can end: `f` where its last syllable is unstressed after a stress, `m` where it has a beat.
+
+    A last syllable two after a stress takes a beat from the metre ("memory"). A light word of one syllable after a
+    stressed one makes a feminine ending too ("found it"). `x` is in every answer.
+
+    >>> sorted(find_endings(("the", "river"))), sorted(find_endings(("alone",))), sorted(find_endings(("found", "it")))
+    (['f', 'x'], ['m', 'x'], ['f', 'm', 'x'])
+    """
+    found = {"x"}
+    for stresses in _stresses(words[-1]) if words else ():
+        if stresses == "x":
+            found |= {"m", "f"} if words[-1] in _LIGHT and _may_be_stressed(words[:-1]) else {"m"}
+        elif "x" in stresses:
+            found |= {"m", "f"}  # an unknown word
+        elif stresses[-1] != "0":
+            found.add("m")
+        else:
+            found.add("f" if stresses[-2] != "0" else "m")
+    return frozenset(found)
+
+
+def _may_be_stressed(words: tuple[str, ...]) -> bool:
+    return bool(words) and words[-1] not in _LIGHT and "m" in find_endings(words)
 
 
 def judge_links(case: Case) -> Result:
@@ -99,15 +141,16 @@ def find_words_at(line: PoemLine | None, syllables: Count | None) -> list[str]:
     return found
 
 
-def _line_metre(case: Case, slot: int) -> float:
-    line = case.lines[slot]
-    if line is None:
-        return 0.0
+def find_feet(case: Case, slot: int) -> int | None:
+    """Return the feet that a line should have, or None where its length may vary by a foot and more."""
     feet = case.plan.feet[slot] if case.plan.feet else None
-    if feet is None and case.plan.syllables and (wanted := case.plan.syllables[slot]) is not None:
-        low, high = span(wanted)
-        feet = max(1, round((low + high) / 2 / PER_FOOT[case.form.metre]))
-    return credit_metre(line.words, case.form.metre, feet or max(1, round(line.counts[0] / PER_FOOT[case.form.metre])))
+    wanted = case.plan.syllables[slot] if case.plan.syllables else None
+    if wanted is None:
+        return feet
+    size, (low, high) = PER_FOOT[case.form.metre], span(wanted)
+    if feet is None:
+        return round(low / size) if high - low < size else None
+    return feet if low - size < feet * size < high + size else None
 
 
 @lru_cache(maxsize=65_536)

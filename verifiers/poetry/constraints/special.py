@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from math import gcd
 
 from learnable.verifiers.poetry.constraints.case import Case, credit_count
+from learnable.verifiers.poetry.constraints.naming import names_person
 from learnable.verifiers.poetry.constraints.rhymes import hear_pairs
 from learnable.verifiers.poetry.rhyme.pairs import FULL
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
@@ -111,10 +112,8 @@ def judge_ovillejo(case: Case) -> float:
 
 
 def judge_person_name(case: Case) -> float:
-    """Whether line 1 has at least two capitalised words, as a name with a title or a surname has."""
-    line = case.poem.lines[0].text.split() if case.poem.lines else []
-    named = [word for word in line if word[:1].isupper() and word.strip(".,;:'\"").isalpha()]
-    return float(len(named) >= 2)
+    """Whether line 1 names a person."""
+    return float(bool(case.poem.lines) and names_person(case.poem.lines[0].text))
 
 
 def judge_positional(case: Case) -> float:

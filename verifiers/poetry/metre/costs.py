@@ -1,8 +1,8 @@
-"""The cost of a line in a metre, without the placing of its syllables: the fast counterpart of `alignment`.
+"""The cost of a line in feet of three syllables, without the placing of its syllables.
 
-It runs the same dynamic programme, but for each count of beats it keeps three numbers instead of paths: the least
-costs with no, one or two weak syllables since the last beat. `cramped` and `hurried` ends are left out. This is the
-inner loop of judging metre, so it is written out in full.
+It runs the dynamic programme of `alignment`, but for each count of beats it keeps three numbers instead of paths: the
+least costs with no, one or two weak syllables since the last beat. `cramped` and `hurried` ends are left out. It holds
+for any of the `METRES`; for feet of two syllables `duple` is faster and knows more licences.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from learnable.verifiers.poetry.metre.stress import Reading, find_line_readings
 Costs = tuple[float, float, float]
 Rows = tuple[Costs, ...]  # one for each number of beats so far; the last is for a line that began with an inversion
 SpokenWord = tuple[tuple[float, tuple[tuple[float, float], ...]], ...]  # each reading's cost, and its syllables' costs
-
-# Costs before the first beat and after a beat, each with no, one or two weak syllables since.
-Six = tuple[float, float, float, float, float, float]
 
 _NEVER: Costs = (inf, inf, inf)
 
@@ -83,30 +80,6 @@ def _said(rows: Rows, syllables: Sequence[tuple[float, float]], metre: Metre, ma
 
 def _dearer(rows: Rows, cost: float) -> Rows:
     return tuple((a + cost, b + cost, c + cost) for a, b, c in rows) if cost else rows
-
-
-def find_rival_cost(line: Sequence[SpokenWord], metre: Metre) -> float:
-    """Return the least cost of a line in a metre with any number of feet, without the discount for an inversion."""
-    state: Six = (0.0, inf, inf, inf, inf, inf)
-    for word in line:
-        if len(word) == 1:
-            state = _said_freely(state, word[0][1], metre)
-        else:
-            ways = [[way + cost for way in _said_freely(state, syllables, metre)] for cost, syllables in word]
-            first, second, third, a, b, c = map(min, *ways)
-            state = (first, second, third, a, b, c)
-    zero, one, two = metre.closing
-    return min(state[3] + zero, state[4] + one, state[5] + two)
-
-
-def _said_freely(state: Six, syllables: Sequence[tuple[float, float]], metre: Metre) -> Six:
-    first, second, third, a, b, c = state
-    none, one, two = metre.between
-    first_none, first_one, first_two = metre.opening
-    for on, off in syllables:
-        beat = on + min(first + first_none, second + first_one, third + first_two, a + none, b + one, c + two)
-        first, second, third, a, b, c = inf, first + off, second + off, beat, a + off, b + off
-    return first, second, third, a, b, c
 
 
 def _least(options: Sequence[Rows]) -> Rows:

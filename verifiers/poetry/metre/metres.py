@@ -54,19 +54,6 @@ METRES = MappingProxyType(
         )
     }
 )
-# What a line of a metre could be instead: the other metre with feet of two syllables, or any with feet of three, these
-# taken together with the best of their openings and ends.
-_ANY_DUPLE = Metre("duple", (0.0, 0.0, 1.5), (4.0, 0.0, 1.8), (0.0, 0.0, 2.5), 0.0, 0.0, 0.0, 0.0)
-_ANY_TRIPLE = Metre("triple", (0.0, 0.0, 0.0), (4.0, 1.5, 0.0), (0.0, 0.2, 0.4), 0.0, 0.0, 0.0, 0.0)
-RIVALS = MappingProxyType(
-    {
-        "iambic": (METRES["trochaic"], _ANY_TRIPLE),
-        "trochaic": (METRES["iambic"], _ANY_TRIPLE),
-        "anapaestic": (_ANY_DUPLE,),
-        "amphibrachic": (_ANY_DUPLE,),
-        "dactylic": (_ANY_DUPLE,),
-    }
-)
 _SPELLINGS = {"anapestic": "anapaestic", "amphibrach": "amphibrachic", "iamb": "iambic", "trochee": "trochaic"}
 
 

@@ -1,4 +1,4 @@
-"""The metre of a line: its stresses, the credit it earns in a given metre, and marks to print over it.
+"""The metre of a line: its stresses, and marks to print over it.
 
 Two notations of stress are in use. Where the metre is given, a line is *scanned*: `+` for each beat of the metre's
 pattern, its substitutions included, and `-` for the rest (the notation of metrical annotation, w and s). Where no
@@ -14,18 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from learnable.verifiers.poetry.metre.alignment import Alignment, align
-from learnable.verifiers.poetry.metre.costs import find_metre_cost, find_rival_cost, price_words
-from learnable.verifiers.poetry.metre.metres import METRES, RIVALS, find_metre
+from learnable.verifiers.poetry.metre.metres import METRES, find_metre
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 
 MAX_WORDS = 40  # a longer line is prose and is judged by its beginning
 PATTERN_FIRST = 0.5  # trust in the words where the metre is given: annotators then keep to the pattern
-
-# Cost per syllable up to which a line earns full credit for its metre, and from which on none. Three quarters of
-# Shakespeare's lines are below the first as pentameter; prose of ten syllables is about in the middle.
-_FULL_CREDIT, _NO_CREDIT = 0.6, 1.3
-_RIVALRY = 0.6  # weight of what the line would cost less in another metre
 
 # Nouns, verbs and adjectives of one syllable are stressed in 87 % of their places off the beat, articles in 0 %, and
 # prepositions on the beat in 59 % (public annotated performances, 4B4V).
@@ -64,35 +58,6 @@ def _scan(words: tuple[str, ...], metre: str | None) -> Scansion:
         name, found = min(options, key=lambda option: option[1].cost + METRES[option[0]].rarity)
     marks = found.beats if metre else perform(found)
     return Scansion(name, marks, len(marks))
-
-
-def credit_metre(words: Sequence[str], metre: str, feet: int) -> float:
-    """Return how well a line keeps a metre with this number of feet, in [0, 1].
-
-    A line that departs from the metre no more than most lines of good verse do earns 1. Each departure earns less,
-    and so does a line that another metre, with any number of feet, would suit better.
-
-    >>> credit_metre("the plowman homeward plods his weary way".split(), "iambic", 5)
-    1.0
-
-    Raises `LearnableError` for an unknown metre.
-    """
-    return _credit(tuple(words[:MAX_WORDS]), find_metre(metre).name, feet)
-
-
-@lru_cache(maxsize=16_384)
-def _credit(words: tuple[str, ...], metre: str, feet: int) -> float:
-    line = price_words(words)
-    syllables = sum(len(word[0][1]) for word in line)
-    if not syllables:
-        return 0.0
-    own = find_metre_cost(line, METRES[metre], feet) / syllables
-    if own > _NO_CREDIT:
-        return 0.0
-    if own + _RIVALRY * own > _FULL_CREDIT:  # below that no rival can lower the credit
-        rival = min(find_rival_cost(line, other) for other in RIVALS[metre]) / syllables
-        own += _RIVALRY * max(0.0, own - rival)
-    return min(1.0, max(0.0, (_NO_CREDIT - own) / (_NO_CREDIT - _FULL_CREDIT)))
 
 
 def perform(found: Alignment) -> str:

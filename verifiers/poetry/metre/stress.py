@@ -57,7 +57,9 @@ SECOND_CHOICE = 0.3  # a pronunciation that the dictionary does not give first
 ELIDED = 2.2
 LENGTHENED = 3.0
 MERGED = 2.6
-_MERGING = Reading("", MERGED)  # the word gives up its syllable to its neighbour: th'expense, many a
+GUESSED_OTHERWISE = 1.0  # an unknown word whose main stress is not where its spelling suggests
+MAX_GUESSED = 4  # syllables that the main stress of an unknown word may be on
+MERGING = Reading("", MERGED)  # the word gives up its syllable to its neighbour: th'expense, many a
 
 
 @cache
@@ -75,7 +77,7 @@ def find_readings(word: str) -> tuple[Reading, ...]:
     """Return the ways to say a word, the cheapest first: each way to stress it once, at its lowest cost."""
     known = pronounce(word)
     if not known:
-        return (Reading(_guessed(word), 0.0),)
+        return _guess(word)
     costs: dict[str, float] = {}
     for rank, phones in enumerate(known):
         said = [(phones, SECOND_CHOICE * min(rank, 1))]
@@ -93,9 +95,14 @@ def find_line_readings(words: Sequence[str]) -> list[tuple[Reading, ...]]:
     for index in range(1, len(words)):
         if may_merge(words[index - 1], words[index]):
             giver = index - 1 if words[index - 1] in ("the", "to") else index
-            if len(found[giver][0].syllables) == 1 and found[giver][0].syllables not in "cb":
-                found[giver] = (*found[giver], _MERGING)
+            if gives_syllable(found[giver]):
+                found[giver] = (*found[giver], MERGING)
     return found
+
+
+def gives_syllable(readings: Sequence[Reading]) -> bool:
+    """Whether a word of these readings is light enough to give up its one syllable."""
+    return len(readings[0].syllables) == 1 and readings[0].syllables not in "cb"
 
 
 def _letters(word: str, marks: str) -> str:
@@ -111,12 +118,21 @@ def _letters(word: str, marks: str) -> str:
     )
 
 
-def _guessed(word: str) -> str:
+def _guess(word: str) -> tuple[Reading, ...]:
+    """Return the ways to say an unknown word: the main stress may be elsewhere, as in names and old spellings."""
     letters = word.replace("'", "")
     count = estimate_syllables(word)
     if count == 1:
-        return "c"
-    main = count - min(count, guess_by_ending(load_lexicon().main_stresses, letters))
+        return (Reading("c", 0.0),)
+    likeliest = count - min(count, guess_by_ending(load_lexicon().main_stresses, letters))
+    others = [main for main in range(min(count, MAX_GUESSED)) if main != likeliest]
+    return tuple(
+        Reading(_alternate(count, main), cost)
+        for main, cost in zip([likeliest, *others], [0.0, *[GUESSED_OTHERWISE] * len(others)], strict=True)
+    )
+
+
+def _alternate(count: int, main: int) -> str:
     # English alternates: every second syllable away from the main stress may carry a lesser one.
     return "".join(
         "P" if index == main else "S" if (main - index) % 2 == 0 and index < main else "u" for index in range(count)

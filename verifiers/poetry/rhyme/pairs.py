@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from functools import lru_cache
 from itertools import product
@@ -17,9 +18,13 @@ class Bond(StrEnum):
     - `promoted`: the last syllables rhyme and both can carry a beat (me, eternity).
     - `guessed`: a word is unknown, and by its ending sounds alike; `guessed_spelled` where the spelling agrees too.
     - `eye`: the spelling is the same from the last vowel letters on (love, move).
+    - `voiced`: the same but for the voice of a last fricative (eyes, paradise).
+    - `older`: the same consonants, after vowels that older or regional speech has as one (join, mine; lost, coast).
+    - `old_y`: a last -y or -ies that only the metre stresses, and the sound of sky, skies (wearily, sky).
+    - `double`: two last syllables rhyme, but the vowels of the first are only similar (over, lover).
     - `weak`: the last, unstressed syllables rhyme; `weak_spelled` where they are also spelled alike (singing, morning).
-    - `shifted`: the same consonants, after vowels that are or were the same in some age or region (moor, more).
-    - `open`: such vowels at the very end (wearily, sky).
+    - `shifted`: the same consonants, after vowels that may have been the same in some age or region (seek, break).
+    - `open`: such vowels at the very end (day, sea).
     - `family`: the same vowel, before consonants of one family (home, stone).
     - `consonance`, `assonance`: only the consonants or only the vowel agree.
     """
@@ -31,6 +36,10 @@ class Bond(StrEnum):
     GUESSED_SPELLED = "guessed_spelled"
     GUESSED = "guessed"
     EYE = "eye"
+    VOICED = "voiced"
+    OLDER = "older"
+    OLD_Y = "old_y"
+    DOUBLE = "double"
     WEAK_SPELLED = "weak_spelled"
     WEAK = "weak"
     SHIFTED = "shifted"
@@ -45,10 +54,29 @@ class Bond(StrEnum):
 _FAMILIES = ("B D G", "P T K", "V DH Z ZH JH", "F TH S SH CH", "M N NG", "L R")
 _FAMILY = {phone: number for number, family in enumerate(_FAMILIES) for phone in family.split()}
 _VOICELESS = {"B": "P", "D": "T", "G": "K", "V": "F", "DH": "TH", "Z": "S", "ZH": "SH", "JH": "CH"}
+_UNVOICED = {"V": "F", "DH": "TH", "Z": "S", "ZH": "SH"}
 # Vowels that once rhymed or still do in some region: lot, north, goat, strut; face, fleece, dress; price, choice.
 _CONFUSED = tuple(
     frozenset(group.split())
     for group in ("AA AO OW AH UW UH AW", "AE EH EY IY IH AA", "AY IH OY IY", "ER AH AO AA EH IH UH")
+)
+# The vowels of these for which human schemes leave little doubt, with the consonants after them that the bond needs.
+_OLDER = tuple(
+    (frozenset(vowels.split("/")), re.compile(after))
+    for vowels, after in (
+        ("AO/OW", r""),  # lost, coast
+        ("AA/OW", r""),  # on, shone
+        ("AA/AO", r"(?!R)"),  # con, gone
+        ("AW/OW", r""),  # vnfould, gold
+        ("AY/OY", r""),  # mine, join
+        ("UH/UW", r""),  # wood, food
+        ("AO/UH", r"R"),  # more, moor
+        ("AH/AO", r"NG|R ."),  # tongue, wrong; return, mourn
+        ("AA/AH", r"R ."),  # regard, heard
+        ("AE/EY", r"S T|[TM]$"),  # past, waste
+        ("AH/UW", r"M"),  # come, tomb
+        ("OW/UW", r"M"),  # Rome, doom
+    )
 )
 
 RhymeKind = Literal["identical", "perfect", "family", "last", "eye", "slant", "none"]
@@ -63,6 +91,10 @@ _CREDIT = {
     Bond.PERFECT: FULL,
     Bond.PROMOTED: LIGHT,
     Bond.EYE: SPELLED,
+    Bond.VOICED: SPELLED,
+    Bond.OLDER: SPELLED,
+    Bond.OLD_Y: SPELLED,
+    Bond.DOUBLE: SPELLED,
     Bond.GUESSED_SPELLED: SPELLED,
     Bond.GUESSED: SPELLED,
     Bond.WEAK_SPELLED: NEAR,
@@ -81,6 +113,10 @@ _KINDS: dict[Bond, RhymeKind] = {
     Bond.GUESSED: "last",
     Bond.GUESSED_SPELLED: "last",
     Bond.EYE: "eye",
+    Bond.VOICED: "family",
+    Bond.OLDER: "slant",
+    Bond.OLD_Y: "last",
+    Bond.DOUBLE: "slant",
     Bond.FAMILY: "family",
     Bond.SHIFTED: "slant",
     Bond.CONSONANCE: "slant",
@@ -103,7 +139,9 @@ def find_bond(first: str, second: str) -> Bond:
     spelled = one.spelled == other.spelled and len(one.spelled) > 1
     if one.last & other.last:
         return _last_bond(one, other, spelled)
-    return Bond.EYE if spelled else _loose_bond(one, other)
+    if spelled:
+        return Bond.EYE
+    return Bond.OLD_Y if _rhyme_in_y(one, other) or _rhyme_in_y(other, one) else _loose_bond(one, other)
 
 
 def _last_bond(one: RhymeSounds, other: RhymeSounds, spelled: bool) -> Bond:
@@ -111,11 +149,30 @@ def _last_bond(one: RhymeSounds, other: RhymeSounds, spelled: bool) -> Bond:
         return Bond.GUESSED_SPELLED if spelled else Bond.GUESSED
     if one.beats & other.beats:
         return Bond.PROMOTED
+    if any(_is_double(*tails) for tails in product(one.full, other.full)):
+        return Bond.DOUBLE
     return Bond.WEAK_SPELLED if spelled else Bond.WEAK
 
 
+def _rhyme_in_y(lifted: RhymeSounds, stressed: RhymeSounds) -> bool:
+    """Whether the first word ends in a y that only the metre stresses, and the second in that of sky."""
+    if lifted.stressed or not stressed.stressed or not (lifted.known and stressed.known):
+        return False
+    return any(rime[0] == "IY" and ("AY", *rime[1:]) in stressed.beats for rime in lifted.beats)
+
+
+def _is_double(one: Phones, other: Phones) -> bool:
+    """Whether two ends of two syllables or more differ only in their first vowels, and these are similar."""
+    return one[1:] == other[1:] and one != other and _similar(one[0], other[0])
+
+
+def _similar(one: str, other: str) -> bool:
+    return any(one in group and other in group for group in _CONFUSED)
+
+
 def _loose_bond(one: RhymeSounds, other: RhymeSounds) -> Bond:
-    return min((_rime_bond(*rimes) for rimes in product(one.last, other.last)), key=_RANK.__getitem__)
+    found = min((_rime_bond(*rimes) for rimes in product(one.last, other.last)), key=_RANK.__getitem__)
+    return Bond.FAMILY if found is Bond.VOICED and not (one.stressed and other.stressed) else found
 
 
 @lru_cache(maxsize=65_536)
@@ -125,14 +182,31 @@ def _rime_bond(one: Phones, other: Phones) -> Bond:
         return Bond.NONE
     vowel, *ending = split_r(one)
     other_vowel, *other_ending = split_r(other)
-    confused = any(vowel in group and other_vowel in group for group in _CONFUSED)
     if ending == other_ending:
-        if confused:
-            return Bond.SHIFTED if ending else Bond.OPEN
-        return Bond.CONSONANCE if ending else Bond.NONE
-    if vowel == other_vowel:
-        return Bond.FAMILY if _akin(ending, other_ending) else Bond.ASSONANCE
-    return Bond.NONE
+        return _vowel_bond(vowel, other_vowel, ending)
+    if vowel != other_vowel:
+        return Bond.NONE
+    if [_UNVOICED.get(phone, phone) for phone in ending] == [_UNVOICED.get(phone, phone) for phone in other_ending]:
+        return Bond.VOICED
+    return Bond.FAMILY if _akin(ending, other_ending) else Bond.ASSONANCE
+
+
+def find_older_vowels(first: str, second: str) -> str:
+    """Return the two vowels, such as `AO/OW`, of two words with the bond `older`; an empty text for any others."""
+    rimes = product(find_rhyme_sounds(first).last, find_rhyme_sounds(second).last)
+    for (one, *ending), (other, *other_ending) in (tuple(map(split_r, pair)) for pair in rimes):
+        if ending == other_ending and _rime_bond((one, *ending), (other, *ending)) is Bond.OLDER:
+            return "/".join(sorted((one, other)))
+    return ""
+
+
+def _vowel_bond(one: str, other: str, ending: list[str]) -> Bond:
+    """Return the bond of two rimes that differ in their vowels alone."""
+    if not ending:
+        return Bond.OPEN if _similar(one, other) else Bond.NONE
+    if any({one, other} == vowels and after.match(" ".join(ending)) for vowels, after in _OLDER):
+        return Bond.OLDER
+    return Bond.SHIFTED if _similar(one, other) else Bond.CONSONANCE
 
 
 def _akin(ending: list[str], other: list[str]) -> bool:

@@ -13,6 +13,9 @@ from learnable.verifiers.poetry.sound.pronunciation import pronounce
 from learnable.verifiers.poetry.sound.unknown_words import guess_by_ending
 
 _FULL_VOWELS = frozenset("AA AE AO AW AY EY OW OY UW".split())
+_REDUCED = ("AH", "IH")
+_SPELLED_VOWELS = {"a": "AE", "e": "EH", "i": "IH"}  # what a reduced vowel is under a beat: influence, asphodel
+_LAST_VOWEL_LETTER = re.compile(r"([aei])[^aeiouy]+e?s?$")
 _SPELLED_RIME = re.compile(r"[aeiouy]+[^aeiouy]*(?:e|es|ed)?$")
 _MANNER = {  # consonants by manner, voiced and voiceless together: any two that rhyme nearly (`pairs`) are in one group
     phone: manner
@@ -27,9 +30,9 @@ class RhymeSounds:
 
     `whole` has all the sounds, `full` those from the last stressed vowel on, `last` those from the last vowel on.
     `beats` has the last syllables that can carry a beat: by their own stress or, where none is stressed, by a full
-    vowel (ex-PORT) or by standing two syllables after the stress (har-mo-NY). `stressed` says that some last syllable
-    is stressed, `known` that the sounds are not guessed from the spelling. `spelled` has the letters from the last
-    vowel group on.
+    vowel (ex-PORT) or by standing two syllables after the stress (har-mo-NY). There a reduced vowel may also have the
+    sound of its letter (in-flu-ENCE). `stressed` says that some last syllable is stressed, `known` that the sounds are
+    not guessed from the spelling. `spelled` has the letters from the last vowel group on.
     """
 
     whole: frozenset[Phones]
@@ -45,18 +48,22 @@ class RhymeSounds:
 def find_rhyme_sounds(word: str) -> RhymeSounds:
     """Return what decides a word's rhymes; for an unknown word, the last syllable is guessed by its ending."""
     whole, full, last, stressed, promoted = set(), set(), set(), set(), set()
-    for phones in map(_one_syllable_glides, pronounce(word)):
+    letters = word.replace("'", "")
+    for phones in map(_alike_for_rhyme, pronounce(word)):
         plain, vowels = drop_stresses(phones), [index for index, phone in enumerate(phones) if phone[-1] in "012"]
         marks = "".join(phones[index][-1] for index in vowels)
         rime, main = plain[vowels[-1] :] if vowels else (), max(marks.rfind("1"), marks.rfind("2"))
         whole.add(plain)
-        full.add(plain[vowels[main] :] if main >= 0 else rime)
+        # The dictionary has borrow with a secondary stress, sorrow with none: from the main stress on they rhyme.
+        full.update({plain[vowels[start] :] for start in (main, marks.rfind("1")) if start >= 0} or {rime})
         last.add(rime)
         if marks and main == len(marks) - 1:
             stressed.add(rime)
-        elif marks[1:][-2:] == "00" or _is_heavy(rime):
+        elif marks[1:][-2:] == "00":
+            promoted.update({rime, _unreduced(rime, letters)})
+        elif _is_heavy(rime):
             promoted.add(rime)
-    letters = word.replace("'", "")
+    last.update(promoted)
     spelled = _SPELLED_RIME.search(letters)
     return RhymeSounds(
         whole=frozenset(whole),
@@ -74,17 +81,32 @@ def _is_heavy(rime: Phones) -> bool:
     return len(rime) > 1 and rime[0] in _FULL_VOWELS
 
 
+def _unreduced(rime: Phones, letters: str) -> Phones:
+    """Return the rime of a last syllable that a beat lifts, with the vowel of its letter: -ence as in sense."""
+    found = _LAST_VOWEL_LETTER.search(letters)
+    if not found or len(rime) < 2 or rime[0] not in _REDUCED or rime[1] in ("R", "NG"):
+        return rime
+    vowel = "AO" if rime[1] == "L" and found[1] == "a" else _SPELLED_VOWELS[found[1]]
+    return (vowel, *rime[1:])
+
+
 def _guessed_rime(letters: str) -> Phones:
-    return _one_syllable_glides(guess_by_ending(load_lexicon().rimes, letters))
+    return _alike_for_rhyme(guess_by_ending(load_lexicon().rimes, letters))
 
 
 @lru_cache(maxsize=65_536)
-def _one_syllable_glides(phones: Phones) -> Phones:
-    """Return the phones with fire, hour and the like as one syllable: the dictionary does so for aspire, not desire."""
+def _alike_for_rhyme(phones: Phones) -> Phones:
+    """Return the phones without differences that the dictionary makes by chance.
+
+    Fire, hour and the like have one syllable: the dictionary does so for aspire, not desire. Before r there is one
+    vowel for here and fear, of which it writes the first with IY, the second with IH.
+    """
     joined = list(phones)
     for index in range(len(joined) - 1, 0, -1):
         if joined[index] == "ER0" and joined[index - 1][:-1] in ("AY", "AW"):
             joined[index] = "R"
+        elif joined[index] == "R" and joined[index - 1][:-1] == "IY":
+            joined[index - 1] = "IH" + joined[index - 1][-1]
     return tuple(joined)
 
 
@@ -102,6 +124,8 @@ def find_traits(word: str) -> frozenset[Hashable]:
     if len(sounds.spelled) > 1:
         found.add(sounds.spelled)
     for vowel, *ending in map(split_r, filter(None, sounds.last)):
+        if vowel in ("AY", "IY"):
+            found.add(("y", *ending))
         if ending:
             found.add(("ending", *ending))
             found.add((vowel, *(_MANNER.get(phone, phone) for phone in ending)))

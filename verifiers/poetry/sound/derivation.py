@@ -119,7 +119,7 @@ def _suffixed(word: str, lookup: Lookup) -> Sounds:
         return ()
     for suffix in _LONG_SUFFIXES_FIRST:
         stem = word.removesuffix(suffix)
-        if stem != word and len(stem) > 1:
+        if stem != word and len(stem) > 1 and _has_vowel_letter(stem):
             stems = _stems(stem) if suffix[0] in "aeiy" else [stem, stem[:-1] + "y" if stem[-1] == "i" else stem]
             if found := _with_ending(stems, partial(_plus, _SUFFIXES[suffix]), lookup):
                 return found

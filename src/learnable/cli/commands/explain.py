@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 EXPLAIN_HELP = """
 Show why a poem, or an answer, scores what it scores.
 
-Prints the poem with stress marks, syllable counts and rhyme letters, the score of each component, and \
-what would raise it. With --verifier, prints what was read out of a completion as its answer and by which rule. \
-Reads a file, or standard input.
+Prints the poem with stress marks, syllable counts, rhyme letters, how well each line keeps the form's metre and how \
+much it reads as a sentence of verse, the score of each component, and what would raise it. With --verifier, prints \
+what was read out of a completion as its answer and by which rule. Reads a file, or standard input.
 
 \b
 Examples:
@@ -42,7 +42,7 @@ Examples:
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
 RIGHT, PARTLY, WRONG = "green", "yellow", "red"
 BAR = 20  # characters
-BESIDE_POEM, BESIDE_BAR = 30, 38  # columns that the figures beside them take
+BESIDE_POEM, BESIDE_METRE, BESIDE_BAR = 39, 7, 38  # columns that the figures beside them take
 
 Poem = Annotated[Path | None, typer.Argument(help="A text file with the text. (default: standard input)")]
 Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
@@ -186,14 +186,17 @@ def tabulate_poem(found: Explanation, width: int) -> Table:
     from learnable.verifiers.poetry.metre.scansion import place_marks
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    for heading in ("", "syllables", "rhyme"):
+    metrical = any(line.kept is not None for line in found.lines)
+    for heading in ("", "syllables", "rhyme", *["metre"] * metrical, "reads"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(found.form)
     ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
     for number, line in enumerate(found.lines, 1):
         marks = place_marks(line.text, line.stress)
-        text = _folded(marks, line.text, max(width - BESIDE_POEM, 12))
-        table.add_row(f"\n[dim]{number}[/]", f"\n{_syllables(line)}", f"\n{_rhyme(line)}", text, end_section=False)
+        text = _folded(marks, line.text, max(width - BESIDE_POEM - BESIDE_METRE * metrical, 12))
+        metre = [_share(line.kept)] * metrical
+        figures = (f"[dim]{number}[/]", _syllables(line), _rhyme(line), *metre, _share(line.language))
+        table.add_row(*(f"\n{figure}" for figure in figures), text, end_section=False)
         if number in ends:
             table.add_row()
     return table
@@ -223,6 +226,13 @@ def _syllables(line: LineAccount) -> str:
 def _rhyme(line: LineAccount) -> str:
     heard = f"[dim]{line.rhyme}[/]" if line.rhyme == "x" else f"[{_colour(line.rhyme)}]{line.rhyme}[/]"
     return heard if line.wanted_rhyme in (None, line.rhyme) else f"{heard} [dim]({line.wanted_rhyme})[/]"
+
+
+def _share(value: float | None) -> str:
+    if value is None:
+        return ""
+    colour = RIGHT if value >= 1 else PARTLY if value >= 0.5 else WRONG
+    return f"[{colour}]{value:.2f}[/]"
 
 
 def _colour(letter: str) -> str:

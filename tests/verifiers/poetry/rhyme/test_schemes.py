@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
+from learnable.verifiers.poetry.rhyme.pairs import Bond
+from learnable.verifiers.poetry.rhyme.schemes import ODDS, Odds, divide_stanza, infer_scheme
 
 WORDS = st.sampled_from(
     "light night knight moon love move stone home singing morning eternity memory me fire desire azzight skies".split()
@@ -31,6 +32,20 @@ WORDS = st.sampled_from(
 )
 def test_schemes(ends: str, scheme: str) -> None:
     assert "".join(infer_scheme(ends.split())) == scheme
+
+
+def test_the_odds_may_be_others() -> None:
+    ends = "hill stone still alone".split()
+    assert infer_scheme(ends, Odds(ODDS.bonds, {"x": 0.0})) == ["a", "b", "a", "b"]  # joined where they rhyme
+    assert infer_scheme(ends, Odds(dict.fromkeys(Bond, -4.0), ODDS.units)) == ["x"] * 4
+
+
+def test_a_stanza_is_divided_into_its_likeliest_units() -> None:
+    scheme = "ababbcc"
+    odds = {True: 5.0, False: -4.5}
+    for rare, expected in ((-1.0, ["abab", "bcc"]), (-3.0, ["abab", "x", "aa"])):
+        known = {"x": -1.0, "abab": -1.0, "bcc": rare, "aa": -1.0}
+        assert divide_stanza(7, lambda i, j: odds[scheme[i] == scheme[j]], known) == expected
 
 
 @given(st.lists(WORDS, max_size=16))

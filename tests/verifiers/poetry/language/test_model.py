@@ -1,0 +1,48 @@
+"""The model's file, and the classes of words it goes by."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from learnable.data.errors import LearnableError
+from learnable.verifiers.poetry.language.model import load_model, pack_model, unpack_model
+from learnable.verifiers.poetry.language.word_classes import load_closed_words
+
+LINE = ("the", "boats", "come", "slowly", "home")
+MAX_BYTES = 2_000_000
+
+
+def test_a_model_written_and_read_again_scores_the_same() -> None:
+    model = load_model()
+    assert unpack_model(pack_model(model)).score(LINE) == model.score(LINE)
+
+
+def test_the_file_is_small_and_holds_words_but_no_text() -> None:
+    text = pack_model(load_model())
+    assert len(text) < MAX_BYTES
+    packed = json.loads(text)
+    assert all(words.split() == sorted(words.split()) for words in packed["clusters"])
+
+
+@pytest.mark.parametrize("damage", [{"format": 0}, {"pairs": ""}, {"most_common": "many"}, {"coarse": [0]}])
+def test_a_damaged_file_says_how_to_make_it_again(damage: dict[str, object]) -> None:
+    packed = json.loads(pack_model(load_model())) | damage
+    with pytest.raises(LearnableError, match=r"learnable\.train\.language"):
+        unpack_model(json.dumps(packed))
+
+
+def test_a_word_is_classed_by_list_by_training_or_by_its_ending() -> None:
+    words = load_model().words
+    closed = load_closed_words()
+    assert words.classify("thou").kind == closed["thou"] == closed["she"]
+    assert words.classify("sailor's").kind == words.classify("ploughboys'").kind == max(closed.values()) + 1
+    assert words.classify("zorbingly").kind == words.classify("quombingly").kind
+    assert words.classify("zorbingly").kind != words.classify("zorbed").kind
+    assert words.classify("zorbingly").own == 0 < words.classify("the").common
+
+
+def test_the_order_of_words_tells() -> None:
+    model = load_model()
+    assert model.score(LINE) > 0 > model.score(("boats", "the", "slowly", "home", "come"))

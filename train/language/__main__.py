@@ -1,0 +1,53 @@
+"""Make the language model again: `python -m learnable.train.language`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from learnable.data.storage.places import replace_file
+from learnable.train.language.corpus import Verse, Words, assign_halves, read_own_verse, read_prose, read_verse
+from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
+from learnable.verifiers.poetry.language.model import pack_model
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Learn from all the public verse, or from one half of its authors, and write the model."""
+    options = read_options(arguments)
+    verse: Sequence[Verse] = [*read_verse(options.data / "poetry"), *read_own_verse()]
+    if options.half is not None:
+        halves = assign_halves(verse)
+        verse = [poem for poem in verse if halves[poem.author] == options.half]
+    prose: list[Words] = read_prose(random.Random(options.seed))
+    text = pack_model(learn_model(verse, prose, options.seed, options.nonsense))
+    replace_file(options.output, lambda partial: partial.write_text(text, encoding="utf-8"))
+    sys.stdout.write(f"{options.output}: {len(text):,} bytes, from {len(verse):,} stanzas and {len(prose):,} pieces\n")
+
+
+def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m learnable.train.language", description=__doc__)
+    bundled = resources.files("learnable.verifiers.poetry.language").joinpath("model.json")
+    data = os.environ.get("LEARNABLE_DATA", "../shared/data")
+    parser.add_argument("--data", type=Path, default=Path(data), help="folder of public data (default: %(default)s)")
+    parser.add_argument("--output", type=Path, default=Path(str(bundled)), help="file to write (default: the bundled)")
+    parser.add_argument("--half", type=int, choices=(0, 1), help="learn from one half of the authors only")
+    parser.add_argument(
+        "--nonsense",
+        type=float,
+        default=NONSENSE_WEIGHT,
+        help="weight of grammatical nonsense as salad (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help="seed of spoilt lines and clusters (default: %(default)s)"
+    )
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Word classes learned from the words that stand next to a word, and from its endings."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from learnable.verifiers.poetry.language.word_classes import Vocabulary, list_endings, load_closed_words
+
+CLUSTERS, COARSE = 72, 26
+OWN, COMMON = 700, 255  # frequent words
+CONTEXTS = 500  # words that tell others apart by standing next to them
+DIMENSIONS = 40
+MIN_COUNT = 4  # weighted occurrences of a word that is put in a cluster
+MIN_OWN = 8  # of a word that counts by itself
+ENDINGS, ENDING_WEIGHT = 400, 0.45
+ROUNDS = 25
+
+Floats = npt.NDArray[np.float64]
+Weighted = Sequence[tuple[Sequence[str], float]]
+
+
+def learn_vocabulary(lines: Weighted, seed: int) -> Vocabulary:
+    """Return the classes learned from weighted lines.
+
+    Words are points: the square roots of the shares of their neighbours (Hellinger distance) and their endings, reduced
+    by singular value decomposition, and put in clusters by k-means; the clusters' centres once more, for the groups.
+    """
+    counts: Counter[str] = Counter()
+    for words, weight in lines:
+        for word in words:
+            counts[word] += weight  # type: ignore[assignment]
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    closed = load_closed_words()
+    loose = [word for word in ranked if counts[word] >= MIN_COUNT and _is_clustered(word)]
+    sizes: Floats = np.log1p(np.array([counts[word] for word in loose], dtype=np.float64))
+    points = _place_words(lines, loose, ranked[:CONTEXTS])
+    centres, labels = find_clusters(points, sizes, CLUSTERS, seed)
+    masses: Floats = np.bincount(labels, sizes, CLUSTERS).astype(np.float64) + 1e-9
+    _, coarse = find_clusters(centres, masses, COARSE, seed)
+    own = [word for word in ranked if word in closed or counts[word] >= MIN_OWN]
+    frequent = sorted(own, key=lambda word: (word not in closed, -counts[word], word))[:OWN]
+    clusters = dict(zip(loose, map(int, labels), strict=True))
+    return Vocabulary(
+        tuple(sorted(frequent, key=lambda word: (-counts[word], word))),
+        clusters,
+        _vote_on_endings(clusters),
+        tuple(np.unique(coarse, return_inverse=True)[1].tolist()),
+        COMMON,
+    )
+
+
+def _is_clustered(word: str) -> bool:
+    return len(word) > 1 and word not in load_closed_words() and not word.endswith(("'s", "s'"))
+
+
+def _place_words(lines: Weighted, words: Sequence[str], contexts: Sequence[str]) -> Floats:
+    """Return one point of length 1 for each word, shape (words, DIMENSIONS)."""
+    from scipy.sparse import csr_matrix, diags, hstack
+    from scipy.sparse.linalg import svds
+
+    places = {word: index for index, word in enumerate(words)}
+    found = np.array([*_neighbours(lines, places, {word: index for index, word in enumerate(contexts, 1)})])
+    shape = (len(words), 2 * (len(contexts) + 2))
+    near = csr_matrix((found[:, 2], (found[:, 0].astype(int), found[:, 1].astype(int))), shape=shape)
+    near = diags(1 / np.maximum(np.asarray(near.sum(1)).ravel(), 1e-9)) @ near
+    near.data = np.sqrt(near.data)
+    endings = Counter(ending for word in words for ending in list_endings(word)[:-1] if len(ending) > 1)
+    columns = {ending: index for index, (ending, _) in enumerate(endings.most_common(ENDINGS))}
+    marks = [
+        (places[word], columns[ending]) for word in words for ending in list_endings(word)[:-1] if ending in columns
+    ]
+    rows, cells = zip(*marks, strict=True)
+    ends = csr_matrix((np.full(len(marks), ENDING_WEIGHT), (rows, cells)), shape=(len(words), len(columns)))
+    left, strength, _ = svds(hstack([near, ends]).tocsr(), k=DIMENSIONS, random_state=0)
+    points: Floats = left * strength
+    lengths: Floats = np.linalg.norm(points, axis=1, keepdims=True)
+    points /= np.maximum(lengths, 1e-9)
+    return points
+
+
+def _neighbours(
+    lines: Weighted, places: dict[str, int], contexts: dict[str, int]
+) -> Iterator[tuple[float, float, float]]:
+    """Yield (word, neighbour's column, weight): the left neighbours' columns come first; 0 is any other word."""
+    edge, half = len(contexts) + 1, len(contexts) + 2
+    for words, weight in lines:
+        numbers = [edge, *(contexts.get(word, 0) for word in words), edge]
+        for index, word in enumerate(words):
+            if (place := places.get(word)) is not None:
+                yield place, numbers[index], weight
+                yield place, half + numbers[index + 2], weight
+
+
+def find_clusters(points: Floats, weights: Floats, count: int, seed: int) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Return the centres, shape (count, d), and each point's cluster, by weighted k-means (Lloyd 1982)."""
+    chance = np.random.default_rng(seed)
+    centres = points[chance.choice(len(points), count, replace=False, p=weights / weights.sum())].copy()
+    labels = np.zeros(len(points), dtype=np.intp)
+    for _ in range(ROUNDS):
+        labels = ((centres**2).sum(1) - 2 * points @ centres.T).argmin(1)
+        for number in range(count):
+            mine = labels == number
+            centres[number] = (
+                np.average(points[mine], axis=0, weights=weights[mine])
+                if mine.any()
+                else points[chance.integers(len(points))]
+            )
+    return centres, labels
+
+
+def _vote_on_endings(clusters: dict[str, int]) -> dict[str, int]:
+    """Return the commonest cluster of each ending that at least four words have; the empty one is everyone's."""
+    votes: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    for word, cluster in clusters.items():
+        for ending in list_endings(word):
+            votes[ending][cluster] += 1
+    return {
+        ending: min(found, key=lambda cluster: (-found[cluster], cluster))
+        for ending, found in votes.items()
+        if found.total() >= 4 or not ending
+    }
+
+
+def weigh_lines(verse: Iterable[Sequence[str]], prose: Iterable[Sequence[str]]) -> list[tuple[Sequence[str], float]]:
+    """Return lines with the weights they have here: verse counts four times as much as prose."""
+    return [*((line, 2.0) for line in verse), *((piece, 0.5) for piece in prose)]

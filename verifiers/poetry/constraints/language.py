@@ -1,0 +1,32 @@
+"""Language: whether the poem reads as sentences of verse."""
+
+from __future__ import annotations
+
+from learnable.data.forms import Form
+from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.language.reading import Reading, read_language
+
+# Rules of a form that make its lines alike.
+ALIKE = ("same_start", "radif", "contains")
+ALIKE_SPECIAL = frozenset(["doubled_last_line", "self_referential", "positional"])
+
+
+def judge_language(case: Case) -> Result:
+    """How surely the lines read as verse: their mean credit, and the share for the poem as a whole."""
+    reading = read_case(case)
+    return Result(reading.smooth, reading.strict)
+
+
+def credit_lines(case: Case) -> list[float]:
+    """Return for each line of the poem how much it reads as one of verse, in [0, 1]."""
+    return read_case(case).credits
+
+
+def read_case(case: Case) -> Reading:
+    """Return how the poem reads, by the rules of its form."""
+    return read_language([line.words for line in case.poem.lines], may_be_alike(case.form))
+
+
+def may_be_alike(form: Form) -> bool:
+    """Whether the form's own rules make its lines alike."""
+    return any(getattr(form, key) for key in ALIKE) or not ALIKE_SPECIAL.isdisjoint(form.special)

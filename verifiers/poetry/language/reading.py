@@ -1,0 +1,165 @@
+"""How a poem reads: the odds of each line, and what they say of the whole.
+
+A line's log-odds are shared out among its words, so that long and short lines compare, and leaned towards the poem's,
+since a few words tell little. Lines of up to three words are read together with those that follow, as such poems are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import mul
+
+from learnable.verifiers.poetry.language.model import LanguageModel, load_model
+from learnable.verifiers.poetry.language.sameness import measure_sameness
+from learnable.verifiers.poetry.language.word_classes import list_closed_words
+
+# Log-odds per word. Most lines of salad have less than `LOST`, nine of ten lines of human verse more than `SURE`; what
+# is beyond it earns the last part of the credit, so that any line that reads worse costs something.
+LOST, SURE, BEYOND, LAST_PART = -0.6, -0.1, 0.8, 0.05
+LEAN = 3.0  # words that each line borrows from the poem as a whole
+PRIOR, PRIOR_WORDS = 0.2, 6.0  # the fluency that the poem borrows for that, and of how many words
+MIN_READ = 4  # words: shorter lines are read together with the next
+MIN_TOLD = 2.0  # words a line on average: a poem of fewer names things, and has no order that could tell
+# Log-odds per word that a poem needs. Of few words less can be told, so up to `LENIENCE` is forgiven to a poem of fewer
+# than `TELLING` words.
+NEEDED, LENIENCE, TELLING = -0.1, 0.22, 60
+FULL_LINE = 6  # words, below which a line counts for less among the poem's lines
+LINES_NEEDED = 0.76  # what its lines need on average: a poem of which half is salad has less
+DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the share goes from 0 to 1
+# The share of repeated patterns: human verse has less than the first, templates more than the last.
+VARIED, FORMULAIC = 0.42, 0.68
+# The share of interjections but for one: none of 5,900 human poems has more than .16.
+CALM, FILLER = 0.18, 0.3
+ALIKE = 0.2  # more, where the form makes lines alike
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model says of a poem.
+
+    `odds` are the log-odds per word of each line, and `sizes` its words; `fluency` those of the whole poem, each line
+    counted once; `words` how many it has in those; `sameness` the share of repeated patterns, in [0, 1], and
+    `exclaimed` that of interjections. `may_be_alike` says that the form makes lines alike, and `is_told` that there is
+    enough to judge: otherwise everything is 1.
+    """
+
+    odds: tuple[float, ...]
+    sizes: tuple[int, ...]
+    fluency: float
+    words: int
+    sameness: float
+    may_be_alike: bool = False
+    is_told: bool = True
+    exclaimed: float = 0.0
+
+    @property
+    def needed(self) -> float:
+        """The fluency that a poem of this length needs."""
+        return NEEDED - self.lenience
+
+    @property
+    def lenience(self) -> float:
+        """What is forgiven to a short poem, in log-odds per word."""
+        return LENIENCE * max(0.0, 1 - self.words / TELLING)
+
+    @cached_property
+    def smooth(self) -> float:
+        """What the poem earns for its language, in [0, 1]: as much as its lines, less where it does not pass."""
+        return self.lines * min(1.0, 2 * self.strict)
+
+    @cached_property
+    def lines(self) -> float:
+        """The mean credit of the lines, in [0, 1], the short ones by their words, less what their sameness costs."""
+        sizes = [min(size, FULL_LINE) for size in self.sizes]
+        return self.variety * sum(map(mul, self.credits, sizes)) / sum(sizes) if any(sizes) else 0.0
+
+    @cached_property
+    def credits(self) -> list[float]:
+        """How much each line reads as one of verse, in [0, 1]; the same leniency for few words holds."""
+        lenience = self.lenience
+        return [credit_line(odds + lenience) if self.is_told else 1.0 for odds in self.odds]
+
+    @property
+    def strict(self) -> float:
+        """How surely the poem is language, in [0, 1]: .5 is where it begins."""
+        if not self.is_told:
+            return 1.0
+        whole = 0.5 + (self.fluency - self.needed) / (2 * DOUBT)
+        lines = 0.5 + self.lines - LINES_NEEDED
+        return max(0.0, min(whole, lines, self.variety, 1.0))
+
+    @cached_property
+    def variety(self) -> float:
+        """1 where lines are built in different ways, 0 where one template or mere filler fills them."""
+        if not self.is_told:
+            return 1.0
+        allowed = FORMULAIC + ALIKE * self.may_be_alike
+        built = (allowed - self.sameness) / (FORMULAIC - VARIED)
+        return min(1.0, max(0.0, built), self.calm)
+
+    @property
+    def calm(self) -> float:
+        """1 where interjections are as few as in human verse, 0 where they are filler."""
+        return min(1.0, max(0.0, (FILLER - self.exclaimed) / (FILLER - CALM)))
+
+
+def credit_line(odds: float) -> float:
+    """Return the credit of a line with these log-odds per word, in [0, 1]."""
+    if odds <= LOST:
+        return 0.0
+    if odds < SURE:
+        return (1 - LAST_PART) * (odds - LOST) / (SURE - LOST)
+    return 1 - LAST_PART + LAST_PART * min(1.0, (odds - SURE) / (BEYOND - SURE))
+
+
+def read_language(
+    lines: Sequence[tuple[str, ...]], may_be_alike: bool = False, model: LanguageModel | None = None
+) -> Reading:
+    """Return how lines of words in lower case read, by the bundled model or another.
+
+    With `may_be_alike`, lines may be built more alike.
+    """
+    model = model or load_model()
+    distinct = list(dict.fromkeys(words for words in lines if words))
+    groups = _group(distinct)
+    joined = [group[0] if len(group) == 1 else tuple(word for line in group for word in line) for group in groups]
+    scores = [score_line(words, model) for words in joined]
+    size = max(1, sum(map(len, joined)))
+    fluency = sum(scores) / size
+    leaning = LEAN * (sum(scores) + PRIOR * PRIOR_WORDS) / (size + PRIOR_WORDS)
+    known: dict[tuple[str, ...], float] = {}
+    for group, words, score in zip(groups, joined, scores, strict=True):
+        known.update(dict.fromkeys(group, (score + leaning) / (len(words) + LEAN)))
+    odds = tuple(known.get(words, LOST) for words in lines)
+    is_told = not distinct or size >= MIN_TOLD * len(distinct)
+    exclaimed = max(0, sum(word in INTERJECTIONS for words in joined for word in words) - 1) / size
+    sizes = tuple(map(len, lines))
+    return Reading(odds, sizes, fluency, size, measure_sameness(distinct), may_be_alike, is_told, exclaimed)
+
+
+INTERJECTIONS = frozenset(list_closed_words("interjection"))
+
+
+def _group(lines: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
+    """Return the lines, each by itself or, where they are short, several together."""
+    groups: list[list[tuple[str, ...]]] = []
+    size = MIN_READ
+    for line in lines:
+        if size < MIN_READ:
+            groups[-1].append(line)
+            size += len(line)
+        else:
+            groups.append([line])
+            size = len(line)
+    if size < MIN_READ and len(groups) > 1:
+        last = groups.pop()
+        groups[-1] += last
+    return groups
+
+
+@lru_cache(maxsize=32_768)
+def score_line(words: tuple[str, ...], model: LanguageModel) -> float:
+    """Return the log-odds that the words are a line of verse."""
+    return model.score(words)

@@ -1,0 +1,66 @@
+"""Whether the lines of a poem are one template with other words in it: "the X of the Y", again and again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from learnable.verifiers.poetry.language.word_classes import load_closed_words
+
+NEAR = 28  # lines among which a pattern is looked for: longer poems return to any
+RUN = 4  # words of a template that is shown
+FRESH = 6  # patterns, said once, that every poem is lent: of little text little can be told
+EDGE, OTHER, FIRST = "^", "_", 0x100  # signs of a line's edge, of other words, and the first of those of grammar
+# Patterns without a word of grammar, which are everywhere.
+PLAIN = [
+    (text[0], text[1], text[2], text[3]) for text in ("____", "^___", "_^__", "__^_", "___^", "^__^", "_^_^", "^_^_")
+]
+
+
+def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
+    """Return the share of patterns that stand more than once near by, in [0, 1].
+
+    A pattern is four words in a row, across the edges of lines, in which every word that is not one of grammar counts
+    alike; one of grammar must be in it. Give each line once: a refrain is no template.
+
+    >>> said = "the moon of the night", "the song of the sea", "the rose of the hill"
+    >>> round(measure_sameness([tuple(line.split()) for line in said]), 2)
+    0.73
+    """
+    signs = load_signs()
+    size = repeated = 0
+    for start in range(0, len(lines), NEAR):
+        text = EDGE.join(["".join([signs.get(word, OTHER) for word in line]) for line in lines[start : start + NEAR]])
+        text = f"{EDGE}{text}{EDGE}"
+        counts = Counter(zip(text, text[1:], text[2:], text[3:], strict=False))
+        for plain in PLAIN:
+            counts.pop(plain, None)
+        size += counts.total()
+        repeated += sum([count for count in counts.values() if count > 1])
+    return repeated / (size + FRESH)
+
+
+def find_template(lines: Sequence[tuple[str, ...]]) -> str:
+    """Return how most lines are built, with three dots for a word that is not one of grammar.
+
+    Where no half of the lines is built alike, it is the run of `RUN` words that stands most often.
+
+    >>> said = "the moon of the night", "the song of the sea", "a lamp"
+    >>> find_template([tuple(line.split()) for line in said])
+    'the ... of the ...'
+    """
+    signs = load_signs()
+    shapes = Counter(tuple(word if word in signs else "..." for word in line) for line in lines)
+    runs = Counter(
+        shape[start : start + RUN] for shape in shapes.elements() for start in range(max(1, len(shape) - RUN + 1))
+    )
+    whole, count = shapes.most_common(1)[0]
+    told = [(times, run) for run, times in runs.items() if set(run) != {"..."}]
+    return " ".join(whole if 2 * count >= len(lines) or not told else max(told)[1])
+
+
+@cache
+def load_signs() -> Mapping[str, str]:
+    """Return the sign of each word of grammar."""
+    return {word: chr(FIRST + number) for number, word in enumerate(load_closed_words())}
