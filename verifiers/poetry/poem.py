@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from learnable.verifiers.poetry.extraction import normalise_text
-from learnable.verifiers.poetry.sound.pronunciation import find_line_counts
+from learnable.verifiers.poetry.sound.pronunciation import list_line_counts
 
 MAX_CACHED = 200  # characters: longer lines are not verse and must not fill the memory
 MAX_COUNTED_WORDS = 120  # of one line: what follows is prose, and its syllables are not counted
@@ -74,10 +74,10 @@ def read_poem_line(text: str) -> PoemLine:
 
 
 def _read_poem_line(text: str) -> PoemLine:
-    line = read_line(text)
-    foreign = 0 if text.isascii() else sum(not word.isascii() and not _is_latin(word) for word in line.words)
-    counts = find_line_counts(line.words[:MAX_COUNTED_WORDS])
-    return PoemLine(text, line.words, line.strange + foreign, tuple(sorted(counts)))
+    words, strange = _split(text)
+    if not text.isascii():
+        strange += sum(not word.isascii() and not _is_latin(word) for word in words)
+    return PoemLine(text, words, strange, list_line_counts(words[:MAX_COUNTED_WORDS]))
 
 
 _cached_line = lru_cache(maxsize=65_536)(_read_poem_line)
@@ -100,6 +100,11 @@ def read_line(text: str) -> Line:
     >>> read_line("Th'expense & a wing\u00e9d caf\u00e9").words
     ("th'", 'expense', 'and', 'a', 'wing\u00e8d', 'cafe')
     """
+    return Line(*_split(text))
+
+
+def _split(text: str) -> tuple[tuple[str, ...], int]:
+    """Return the words of a line, and how many of its tokens are not words."""
     words: list[str] = []
     strange = 0
     lowered = (text if text.isascii() else normalise_text(text)).lower()
@@ -111,7 +116,7 @@ def read_line(text: str) -> Line:
             strange += 1
         else:
             words += found
-    return Line(tuple(words), strange)
+    return tuple(words), strange
 
 
 @lru_cache(maxsize=65_536)

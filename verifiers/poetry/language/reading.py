@@ -131,10 +131,13 @@ def read_language(
     leaning = LEAN * (sum(scores) + PRIOR * PRIOR_WORDS) / (size + PRIOR_WORDS)
     known: dict[tuple[str, ...], float] = {}
     for group, words, score in zip(groups, joined, scores, strict=True):
-        known.update(dict.fromkeys(group, (score + leaning) / (len(words) + LEAN)))
+        each = (score + leaning) / (len(words) + LEAN)
+        for line in group:
+            known[line] = each
     odds = tuple(known.get(words, LOST) for words in lines)
     is_told = not distinct or size >= MIN_TOLD * len(distinct)
-    exclaimed = max(0, sum(word in INTERJECTIONS for words in joined for word in words) - 1) / size
+    exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
+    exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
     return Reading(odds, sizes, fluency, size, measure_sameness(distinct), may_be_alike, is_told, exclaimed)
 

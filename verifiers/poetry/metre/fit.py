@@ -138,7 +138,8 @@ def fit_line(words: tuple[str, ...], metre: str, feet: int | None, pauses: tuple
 
     With `feet` None it may have any number. `pauses` are the indices of the words that stand after a pause.
     """
-    words, pauses = words[:MAX_WORDS], tuple(index for index in pauses if index < MAX_WORDS)
+    if len(words) > MAX_WORDS:
+        words, pauses = words[:MAX_WORDS], tuple(index for index in pauses if index < MAX_WORDS)
     laid = lay_out(words)
     if metre in DUPLES:
         costs = find_duple_costs(laid, metre, feet, pauses)

@@ -94,13 +94,19 @@ def find_line_counts(words: Sequence[str]) -> frozenset[int]:
     >>> sorted(find_line_counts(["every", "fire"]))  # ev'ry or every, one or two
     [3, 4, 5]
     """
+    return frozenset(list_line_counts(words))
+
+
+def list_line_counts(words: Sequence[str]) -> tuple[int, ...]:
+    """Return `find_line_counts`, sorted."""
     # The reached sums are the bits of an integer; there is one integer for each number of licences used.
-    considered = words[:MAX_VARIED_WORDS]
-    sums = [1] + [0] * -(-len(considered) // WORDS_PER_LICENCE)
-    # Syllables of the words that leave no choice, and of the words after the first `MAX_VARIED_WORDS`.
-    certain = sum(find_word_counts(word).free[0] for word in words[MAX_VARIED_WORDS:])
+    sums = [1] + [0] * -(-min(len(words), MAX_VARIED_WORDS) // WORDS_PER_LICENCE)
+    certain = 0  # syllables of the words that leave no choice, and of the words after the first `MAX_VARIED_WORDS`
+    if len(words) > MAX_VARIED_WORDS:
+        certain = sum(find_word_counts(word).free[0] for word in words[MAX_VARIED_WORDS:])
+        words = words[:MAX_VARIED_WORDS]
     gives = False
-    for word in considered:
+    for word in words:
         only, free, licensed, begins_open, ends_open = find_word_counts(word)
         merged = gives and begins_open
         if only is not None and not merged:
@@ -111,7 +117,7 @@ def find_line_counts(words: Sequence[str]) -> frozenset[int]:
     reached = 0
     for bits in sums:
         reached |= bits
-    return frozenset(count + certain for count in range(reached.bit_length()) if reached >> count & 1)
+    return tuple([count + certain for count in range(reached.bit_length()) if reached >> count & 1])
 
 
 def _with_word(sums: list[int], free: tuple[int, ...], licensed: tuple[int, ...], merged: bool) -> list[int]:
