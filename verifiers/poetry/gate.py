@@ -13,6 +13,7 @@ from typing import Protocol
 
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.pronunciation import is_listed, pronounce
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 _REAL_LETTERS = frozenset(["a", "i", "o"])
 ECHO_WORDS = 4  # so many words in a row that are in the prompt too count as copied from it
@@ -79,10 +80,16 @@ def _freshness(share: float) -> float:
     return _ramp(share, 0.3, 0.9) * (0.5 + 0.5 * min(1.0, share))
 
 
-@lru_cache(maxsize=65_536)
 def is_known(word: str) -> bool:
     """Whether the dictionary has the word, and it is more than the name of a letter."""
+    return _KNOWN[word]
+
+
+def _is_known(word: str) -> bool:
     return (len(word) > 1 or word in _REAL_LETTERS) and (is_listed(word) or bool(pronounce(word)))
+
+
+_KNOWN = WordTable(_is_known)
 
 
 def _sense(words: tuple[str, ...]) -> float:
@@ -97,7 +104,7 @@ def _sense(words: tuple[str, ...]) -> float:
 
 @lru_cache(maxsize=16_384)
 def _count_known(words: tuple[str, ...]) -> int:
-    return sum(map(is_known, words))
+    return sum(map(_KNOWN.__getitem__, words))
 
 
 def measure_echo(words: Sequence[str], prompt: str) -> float:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from learnable.verifiers.poetry.extraction import normalise_text
 from learnable.verifiers.poetry.sound.pronunciation import list_line_counts
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 MAX_CACHED = 200  # characters: longer lines are not verse and must not fill the memory
 MAX_COUNTED_WORDS = 120  # of one line: what follows is prose, and its syllables are not counted
@@ -111,7 +112,7 @@ def _split(text: str) -> tuple[tuple[str, ...], int]:
     if "'t " in lowered:
         lowered = _PARTED_TIS.sub("'t", lowered)
     for token in _TOKEN.findall(lowered):
-        found = _words_of(token) if len(token) <= _MAX_WORD else None
+        found = _WORDS[token] if len(token) <= _MAX_WORD else None
         if found is None:
             strange += 1
         else:
@@ -119,12 +120,14 @@ def _split(text: str) -> tuple[tuple[str, ...], int]:
     return tuple(words), strange
 
 
-@lru_cache(maxsize=65_536)
 def _words_of(token: str) -> tuple[str, ...] | None:
     """Return the words in a token; an empty tuple for bare punctuation, None for what is not a word."""
     if _ASCII_WORD.fullmatch(token) and not token.startswith("th'"):
         return (token,)
     return _odd_token(token) or (None if token.strip(_EDGES) else ())
+
+
+_WORDS = WordTable(_words_of)
 
 
 def _odd_token(token: str) -> tuple[str, ...]:

@@ -101,9 +101,7 @@ def list_ends(case: Case) -> list[str]:
     return ends + [line.end for line in case.extra[: case.plan.size]]
 
 
-def judge_rhyme(
-    case: Case, heard: Sequence[Pair] | None = None, unanswered: Sequence[int] | None = None
-) -> Result:
+def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None, unanswered: Sequence[int] | None = None) -> Result:
     """Compare the pairs heard with those of the plan (F1): smooth by their credit, strict by what counts for a pass.
 
     A full rhyme or a repetition between two classes is a fault, so one rhyme throughout does not satisfy all classes

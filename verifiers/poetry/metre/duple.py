@@ -19,6 +19,7 @@ from typing import NamedTuple
 from learnable.verifiers.poetry.metre.metres import OFF_BEAT, ON_BEAT, WRONG_FEET
 from learnable.verifiers.poetry.metre.stress import MERGING, Reading, find_readings, gives_syllable
 from learnable.verifiers.poetry.sound.pronunciation import find_word_counts
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 INVERTED_FIRST, INVERTED_LATER = 1.5, 2.5  # a foot turned round: the first one, one after a pause
 EXTRA = 2.0  # a weak syllable more between beats
@@ -88,7 +89,7 @@ def lay_out(words: Sequence[str]) -> list[Word]:
     line: list[Word] = []
     before: _Sound | None = None
     for index, word in enumerate(words):
-        sound = _hear(word)
+        sound = _SOUNDS[word]
         moves = sound.alone
         if before is not None and before.ends_open and sound.begins_open:
             if words[index - 1] not in ("the", "to"):
@@ -100,11 +101,13 @@ def lay_out(words: Sequence[str]) -> list[Word]:
     return line
 
 
-@lru_cache(maxsize=65_536)
 def _hear(word: str) -> _Sound:
     readings, counts = find_readings(word), find_word_counts(word)
     merged = _make_word((*readings, MERGING))
     return _Sound(_make_word(readings), merged, gives_syllable(readings), counts.begins_open, counts.ends_open)
+
+
+_SOUNDS = WordTable(_hear)
 
 
 @lru_cache(maxsize=65_536)

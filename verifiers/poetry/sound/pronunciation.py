@@ -15,6 +15,7 @@ from learnable.verifiers.poetry.sound.phones import Phones
 from learnable.verifiers.poetry.sound.poetic_words import load_poetic_words, respell
 from learnable.verifiers.poetry.sound.syllables import WordCounts, assume_word_counts, derive_word_counts, lengthen
 from learnable.verifiers.poetry.sound.unknown_words import estimate_from_spelling
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 SPOKEN_ED = "\u00e8d"  # winged read as two syllables is written with an accent, wing\u00e8d
 MAX_VARIED_WORDS = (
@@ -76,13 +77,19 @@ def find_syllable_counts(word: str) -> frozenset[int]:
     return frozenset(find_word_counts(word).free)
 
 
-@lru_cache(maxsize=65_536)
 def find_word_counts(word: str) -> WordCounts:
     """Return the numbers of syllables that a word can have, with and without the licences of verse."""
+    return _COUNTS[word]
+
+
+def _count_word(word: str) -> WordCounts:
     if word not in load_poetic_words() and (listed := load_lexicon().counts(word)) is not None:
         return listed
     known = pronounce(word)
     return derive_word_counts(word, known) if known else assume_word_counts(estimate_syllables(word))
+
+
+_COUNTS = WordTable(_count_word)
 
 
 def find_line_counts(words: Sequence[str]) -> frozenset[int]:
@@ -107,7 +114,7 @@ def list_line_counts(words: Sequence[str]) -> tuple[int, ...]:
         words = words[:MAX_VARIED_WORDS]
     gives = False
     for word in words:
-        only, free, licensed, begins_open, ends_open = find_word_counts(word)
+        only, free, licensed, begins_open, ends_open = _COUNTS[word]
         merged = gives and begins_open
         if only is not None and not merged:
             certain += only

@@ -1,0 +1,30 @@
+"""A table of words: each is looked into once, and there is a bound."""
+
+from __future__ import annotations
+
+from learnable.verifiers.poetry.sound.word_table import WordTable
+
+
+def test_a_word_is_looked_into_at_its_first_sight_only() -> None:
+    seen: list[str] = []
+    table = WordTable(lambda word: seen.append(word) or len(word))
+    assert [table[word] for word in ("moon", "sea", "moon")] == [4, 3, 4]
+    assert seen == ["moon", "sea"]
+    table.cache_clear()
+    assert table["moon"] == 4
+    assert seen == ["moon", "sea", "moon"]
+
+
+def test_nothing_found_is_kept_too() -> None:
+    seen: list[str] = []
+    table: WordTable[None] = WordTable(seen.append)
+    assert table["x1"] is None
+    assert table["x1"] is None
+    assert seen == ["x1"]
+
+
+def test_it_never_holds_more_words_than_its_bound() -> None:
+    table = WordTable(str.upper, max_words=3)
+    for number in range(20):
+        assert table[f"word{number}"] == f"WORD{number}"
+        assert len(table) <= 3
