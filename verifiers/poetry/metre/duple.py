@@ -176,7 +176,9 @@ def find_duple_costs(
     tables[0] = first[0]
     straight, other = _run_straight(sizes, weak, strong, (own, rival))
     known, _ = _find_least(straight, own, feet)
-    cost = min(known, _find_least(_follow(tables, least, own, known).items(), own, feet)[0])
+    cost = known
+    if followed := _follow(tables, least, own, known):
+        cost = min(known, _find_least(followed.items(), own, feet)[0])
     other += _follow(tables, least, rival, cost).items()
     cheapest, full = _find_least(other, rival, feet)
     return DupleCosts(cost, min(cheapest, cost + ASIDE), full)
