@@ -55,16 +55,17 @@ def measure_validity(lines: Sequence[Words], refrain_returns: int = 0, prompt: s
     in the distinct lines; the share of tokens that are words; the number of distinct words other than those of
     grammar; letters per word; the share of the poem that is not copied from the prompt. A refusal has 0.
     """
-    distinct = list(dict.fromkeys(line.words for line in lines))
+    distinct = list(dict.fromkeys([line.words for line in lines]))
     words = [word for line in distinct for word in line]
     if not words:
         return 0.0
-    strange = sum(line.strange for line in lines)
-    tokens = sum(len(line.words) for line in lines) + strange
+    known = [_count_known(line) for line in distinct]
+    strange = sum([line.strange for line in lines])
+    tokens = sum([len(line.words) for line in lines]) + strange
     vocabulary, variety = set(words), _expected_variety(len(words))
     value: float = (
-        _ramp(sum(map(_count_known, distinct)) / len(words), 0.35, 0.7)
-        * _ramp(sum(map(_sense, distinct)) / len(distinct), 0.7, 1.0)
+        _ramp(sum(known) / len(words), 0.35, 0.7)
+        * _ramp(sum(map(_sense, distinct, known)) / len(distinct), 0.7, 1.0)
         * _freshness(len(distinct) / max(1, len(lines) - refrain_returns))
         * _ramp(len(vocabulary) / len(words), 0.5 * variety, variety)
         * _ramp(1 - strange / tokens, 0.5, 1.0)
@@ -92,14 +93,14 @@ def _is_known(word: str) -> bool:
 _KNOWN = WordTable(_is_known)
 
 
-def _sense(words: tuple[str, ...]) -> float:
-    """Return 1 for a line if the dictionary has a third of its words, and less if it has fewer.
+def _sense(words: tuple[str, ...], known: int) -> float:
+    """Return 1 for a line if the dictionary has a third of its words, `known` of them, and less if it has fewer.
 
     A line of one or two words has 1, since both may be rare: "Dahlias", or the "Higgledy-piggledy" of a double dactyl.
     """
     if len(words) < 3:
         return float(bool(words))
-    return min(1.0, 3 * _count_known(words) / len(words))
+    return min(1.0, 3 * known / len(words))
 
 
 @lru_cache(maxsize=16_384)
