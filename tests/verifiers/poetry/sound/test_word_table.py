@@ -7,7 +7,12 @@ from learnable.verifiers.poetry.sound.word_table import WordTable
 
 def test_a_word_is_looked_into_at_its_first_sight_only() -> None:
     seen: list[str] = []
-    table = WordTable(lambda word: seen.append(word) or len(word))
+
+    def count_letters(word: str) -> int:
+        seen.append(word)
+        return len(word)
+
+    table = WordTable(count_letters)
     assert [table[word] for word in ("moon", "sea", "moon")] == [4, 3, 4]
     assert seen == ["moon", "sea"]
     table.cache_clear()
