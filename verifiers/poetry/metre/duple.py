@@ -177,19 +177,23 @@ def find_duple_costs(
     straight, other = _run_straight(sizes, weak, strong, (own, rival))
     known, _ = _find_least(straight, own, feet)
     cost = known
-    if followed := _follow(tables, least, own, known):
+    # Where a path began is told only of the rival's, for `full_rival`; the metre's meet sooner without.
+    if followed := _follow(tables, least, own, known, 0):
         cost = min(known, _find_least(followed.items(), own, feet)[0])
-    other += _follow(tables, least, rival, cost).items()
+    other += _follow(tables, least, rival, cost, _FROM_STRONG).items()
     cheapest, full = _find_least(other, rival, feet)
     return DupleCosts(cost, min(cheapest, cost + ASIDE), full)
 
 
 def _follow(
-    tables: Sequence[tuple[Moves, Moves, Moves]], least: Sequence[float], metre: Duple, known: float
+    tables: Sequence[tuple[Moves, Moves, Moves]], least: Sequence[float], metre: Duple, known: float, from_strong: int
 ) -> dict[int, float]:
-    """Return the paths through a line, with all licences, that may cost less than what is known."""
+    """Return the paths through a line, with all licences, that may cost less than what is known.
+
+    `from_strong` is added to the numbers of those that begin at place 1.
+    """
     spare = known - sum(least) - min(metre.last)  # what a path may cost beyond the least of its words
-    paths, best = {_WEAK: metre.first[0], _FROM_STRONG + 4 + _STRONG: metre.first[1]}, 0.0
+    paths, best = {_WEAK: metre.first[0], from_strong + 4 + _STRONG: metre.first[1]}, 0.0
     for table, cheapest in zip(tables, least, strict=True):
         following: dict[int, float] = {}
         limit, best = best + BEAM, TOO_DEAR
