@@ -13,6 +13,7 @@ from typing import Protocol
 
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.pronunciation import is_listed, pronounce
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 _REAL_LETTERS = frozenset(["a", "i", "o"])
 ECHO_WORDS = 4  # so many words in a row that are in the prompt too count as copied from it
@@ -54,16 +55,17 @@ def measure_validity(lines: Sequence[Words], refrain_returns: int = 0, prompt: s
     in the distinct lines; the share of tokens that are words; the number of distinct words other than those of
     grammar; letters per word; the share of the poem that is not copied from the prompt. A refusal has 0.
     """
-    distinct = list(dict.fromkeys(line.words for line in lines))
+    distinct = list(dict.fromkeys([line.words for line in lines]))
     words = [word for line in distinct for word in line]
     if not words:
         return 0.0
-    strange = sum(line.strange for line in lines)
-    tokens = sum(len(line.words) for line in lines) + strange
+    known = [_count_known(line) for line in distinct]
+    strange = sum([line.strange for line in lines])
+    tokens = sum([len(line.words) for line in lines]) + strange
     vocabulary, variety = set(words), _expected_variety(len(words))
     value: float = (
-        _ramp(sum(map(_count_known, distinct)) / len(words), 0.35, 0.7)
-        * _ramp(sum(map(_sense, distinct)) / len(distinct), 0.7, 1.0)
+        _ramp(sum(known) / len(words), 0.35, 0.7)
+        * _ramp(sum(map(_sense, distinct, known)) / len(distinct), 0.7, 1.0)
         * _freshness(len(distinct) / max(1, len(lines) - refrain_returns))
         * _ramp(len(vocabulary) / len(words), 0.5 * variety, variety)
         * _ramp(1 - strange / tokens, 0.5, 1.0)
@@ -79,25 +81,31 @@ def _freshness(share: float) -> float:
     return _ramp(share, 0.3, 0.9) * (0.5 + 0.5 * min(1.0, share))
 
 
-@lru_cache(maxsize=65_536)
 def is_known(word: str) -> bool:
     """Whether the dictionary has the word, and it is more than the name of a letter."""
+    return _KNOWN[word]
+
+
+def _is_known(word: str) -> bool:
     return (len(word) > 1 or word in _REAL_LETTERS) and (is_listed(word) or bool(pronounce(word)))
 
 
-def _sense(words: tuple[str, ...]) -> float:
-    """Return 1 for a line if the dictionary has a third of its words, and less if it has fewer.
+_KNOWN = WordTable(_is_known)
+
+
+def _sense(words: tuple[str, ...], known: int) -> float:
+    """Return 1 for a line if the dictionary has a third of its words, `known` of them, and less if it has fewer.
 
     A line of one or two words has 1, since both may be rare: "Dahlias", or the "Higgledy-piggledy" of a double dactyl.
     """
     if len(words) < 3:
         return float(bool(words))
-    return min(1.0, 3 * _count_known(words) / len(words))
+    return min(1.0, 3 * known / len(words))
 
 
 @lru_cache(maxsize=16_384)
 def _count_known(words: tuple[str, ...]) -> int:
-    return sum(map(is_known, words))
+    return sum(map(_KNOWN.__getitem__, words))
 
 
 def measure_echo(words: Sequence[str], prompt: str) -> float:

@@ -32,13 +32,15 @@ ALWAYS = frozenset([LANGUAGE])
 class Judgement:
     """The components of one poem on one plan, each in [0, 1]: `smooth` for the reward, `strict` for the pass.
 
-    `heard` lists the lines whose ends rhyme or repeat each other; it is empty where the form has no rhyme.
+    `heard` lists the lines whose ends rhyme or repeat each other, `unanswered` those that should rhyme but do not; both
+    are empty where the form has no rhyme.
     """
 
     case: Case
     smooth: dict[str, float]
     strict: dict[str, float]
     heard: Sequence[Pair] = ()
+    unanswered: Sequence[int] = ()
 
     def mean(self) -> float:
         """Return the weighted mean of the smooth components but `language`, times those in `FACTORS`.
@@ -52,8 +54,9 @@ class Judgement:
             if name in FACTORS:
                 factor *= value
             elif name != LANGUAGE:
-                total += find_weight(name) * value
-                weight += find_weight(name)
+                share = find_weight(name)
+                total += share * value
+                weight += share
         return factor * total / weight
 
     def _reach(self, component: str) -> float:
@@ -79,19 +82,19 @@ class Judge:
 
         The form's further schemes are tried where none of the usual ones passes though all lines rhyme.
         """
-        best = max(self._judgements(poem), key=_rank)
+        best = _find_best(list(self._judgements(poem)))
         if not self.form.more_schemes or not self._may_keep_another(best):
             return best
         if self._more is None:
             self._more = Judge(replace(self.form, schemes=self.form.more_schemes, more_schemes=()))
-        return max(best, self._more.judge(poem), key=_rank)
+        return _find_best([best, self._more.judge(poem)])
 
     def _may_keep_another(self, found: Judgement) -> bool:
         rhymed = {line for pair in found.heard if pair.credit for line in (pair.first, pair.second)}
         if len(rhymed) < found.case.plan.size:
             return False
         needed = find_needed_share(self.form, "rhyme", found.case.plan.size)
-        return found.strict.get("rhyme", 1.0) < needed or bool(find_unanswered(found.case, found.heard))
+        return found.strict.get("rhyme", 1.0) < needed or bool(found.unanswered)
 
     def _judgements(self, poem: Poem) -> Iterator[Judgement]:
         fixed: dict[tuple[object, ...], dict[str, Result]] = {}
@@ -103,13 +106,19 @@ class Judge:
             if shape not in fixed:
                 fixed[shape] = {name: rule.judge(case) for name, rule in constraints if not rule.varies}
             results = dict(fixed[shape])
+            pairs: Sequence[Pair] = ()
+            unanswered: Sequence[int] = ()
             for name, rule in constraints:
-                if rule.varies:
-                    results[name] = judge_rhyme(case, self._heard(case, heard)) if name == "rhyme" else rule.judge(case)
+                if name == "rhyme":
+                    pairs = self._heard(case, heard)
+                    unanswered = find_unanswered(case, pairs)
+                    results[name] = judge_rhyme(case, pairs, unanswered)
+                elif rule.varies:
+                    results[name] = rule.judge(case)
             smooth = {"lines": min(plan.size, len(poem.lines)) / case.size}
             smooth |= {name: results[name].smooth for name, _ in constraints}
             strict = {name: results[name].strict for name, _ in constraints}
-            yield Judgement(case, smooth, strict, self._heard(case, heard) if "rhyme" in strict else ())
+            yield Judgement(case, smooth, strict, pairs, unanswered)
 
     def _heard(self, case: Case, known: dict[Slots, list[Pair]]) -> list[Pair]:
         """Return what is heard between lines: the same for every scheme, unless a radif moves the rhymes inward."""
@@ -132,6 +141,10 @@ class Judge:
             for name, rule in CONSTRAINTS.items()
             if rule.applies(self.form, plan) and (not chosen or name in chosen or name in ALWAYS)
         )
+
+
+def _find_best(found: Sequence[Judgement]) -> Judgement:
+    return found[0] if len(found) == 1 else max(found, key=_rank)
 
 
 def _rank(found: Judgement) -> tuple[float, float]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from learnable.verifiers.poetry.extraction import normalise_text
-from learnable.verifiers.poetry.sound.pronunciation import find_line_counts
+from learnable.verifiers.poetry.sound.pronunciation import list_line_counts
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 MAX_CACHED = 200  # characters: longer lines are not verse and must not fill the memory
 MAX_COUNTED_WORDS = 120  # of one line: what follows is prose, and its syllables are not counted
@@ -74,10 +75,10 @@ def read_poem_line(text: str) -> PoemLine:
 
 
 def _read_poem_line(text: str) -> PoemLine:
-    line = read_line(text)
-    foreign = 0 if text.isascii() else sum(not word.isascii() and not _is_latin(word) for word in line.words)
-    counts = find_line_counts(line.words[:MAX_COUNTED_WORDS])
-    return PoemLine(text, line.words, line.strange + foreign, tuple(sorted(counts)))
+    words, strange = _split(text)
+    if not text.isascii():
+        strange += sum(not word.isascii() and not _is_latin(word) for word in words)
+    return PoemLine(text, words, strange, list_line_counts(words[:MAX_COUNTED_WORDS]))
 
 
 _cached_line = lru_cache(maxsize=65_536)(_read_poem_line)
@@ -100,26 +101,33 @@ def read_line(text: str) -> Line:
     >>> read_line("Th'expense & a wing\u00e9d caf\u00e9").words
     ("th'", 'expense', 'and', 'a', 'wing\u00e8d', 'cafe')
     """
+    return Line(*_split(text))
+
+
+def _split(text: str) -> tuple[tuple[str, ...], int]:
+    """Return the words of a line, and how many of its tokens are not words."""
     words: list[str] = []
     strange = 0
     lowered = (text if text.isascii() else normalise_text(text)).lower()
     if "'t " in lowered:
         lowered = _PARTED_TIS.sub("'t", lowered)
     for token in _TOKEN.findall(lowered):
-        found = _words_of(token) if len(token) <= _MAX_WORD else None
+        found = _WORDS[token] if len(token) <= _MAX_WORD else None
         if found is None:
             strange += 1
         else:
             words += found
-    return Line(tuple(words), strange)
+    return tuple(words), strange
 
 
-@lru_cache(maxsize=65_536)
 def _words_of(token: str) -> tuple[str, ...] | None:
     """Return the words in a token; an empty tuple for bare punctuation, None for what is not a word."""
     if _ASCII_WORD.fullmatch(token) and not token.startswith("th'"):
         return (token,)
     return _odd_token(token) or (None if token.strip(_EDGES) else ())
+
+
+_WORDS = WordTable(_words_of)
 
 
 def _odd_token(token: str) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from itertools import pairwise
 from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
-from learnable.verifiers.poetry.constraints.rhymes import find_unanswered
 from learnable.verifiers.poetry.extraction import extract_blocks
 from learnable.verifiers.poetry.gate import measure_validity
 from learnable.verifiers.poetry.judge import LANGUAGE, Judge, Judgement, find_needed_share
@@ -115,8 +114,8 @@ def _failures(found: Judgement) -> list[str]:
     failures = [
         f"{name} {value:.2f} < {shares[name]:g}" for name, value in found.strict.items() if value < shares[name] - 1e-9
     ]
-    if shares.get("rhyme") and (lonely := find_unanswered(found.case, found.heard)):
-        failures.append(f"line {lonely[0] + 1} rhymes with none")
+    if shares.get("rhyme") and found.unanswered:
+        failures.append(f"line {found.unanswered[0] + 1} rhymes with none")
     return failures
 
 

@@ -83,9 +83,9 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
         for j in range(i + 1, min(i + 1 + reach, len(ends))):
             if traits and traits[i].isdisjoint(traits[j]):
                 continue
-            heard = hear(end, ends[j])
-            if heard.credit or heard.repeats:
-                found.append(Pair(i, j, *heard))
+            credit, counted, repeats = hear(end, ends[j])
+            if credit or repeats:
+                found.append(Pair(i, j, credit, counted, repeats))
     return found
 
 
@@ -101,13 +101,13 @@ def list_ends(case: Case) -> list[str]:
     return ends + [line.end for line in case.extra[: case.plan.size]]
 
 
-def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
+def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None, unanswered: Sequence[int] | None = None) -> Result:
     """Compare the pairs heard with those of the plan (F1): smooth by their credit, strict by what counts for a pass.
 
     A full rhyme or a repetition between two classes is a fault, so one rhyme throughout does not satisfy all classes
     at once; the strict share takes any lesser rhyme between classes as a fault too, as far as it counts for a pass.
     Lines beyond the plan belong to no class. Lines without a rhyme cost more besides: a poem whose classes happen to
-    rhyme must not gain by losing a rhyme.
+    rhyme must not gain by losing a rhyme. `heard` and `unanswered` spare the work where they are known.
     """
     plan, size = case.plan, case.plan.size
     heard = hear_pairs(list_ends(case), case.form.rhyme) if heard is None else heard
@@ -124,7 +124,8 @@ def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
             stray += 1.0 if repeats else CROSSED * (found == FULL)
             strict_stray += FULL if repeats else counted
     share = size / case.size
-    alone = len(find_unanswered(case, heard)) / sum(map(bool, plan.mates))
+    unanswered = find_unanswered(case, heard) if unanswered is None else unanswered
+    alone = len(unanswered) / sum(map(bool, plan.mates))
     smooth = share * _f1(credit, plan.wanted, stray) * (1 - alone / 2)
     return Result(smooth, share * _f1(strict, plan.wanted, strict_stray))
 

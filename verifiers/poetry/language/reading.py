@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from operator import mul
 
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
@@ -122,19 +123,22 @@ def read_language(
     With `may_be_alike`, lines may be built more alike.
     """
     model = model or load_model()
-    distinct = list(dict.fromkeys(words for words in lines if words))
+    distinct = list(dict.fromkeys(filter(None, lines)))
     groups = _group(distinct)
-    joined = [group[0] if len(group) == 1 else tuple(word for line in group for word in line) for group in groups]
+    joined = [group[0] if len(group) == 1 else tuple(chain.from_iterable(group)) for group in groups]
     scores = [score_line(words, model) for words in joined]
     size = max(1, sum(map(len, joined)))
     fluency = sum(scores) / size
     leaning = LEAN * (sum(scores) + PRIOR * PRIOR_WORDS) / (size + PRIOR_WORDS)
     known: dict[tuple[str, ...], float] = {}
     for group, words, score in zip(groups, joined, scores, strict=True):
-        known.update(dict.fromkeys(group, (score + leaning) / (len(words) + LEAN)))
-    odds = tuple(known.get(words, LOST) for words in lines)
+        each = (score + leaning) / (len(words) + LEAN)
+        for line in group:
+            known[line] = each
+    odds = tuple([known.get(words, LOST) for words in lines])
     is_told = not distinct or size >= MIN_TOLD * len(distinct)
-    exclaimed = max(0, sum(word in INTERJECTIONS for words in joined for word in words) - 1) / size
+    exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
+    exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
     return Reading(odds, sizes, fluency, size, measure_sameness(distinct), may_be_alike, is_told, exclaimed)
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from learnable.verifiers.poetry.metre.metres import OFF_BEAT, ON_BEAT, WRONG_FEET
 from learnable.verifiers.poetry.metre.stress import MERGING, Reading, find_readings, gives_syllable
 from learnable.verifiers.poetry.sound.pronunciation import find_word_counts
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 INVERTED_FIRST, INVERTED_LATER = 1.5, 2.5  # a foot turned round: the first one, one after a pause
 EXTRA = 2.0  # a weak syllable more between beats
@@ -31,6 +32,7 @@ _WEAK, _STRONG, _TURNED = 0, 1, 2  # states: before a weak place, before a stron
 _HEAVY = "PFcb"  # classes of syllables that are too strong to be added between beats
 
 Moves = tuple[tuple[int, float], ...]  # what is added to a path's number, and to its cost
+Path = tuple[int, float]  # its number, and its cost
 
 
 class Word(NamedTuple):
@@ -87,7 +89,7 @@ def lay_out(words: Sequence[str]) -> list[Word]:
     line: list[Word] = []
     before: _Sound | None = None
     for index, word in enumerate(words):
-        sound = _hear(word)
+        sound = _SOUNDS[word]
         moves = sound.alone
         if before is not None and before.ends_open and sound.begins_open:
             if words[index - 1] not in ("the", "to"):
@@ -99,11 +101,13 @@ def lay_out(words: Sequence[str]) -> list[Word]:
     return line
 
 
-@lru_cache(maxsize=65_536)
 def _hear(word: str) -> _Sound:
     readings, counts = find_readings(word), find_word_counts(word)
     merged = _make_word((*readings, MERGING))
     return _Sound(_make_word(readings), merged, gives_syllable(readings), counts.begins_open, counts.ends_open)
+
+
+_SOUNDS = WordTable(_hear)
 
 
 @lru_cache(maxsize=65_536)
@@ -162,22 +166,35 @@ def find_duple_costs(
     Each foot more or less than `feet` costs `WRONG_FEET`; None wants no number. `pauses` are the indices of the words
     that stand after a pause. The rival's licences are looked for only where it may cost less than the metre.
     """
+    if not line:
+        return DupleCosts(TOO_DEAR, TOO_DEAR, TOO_DEAR)
     own, rival = DUPLES[metre]
-    known = _find_least(_run_straight(line, own), own, feet)[0]
-    cost = min(known, _find_least(_follow(line, pauses, own, known), own, feet)[0])
-    found = [
-        _find_least(paths, rival, feet) for paths in (_run_straight(line, rival), _follow(line, pauses, rival, cost))
-    ]
-    least, full = map(min, zip(*found, strict=True))
-    return DupleCosts(cost, min(least, cost + ASIDE), full)
+    plain, first, later, sizes, weak, strong, least = zip(*line, strict=True)
+    tables = list(plain)
+    for index in pauses:
+        tables[index] = later[index]
+    tables[0] = first[0]
+    straight, other = _run_straight(sizes, weak, strong, (own, rival))
+    known, _ = _find_least(straight, own, feet)
+    cost = known
+    # Where a path began is told only of the rival's, for `full_rival`; the metre's meet sooner without.
+    if followed := _follow(tables, least, own, known, 0):
+        cost = min(known, _find_least(followed.items(), own, feet)[0])
+    other += _follow(tables, least, rival, cost, _FROM_STRONG).items()
+    cheapest, full = _find_least(other, rival, feet)
+    return DupleCosts(cost, min(cheapest, cost + ASIDE), full)
 
 
-def _follow(line: Sequence[Word], pauses: Collection[int], metre: Duple, known: float) -> dict[int, float]:
-    """Return the paths through a line, with all licences, that may cost less than what is known."""
-    least = [word.least for word in line]
+def _follow(
+    tables: Sequence[tuple[Moves, Moves, Moves]], least: Sequence[float], metre: Duple, known: float, from_strong: int
+) -> dict[int, float]:
+    """Return the paths through a line, with all licences, that may cost less than what is known.
+
+    `from_strong` is added to the numbers of those that begin at place 1.
+    """
     spare = known - sum(least) - min(metre.last)  # what a path may cost beyond the least of its words
-    paths, best = {_WEAK: metre.first[0], _FROM_STRONG + 4 + _STRONG: metre.first[1]}, 0.0
-    for table, cheapest in zip(_list_moves(line, pauses), least, strict=True):
+    paths, best = {_WEAK: metre.first[0], from_strong + 4 + _STRONG: metre.first[1]}, 0.0
+    for table, cheapest in zip(tables, least, strict=True):
         following: dict[int, float] = {}
         limit, best = best + BEAM, TOO_DEAR
         spare += cheapest
@@ -185,53 +202,52 @@ def _follow(line: Sequence[Word], pauses: Collection[int], metre: Duple, known: 
             if cost > limit:
                 continue
             for step, price in table[number & 3]:
-                total = cost + price
-                if total < spare:
-                    reached = number + step
-                    if reached not in following or total < following[reached]:
-                        following[reached] = total
-                        if total < best:
-                            best = total
+                total, reached = cost + price, number + step
+                if total < following.get(reached, spare):
+                    following[reached] = total
+                    if total < best:
+                        best = total
+        if not following:
+            return following
         paths = following
     return paths
 
 
-def _list_moves(line: Sequence[Word], pauses: Collection[int]) -> list[tuple[Moves, Moves, Moves]]:
-    tables = [word.plain for word in line]
-    for index in pauses:
-        tables[index] = line[index].later
-    tables[:1] = [word.first for word in line[:1]]
-    return tables
+def _run_straight(
+    sizes: Iterable[int], weak: Iterable[float], strong: Iterable[float], metres: tuple[Duple, Duple]
+) -> tuple[list[Path], list[Path]]:
+    """Return for each metre the two paths on which syllables and places alternate throughout."""
+    (weak_one, strong_one), (weak_other, strong_other) = metres[0].first, metres[1].first
+    total = 0
+    for size, on_weak, on_strong in zip(sizes, weak, strong, strict=True):
+        if total & 1:
+            on_weak, on_strong = on_strong, on_weak
+        weak_one += on_weak
+        strong_one += on_strong
+        weak_other += on_weak
+        strong_other += on_strong
+        total += size
+    odd = total & 1
+    from_weak, from_strong = 4 * total + odd, _FROM_STRONG + 4 * total + 5 - odd
+    return (
+        [(from_weak, weak_one), (from_strong, strong_one)],
+        [(from_weak, weak_other), (from_strong, strong_other)],
+    )
 
 
-def _run_straight(line: Sequence[Word], metre: Duple) -> dict[int, float]:
-    """Return the two paths on which syllables and places alternate throughout."""
-    from_weak, from_strong = metre.first
-    size = 0
-    for word in line:
-        if size & 1:
-            from_weak += word.strong
-            from_strong += word.weak
-        else:
-            from_weak += word.weak
-            from_strong += word.strong
-        size += word.size
-    odd = size & 1
-    return {4 * size + odd: from_weak, _FROM_STRONG + 4 * size + 5 - odd: from_strong}
-
-
-def _find_least(paths: dict[int, float], metre: Duple, feet: int | None) -> tuple[float, float]:
+def _find_least(paths: Iterable[Path], metre: Duple, feet: int | None) -> tuple[float, float]:
     """Return the least cost of whole lines, and the least of those that do not begin and end on a beat."""
     least = full = TOO_DEAR
-    for number, cost in paths.items():
-        first, beats, state = number >> 12, (number & 4095) >> 3, number & 3
+    last = metre.last
+    for number, cost in paths:
+        beats, state = (number & 4095) >> 3, number & 3
         if state == _TURNED or not beats:
             continue
-        cost += metre.last[state]
+        cost += last[state]
         if feet is not None and beats != feet:
             cost += WRONG_FEET * abs(beats - feet)
         if cost < least:
             least = cost
-        if cost < full and not (first and state == _WEAK):
+        if cost < full and (state or number < _FROM_STRONG):
             full = cost
     return least, full

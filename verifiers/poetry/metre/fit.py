@@ -138,7 +138,8 @@ def fit_line(words: tuple[str, ...], metre: str, feet: int | None, pauses: tuple
 
     With `feet` None it may have any number. `pauses` are the indices of the words that stand after a pause.
     """
-    words, pauses = words[:MAX_WORDS], tuple(index for index in pauses if index < MAX_WORDS)
+    if len(words) > MAX_WORDS:
+        words, pauses = words[:MAX_WORDS], tuple(index for index in pauses if index < MAX_WORDS)
     laid = lay_out(words)
     if metre in DUPLES:
         costs = find_duple_costs(laid, metre, feet, pauses)
@@ -188,16 +189,19 @@ def find_pauses(text: str, words: Sequence[str]) -> tuple[int, ...]:
     """
     if not _MARK.search(text, 0, len(text) - 1):
         return ()  # as most lines
-    found = [len(_WORD.findall(text, 0, mark.end())) for mark in _PAUSE.finditer(text)]
-    return tuple(index for index in dict.fromkeys(found) if 0 < index < len(words)) if found else ()
+    found: list[int] = []
+    for mark in _PAUSE.finditer(text):
+        index = len(_WORD.findall(text, 0, mark.end()))
+        if 0 < index < len(words) and index not in found:
+            found.append(index)
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)
 def read_metre(lines: tuple[tuple[str, tuple[str, ...]] | None, ...], metre: str, feet: Feet) -> MetreReading:
     """Return how the lines of a poem, each as its text and its words, fit a metre with so many feet a line."""
-    return MetreReading(
-        tuple(
-            None if line is None else fit_line(line[1], metre, count, find_pauses(*line))
-            for line, count in zip(lines, feet, strict=True)
-        )
-    )
+    found = [
+        None if line is None else fit_line(line[1], metre, count, find_pauses(*line))
+        for line, count in zip(lines, feet, strict=True)
+    ]
+    return MetreReading(tuple(found))

@@ -15,6 +15,7 @@ from learnable.verifiers.poetry.sound.phones import Phones
 from learnable.verifiers.poetry.sound.poetic_words import load_poetic_words, respell
 from learnable.verifiers.poetry.sound.syllables import WordCounts, assume_word_counts, derive_word_counts, lengthen
 from learnable.verifiers.poetry.sound.unknown_words import estimate_from_spelling
+from learnable.verifiers.poetry.sound.word_table import WordTable
 
 SPOKEN_ED = "\u00e8d"  # winged read as two syllables is written with an accent, wing\u00e8d
 MAX_VARIED_WORDS = (
@@ -76,13 +77,19 @@ def find_syllable_counts(word: str) -> frozenset[int]:
     return frozenset(find_word_counts(word).free)
 
 
-@lru_cache(maxsize=65_536)
 def find_word_counts(word: str) -> WordCounts:
     """Return the numbers of syllables that a word can have, with and without the licences of verse."""
+    return _COUNTS[word]
+
+
+def _count_word(word: str) -> WordCounts:
     if word not in load_poetic_words() and (listed := load_lexicon().counts(word)) is not None:
         return listed
     known = pronounce(word)
     return derive_word_counts(word, known) if known else assume_word_counts(estimate_syllables(word))
+
+
+_COUNTS = WordTable(_count_word)
 
 
 def find_line_counts(words: Sequence[str]) -> frozenset[int]:
@@ -94,14 +101,20 @@ def find_line_counts(words: Sequence[str]) -> frozenset[int]:
     >>> sorted(find_line_counts(["every", "fire"]))  # ev'ry or every, one or two
     [3, 4, 5]
     """
+    return frozenset(list_line_counts(words))
+
+
+def list_line_counts(words: Sequence[str]) -> tuple[int, ...]:
+    """Return `find_line_counts`, sorted."""
     # The reached sums are the bits of an integer; there is one integer for each number of licences used.
-    considered = words[:MAX_VARIED_WORDS]
-    sums = [1] + [0] * -(-len(considered) // WORDS_PER_LICENCE)
-    # Syllables of the words that leave no choice, and of the words after the first `MAX_VARIED_WORDS`.
-    certain = sum(find_word_counts(word).free[0] for word in words[MAX_VARIED_WORDS:])
+    sums = [1] + [0] * -(-min(len(words), MAX_VARIED_WORDS) // WORDS_PER_LICENCE)
+    certain = 0  # syllables of the words that leave no choice, and of the words after the first `MAX_VARIED_WORDS`
+    if len(words) > MAX_VARIED_WORDS:
+        certain = sum(find_word_counts(word).free[0] for word in words[MAX_VARIED_WORDS:])
+        words = words[:MAX_VARIED_WORDS]
     gives = False
-    for word in considered:
-        only, free, licensed, begins_open, ends_open = find_word_counts(word)
+    for word in words:
+        only, free, licensed, begins_open, ends_open = _COUNTS[word]
         merged = gives and begins_open
         if only is not None and not merged:
             certain += only
@@ -111,7 +124,7 @@ def find_line_counts(words: Sequence[str]) -> frozenset[int]:
     reached = 0
     for bits in sums:
         reached |= bits
-    return frozenset(count + certain for count in range(reached.bit_length()) if reached >> count & 1)
+    return tuple([count + certain for count in range(reached.bit_length()) if reached >> count & 1])
 
 
 def _with_word(sums: list[int], free: tuple[int, ...], licensed: tuple[int, ...], merged: bool) -> list[int]:
