@@ -11,6 +11,7 @@ from typing import NamedTuple
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.rhyme.mosaic import LIGHT, NO_WORDS, find_end, list_mosaics
 from learnable.verifiers.poetry.rhyme.pairs import FULL, Bond, credit_rhyme, find_bond, is_repetition
 from learnable.verifiers.poetry.rhyme.rimes import find_traits
 from learnable.verifiers.poetry.sound.pronunciation import pronounce
@@ -89,6 +90,21 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     return found
 
 
+def hear_case(case: Case) -> list[Pair]:
+    """Return what is heard between the lines of a poem, rhymes over two words included."""
+    ends, kind = list_ends(case), case.form.rhyme
+    found = hear_pairs(ends, kind)
+    if kind != "full" or case.form.radif or LIGHT.isdisjoint(ends):
+        return found
+    lines = [*case.lines, *case.extra[: case.plan.size]]
+    pairs = {(pair.first, pair.second): pair for pair in found}
+    for i, j, credit in list_mosaics([NO_WORDS if line is None else find_end(line.words) for line in lines]):
+        if (i, j) not in pairs or pairs[i, j].credit < credit:
+            known = all(pronounce(ends[index]) for index in (i, j))
+            pairs[i, j] = Pair(i, j, credit, credit * known, repeats=False)
+    return [pairs[key] for key in sorted(pairs)]
+
+
 def list_ends(case: Case) -> list[str]:
     """Return the end word of each line of the plan, then of the lines beyond it (at most as many as the plan has)."""
     ends = ["" if line is None else line.end for line in case.lines]
@@ -110,7 +126,7 @@ def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None) -> Result:
     rhyme must not gain by losing a rhyme.
     """
     plan, size = case.plan, case.plan.size
-    heard = hear_pairs(list_ends(case), case.form.rhyme) if heard is None else heard
+    heard = hear_case(case) if heard is None else heard
     whole = case.form.repeat is None
     credit = strict = stray = strict_stray = 0.0
     for i, j, found, counted, repeats in heard:

@@ -37,7 +37,7 @@ ta'en T EY1 N | th' DH | thou DH AW1 | thee DH IY1 | thy DH AY1 | thine DH AY1 N
 thraldom TH R AO1 L D AH0 M | tis T IH1 Z | 'tis T IH1 Z | t'is T IH1 Z | twas T W AH1 Z | 'twas T W AH1 Z
 twere T W ER1 | 'twere T W ER1 | twill T W IH1 L | 'twill T W IH1 L | twixt T W IH1 K S T | 'twixt T W IH1 K S T
 twould T W UH1 D | 'twould T W UH1 D | upo' AH0 P AA1 | vale V EY1 L | verdure V ER1 JH ER0 | wast W AA1 S T
-wat'ry W AO1 T R IY0 | weal W IY1 L | weel W IY1 L | wend W EH1 N D | wert W ER1 T | whenas W EH0 N AE1 Z
+was W AA1 Z ; W AE1 Z | wat'ry W AO1 T R IY0 | weal W IY1 L | weel W IY1 L | wend W EH1 N D | wert W ER1 T | whenas W EH0 N AE1 Z
 where'er W EH0 R EH1 R | whereat W EH0 R AE1 T | whereof W EH0 R AH1 V | wheresoe'er W EH2 R S OW0 EH1 R
 whereon W EH0 R AA1 N | whereto W EH0 R T UW1 | wherewith W EH0 R W IH1 TH | whilom W AY1 L AH0 M
 whoso HH UW1 S OW0 | wi W IH1 | wi' W IH1 | wilt W IH1 L T | withal W IH0 DH AO1 L | withouten W IH0 DH AW1 T AH0 N
