@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import mul
 
+from learnable.verifiers.poetry.language.grammar import measure_grammar
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
 from learnable.verifiers.poetry.language.sameness import measure_sameness
 from learnable.verifiers.poetry.language.word_classes import list_closed_words
@@ -41,8 +42,9 @@ class Reading:
 
     `odds` are the log-odds per word of each line, and `sizes` its words; `fluency` those of the whole poem, each line
     counted once; `words` how many it has in those; `sameness` the share of repeated patterns, in [0, 1], and
-    `exclaimed` that of interjections. `may_be_alike` says that the form makes lines alike, and `is_told` that there is
-    enough to judge: otherwise everything is 1.
+    `exclaimed` that of interjections; `grammar` how surely its words of grammar are varied enough, in [0, 1].
+    `may_be_alike` says that the form makes lines alike, and `is_told` that there is enough to judge: otherwise
+    everything is 1.
     """
 
     odds: tuple[float, ...]
@@ -53,6 +55,7 @@ class Reading:
     may_be_alike: bool = False
     is_told: bool = True
     exclaimed: float = 0.0
+    grammar: float = 1.0
 
     @property
     def needed(self) -> float:
@@ -92,12 +95,12 @@ class Reading:
 
     @cached_property
     def variety(self) -> float:
-        """1 where lines are built in different ways, 0 where one template or mere filler fills them."""
+        """1 where lines are built in different ways, 0 where one template, a few frames or mere filler fill them."""
         if not self.is_told:
             return 1.0
         allowed = FORMULAIC + ALIKE * self.may_be_alike
         built = (allowed - self.sameness) / (FORMULAIC - VARIED)
-        return min(1.0, max(0.0, built), self.calm)
+        return min(1.0, max(0.0, built), self.calm, 1.0 if self.may_be_alike else self.grammar)
 
     @property
     def calm(self) -> float:
@@ -136,7 +139,8 @@ def read_language(
     is_told = not distinct or size >= MIN_TOLD * len(distinct)
     exclaimed = max(0, sum(word in INTERJECTIONS for words in joined for word in words) - 1) / size
     sizes = tuple(map(len, lines))
-    return Reading(odds, sizes, fluency, size, measure_sameness(distinct), may_be_alike, is_told, exclaimed)
+    sameness, grammar = measure_sameness(distinct), measure_grammar(distinct)
+    return Reading(odds, sizes, fluency, size, sameness, may_be_alike, is_told, exclaimed, grammar)
 
 
 INTERJECTIONS = frozenset(list_closed_words("interjection"))
