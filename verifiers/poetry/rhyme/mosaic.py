@@ -1,4 +1,4 @@
-"""Mosaic rhymes: two words at the end of a line that rhyme with one or two of another (show it, bestow it; Julia, truly a).
+"""Mosaic rhymes: two words at the end of a line that rhyme with one or two of another (show it, bestow it; riot, he).
 
 The last word must be a light one of one syllable and the word before it none, so that the two make a feminine ending.
 """
@@ -68,7 +68,8 @@ def _list_tails(end: End) -> frozenset[Phones]:
     """Return the sounds from the stressed vowel on in every way to say them: two syllables and more."""
     before, last = end
     if not before:
-        return frozenset(tail for tail in find_rhyme_sounds(last).full if len(tail) > 2 and find_rhyme_sounds(last).known)
+        sounds = find_rhyme_sounds(last)
+        return frozenset(tail for tail in sounds.full if len(tail) > 2 and sounds.known)
     endings = [drop_stresses(phones) for phones in pronounce(last)]
     # In a light word a weak h is not heard: "forsook 'er".
     endings += [phones[1:] for phones in endings if phones[:1] == ("HH",)]
@@ -79,7 +80,8 @@ def _may_rhyme(tails: frozenset[Phones], unknown: End) -> bool:
     sounds = find_rhyme_sounds(unknown[1])
     if unknown[0] or sounds.known:
         return False
-    return any(relax(("", *rime))[-len(rime) :] == relax(tail)[-len(rime) :] for rime, tail in product(sounds.last, tails))
+    pairs = product(sounds.last, map(relax, tails))
+    return any(relax(("", *rime))[1:] == tail[-len(rime) :] for rime, tail in pairs)
 
 
 def list_mosaics(ends: Sequence[End]) -> Iterator[tuple[int, int, float]]:
@@ -88,6 +90,6 @@ def list_mosaics(ends: Sequence[End]) -> Iterator[tuple[int, int, float]]:
         if not end[0]:
             continue
         for other, another in enumerate(ends):
-            if other > index or (other < index and not another[0]):
-                if credit := credit_mosaic(end, another):
-                    yield min(index, other), max(index, other), credit
+            is_new = other > index or (other < index and not another[0])
+            if is_new and (credit := credit_mosaic(end, another)):
+                yield min(index, other), max(index, other), credit

@@ -21,7 +21,7 @@ class Bond(StrEnum):
     - `voiced`: the same but for the voice of a last fricative (eyes, paradise).
     - `older`: the same consonants, after vowels that older or regional speech has as one (join, mine; lost, coast).
     - `old_y`: a last -y or -ies that only the metre stresses, and the sound of sky, skies (wearily, sky).
-    - `old_ed`: a last -ed that only older verse says, and another or that of red (garnished, discovered, red).
+    - `old_ed`: a last -ed that only older verse says, and the sound of red (garnished, red).
     - `easy`: alike in easy speech, without r and g (Calcutta, butter; muffin, stuffing).
     - `double`: two last syllables rhyme, but the vowels of the first are only similar (over, lover).
     - `weak`: the last, unstressed syllables rhyme; `weak_spelled` where they are also spelled alike (singing, morning).
@@ -149,11 +149,7 @@ def find_bond(first: str, second: str) -> Bond:
         return _last_bond(one, other, spelled)
     if spelled:
         return Bond.EYE
-    if _rhyme_in_y(one, other) or _rhyme_in_y(other, one):
-        return Bond.OLD_Y
-    if one.easy & other.easy:
-        return Bond.EASY
-    return Bond.OLD_ED if _rhyme_in_ed(one, other) or _rhyme_in_ed(other, one) else _loose_bond(one, other)
+    return _older_bond(one, other) or _loose_bond(one, other)
 
 
 def _last_bond(one: RhymeSounds, other: RhymeSounds, spelled: bool) -> Bond:
@@ -166,6 +162,15 @@ def _last_bond(one: RhymeSounds, other: RhymeSounds, spelled: bool) -> Bond:
     return Bond.WEAK_SPELLED if spelled else Bond.WEAK
 
 
+def _older_bond(one: RhymeSounds, other: RhymeSounds) -> Bond | None:
+    """Return the bond that older or easy speech makes between two words, if it makes one."""
+    if _rhyme_in_y(one, other) or _rhyme_in_y(other, one):
+        return Bond.OLD_Y
+    if one.easy & other.easy:
+        return Bond.EASY
+    return Bond.OLD_ED if _rhyme_in_ed(one, other) or _rhyme_in_ed(other, one) else None
+
+
 def _rhyme_in_y(lifted: RhymeSounds, stressed: RhymeSounds) -> bool:
     """Whether the first word ends in a y that only the metre stresses, and the second in that of sky."""
     if lifted.stressed or not stressed.stressed or not (lifted.known and stressed.known):
@@ -174,7 +179,7 @@ def _rhyme_in_y(lifted: RhymeSounds, stressed: RhymeSounds) -> bool:
 
 
 def _rhyme_in_ed(lifted: RhymeSounds, spoken: RhymeSounds) -> bool:
-    """Whether the first word ends in an -ed that only older verse says, and the second in one that all say, or in red."""
+    """Whether the first word ends in an -ed that only older verse says, and the second in the sound of red."""
     return lifted.speaks_ed and SPOKEN_ED in spoken.beats
 
 

@@ -107,8 +107,8 @@ def may_speak_ed(word: str) -> bool:
 def relax(tail: Phones) -> Phones:
     """Return the sounds of a word from its stressed vowel on as easy speech says them.
 
-    It drops an r that no vowel follows, after the vowel of north and in weak syllables, has one vowel in these, and -in'
-    for -ing: so Calcutta and butter, walker and Majorca, muffin and stuffing end alike. Comic verse and songs rhyme so.
+    It drops an r that no vowel follows, after the vowel of north and in weak syllables, has one vowel in these, and
+    -in' for -ing: so Calcutta and butter, walker and Majorca, muffin and stuffing end alike. Comic verse rhymes so.
 
     >>> relax(("AH", "T", "ER")), relax(("AO", "R", "TH"))
     (('AH', 'T', 'AH'), ('AO', 'TH'))

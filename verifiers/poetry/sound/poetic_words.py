@@ -37,7 +37,7 @@ ta'en T EY1 N | th' DH | thou DH AW1 | thee DH IY1 | thy DH AY1 | thine DH AY1 N
 thraldom TH R AO1 L D AH0 M | tis T IH1 Z | 'tis T IH1 Z | t'is T IH1 Z | twas T W AH1 Z | 'twas T W AH1 Z
 twere T W ER1 | 'twere T W ER1 | twill T W IH1 L | 'twill T W IH1 L | twixt T W IH1 K S T | 'twixt T W IH1 K S T
 twould T W UH1 D | 'twould T W UH1 D | upo' AH0 P AA1 | vale V EY1 L | verdure V ER1 JH ER0 | wast W AA1 S T
-was W AA1 Z ; W AE1 Z | wat'ry W AO1 T R IY0 | weal W IY1 L | weel W IY1 L | wend W EH1 N D | wert W ER1 T | whenas W EH0 N AE1 Z
+wat'ry W AO1 T R IY0 | weal W IY1 L | weel W IY1 L | wend W EH1 N D | wert W ER1 T | whenas W EH0 N AE1 Z
 where'er W EH0 R EH1 R | whereat W EH0 R AE1 T | whereof W EH0 R AH1 V | wheresoe'er W EH2 R S OW0 EH1 R
 whereon W EH0 R AA1 N | whereto W EH0 R T UW1 | wherewith W EH0 R W IH1 TH | whilom W AY1 L AH0 M
 whoso HH UW1 S OW0 | wi W IH1 | wi' W IH1 | wilt W IH1 L T | withal W IH0 DH AO1 L | withouten W IH0 DH AW1 T AH0 N
@@ -47,6 +47,7 @@ whate'er W AH0 T EH1 R | whene'er W EH0 N EH1 R | howe'er HH AW0 EH1 R | whatsoe
 whosoe'er HH UW2 S OW0 EH1 R | whoe'er HH UW0 EH1 R | evermo' EH2 V ER0 M AO1 R | nigh N AY1 | seld S EH1 L D
 been B IY1 N | were W EH1 R ; W ER1 | furled F ER1 L D | possest P AH0 Z EH1 S T
 vouchsafe V AW0 CH S EY1 F | piteous P IH1 T IY0 AH0 S | rend R EH1 N D | repine R IH0 P AY1 N | afore AH0 F AO1 R
+was W AA1 Z ; W AE1 Z
 """
 
 

@@ -78,7 +78,12 @@ def judged(form: str, lines: list[str]) -> Case:
 
 
 def test_a_feminine_rhyme_may_end_on_one_word_twice() -> None:
-    lines = ["and what is mine, I show it", "a lamp beside the door", "to you, for I bestow it", "a lamp upon the floor"]
+    lines = [
+        "and what is mine, I show it",
+        "a lamp beside the door",
+        "to you, for I bestow it",
+        "a lamp upon the floor",
+    ]
     declared = form_of_spec(
         {"form": "Mine", "declaration": {"title": "mine", "lines": 4, "schemes": ["abab"], "syllables": "6-7"}}
     )

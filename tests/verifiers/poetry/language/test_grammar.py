@@ -42,7 +42,7 @@ def test_frames_by_turns_have_few() -> None:
 def test_frames_in_a_longer_poem_are_no_language() -> None:
     chance = random.Random(5)
     poem = [
-        tuple("night" if word in "NJ" else word for word in chance.choice(FRAMES)) + (word,)
+        (*("night" if word in "NJ" else word for word in chance.choice(FRAMES)), word)
         for word in "sea day rain moon hill door lamp road".split()
     ]
     assert measure_grammar(poem) < 0.5
