@@ -34,6 +34,7 @@ VARIED, FORMULAIC = 0.42, 0.68
 # The share of interjections but for one: none of 5,900 human poems has more than .16.
 CALM, FILLER = 0.18, 0.3
 ALIKE = 0.2  # more, where the form makes lines alike
+POOR = 0.25  # less, where the words of grammar are always the same: a few frames by turns
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,10 @@ class Reading:
         """1 where lines are built in different ways, 0 where one template, a few frames or mere filler fill them."""
         if not self.is_told:
             return 1.0
-        allowed = FORMULAIC + ALIKE * self.may_be_alike
+        poor = 0.0 if self.may_be_alike else 1.0 - self.grammar
+        allowed = FORMULAIC + ALIKE * self.may_be_alike - POOR * poor
         built = (allowed - self.sameness) / (FORMULAIC - VARIED)
-        return min(1.0, max(0.0, built), self.calm, 1.0 if self.may_be_alike else self.grammar)
+        return min(1.0, max(0.0, built), self.calm)
 
     @property
     def calm(self) -> float:
