@@ -41,7 +41,7 @@ def judge_shorter(case: Case) -> Result:
     A line that is shorter both in its shortest reading and in its longest earns all. Otherwise lines are read as near
     as may be to the lengths that the form wants: one that is shorter by two syllables earns all, by one a half.
     """
-    credits = []
+    credits: list[float] = []
     for rule in case.form.shorter:
         for one, other in product(*parse_comparison(rule)):
             credits += [_credit_shorter(case, i, j) for i, j in place_pairs(one, other, case.plan.stanzas)]

@@ -109,4 +109,4 @@ BLANK = "river mountain evening shadow morning garden letter window kitchen summ
 def test_blank_verse_may_rhyme_by_chance(changed: dict[int, str], stands: bool) -> None:
     ends = [changed.get(index, word) for index, word in enumerate(BLANK)]
     found = judge_unrhymed(judged("BlankVerse", [f"and then the {end}" for end in ends])).strict
-    assert (found >= CONSTRAINTS["unrhymed"].needs) is stands
+    assert (found >= (CONSTRAINTS["unrhymed"].needs or FULL)) is stands
