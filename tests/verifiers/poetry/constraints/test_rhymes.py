@@ -93,17 +93,17 @@ def test_a_feminine_rhyme_may_end_on_one_word_twice() -> None:
     assert judge_rhyme(case).strict == 1.0
 
 
-BLANK = "river mountain evening shadow morning garden letter window kitchen summer table paper winter hammer".split()
+BLANK = "river mountain evening shadow morning garden letter window kitchen summer table".split()
 
 
 @pytest.mark.parametrize(
     ("changed", "stands"),
     [
         ({}, True),
-        ({1: "night", 3: "light", 9: "stone", 11: "alone"}, True),  # two chance rhymes in fourteen lines
+        ({1: "night", 3: "light", 8: "stone", 10: "alone"}, True),  # two chance rhymes in eleven lines
         ({1: "night", 3: "night", 5: "night"}, True),  # a word said again
-        ({1: "night", 3: "light", 5: "stone", 7: "alone", 9: "day", 11: "away"}, False),  # the second of each two lines
-        (dict.fromkeys(range(14), "night"), False),
+        ({1: "night", 3: "light", 5: "stone", 7: "alone", 8: "day", 10: "away"}, False),
+        (dict.fromkeys(range(11), "night"), False),
     ],
 )
 def test_blank_verse_may_rhyme_by_chance(changed: dict[int, str], stands: bool) -> None:
