@@ -79,7 +79,7 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     hear = _HEARINGS.get(kind, hear_rhyme)
     traits = [find_traits(end) for end in ends] if hear is hear_rhyme else []
     found = []
-    reach = len(ends) if len(ends) <= MAX_ENDS else MAX_DISTANCE
+    reach = _find_reach(ends)
     for i, end in enumerate(ends):
         for j in range(i + 1, min(i + 1 + reach, len(ends))):
             if traits and traits[i].isdisjoint(traits[j]):
@@ -90,6 +90,11 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     return found
 
 
+def _find_reach(ends: Sequence[str]) -> int:
+    """Return how many lines apart two lines may be to be compared."""
+    return len(ends) if len(ends) <= MAX_ENDS else MAX_DISTANCE
+
+
 def hear_case(case: Case) -> list[Pair]:
     """Return what is heard between the lines of a poem, rhymes over two words included."""
     ends, kind = list_ends(case), case.form.rhyme
@@ -98,7 +103,8 @@ def hear_case(case: Case) -> list[Pair]:
         return found
     lines = [*case.lines, *case.extra[: case.plan.size]]
     pairs = {(pair.first, pair.second): pair for pair in found}
-    for i, j, credit in list_mosaics([NO_WORDS if line is None else find_end(line.words) for line in lines]):
+    mosaics = list_mosaics([NO_WORDS if line is None else find_end(line.words) for line in lines], _find_reach(ends))
+    for i, j, credit in mosaics:
         if (i, j) not in pairs or pairs[i, j].credit < credit:
             known = all(pronounce(ends[index]) for index in (i, j))
             pairs[i, j] = Pair(i, j, credit, credit * known, repeats=False)

@@ -84,12 +84,13 @@ def _may_rhyme(tails: frozenset[Phones], unknown: End) -> bool:
     return any(relax(("", *rime))[1:] == tail[-len(rime) :] for rime, tail in pairs)
 
 
-def list_mosaics(ends: Sequence[End]) -> Iterator[tuple[int, int, float]]:
-    """Yield the pairs of lines that rhyme over two words, with their credit."""
+def list_mosaics(ends: Sequence[End], reach: int) -> Iterator[tuple[int, int, float]]:
+    """Yield the pairs of lines, at most `reach` apart, that rhyme over two words, with their credit."""
     for index, end in enumerate(ends):
         if not end[0]:
             continue
-        for other, another in enumerate(ends):
+        start = max(0, index - reach)
+        for other, another in enumerate(ends[start : index + reach + 1], start):
             is_new = other > index or (other < index and not another[0])
             if is_new and (credit := credit_mosaic(end, another)):
                 yield min(index, other), max(index, other), credit

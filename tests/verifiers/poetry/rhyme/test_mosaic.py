@@ -66,7 +66,8 @@ def test_only_a_light_word_after_a_heavier_one_is_heard_with_it(line: str, end: 
 @given(st.lists(ENDS, max_size=7))
 def test_every_pair_that_rhymes_over_two_words_is_listed_once(ends: list[End]) -> None:
     pairs = [(i, j, credit_mosaic(ends[i], ends[j])) for i, j in combinations(range(len(ends)), 2)]
-    assert sorted(list_mosaics(ends)) == [pair for pair in pairs if pair[2]]
+    assert sorted(list_mosaics(ends, len(ends))) == [pair for pair in pairs if pair[2]]
+    assert sorted(list_mosaics(ends, 1)) == [pair for pair in pairs if pair[2] and pair[1] - pair[0] == 1]
 
 
 @pytest.mark.parametrize(
