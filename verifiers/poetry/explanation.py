@@ -13,6 +13,7 @@ from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.language import credit_lines, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
+from learnable.verifiers.poetry.constraints.rhymes import hear_case
 from learnable.verifiers.poetry.constraints.sounds import find_feet
 from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
@@ -21,7 +22,7 @@ from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.metre.fit import name_rhythm
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.rhyme.pairs import classify_rhyme
+from learnable.verifiers.poetry.rhyme.pairs import FULL, classify_rhyme
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
 from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 
@@ -213,6 +214,7 @@ def _wrong_lengths(case: Case) -> Iterator[str]:
 
 def _missing_rhymes(case: Case) -> Iterator[str]:
     plan = case.plan
+    rhymed = {(pair.first, pair.second) for pair in hear_case(case) if pair.credit == FULL}
     for one, other in combinations(range(plan.size), 2):
         first, second = case.slots[one], case.slots[other]
         if first is None or second is None or (one, other) in plan.grouped:
@@ -222,7 +224,7 @@ def _missing_rhymes(case: Case) -> Iterator[str]:
         ends = (case.poem.lines[first].end, case.poem.lines[second].end)
         kind = classify_rhyme(*ends)
         alike = plan.classes[one] == plan.classes[other] != NO_RHYME
-        if alike and kind != "perfect" and (one, other) not in plan.excused:
+        if alike and (one, other) not in rhymed and (one, other) not in plan.excused:
             yield f"lines {first + 1} and {second + 1} should rhyme: {ends[0]!r} and {ends[1]!r}, {_KINDS[kind]}"
 
 

@@ -9,7 +9,7 @@ from learnable.data.forms import Form
 from learnable.data.forms.plan import Plan, measured_plans
 from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
-from learnable.verifiers.poetry.constraints.rhymes import Pair, find_unanswered, hear_pairs, judge_rhyme, list_ends
+from learnable.verifiers.poetry.constraints.rhymes import Pair, find_unanswered, hear_case, judge_rhyme
 from learnable.verifiers.poetry.placement import Slots, place_lines
 from learnable.verifiers.poetry.poem import Poem
 
@@ -123,7 +123,7 @@ class Judge:
     def _heard(self, case: Case, known: dict[Slots, list[Pair]]) -> list[Pair]:
         """Return what is heard between lines: the same for every scheme, unless a radif moves the rhymes inward."""
         if self.form.radif or case.slots not in known:
-            known[case.slots] = hear_pairs(list_ends(case), self.form.rhyme)
+            known[case.slots] = hear_case(case)
         return known[case.slots]
 
     def _ways(self, lines: int) -> tuple[_Way, ...]:

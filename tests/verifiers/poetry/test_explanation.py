@@ -90,3 +90,10 @@ def test_each_line_says_how_much_it_reads_as_language() -> None:
     assert second.language is not None
     assert first.language > second.language
     assert explain_poem("Noon\nbright hot\n", {"form": "Diamante"}).lines[0].language is None
+
+
+def test_a_rhyme_over_two_words_needs_no_hint() -> None:
+    poem = "And what I keep I never show it,\nI leave it lying by the door,\nUntil some other folk bestow it\n"
+    for last, hints in ("On those who came to ask for more.", 0), ("On those who came to ask for night.", 1):
+        found = explain_poem(poem + last, {"form": "Verse", "lines": 4, "schemes": "abab"}).hints
+        assert len([hint for hint in found if "should rhyme" in hint]) == hints

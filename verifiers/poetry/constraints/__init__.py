@@ -58,7 +58,7 @@ CONSTRAINTS: dict[str, Constraint] = {
     "end_words": Constraint(repetition.judge_end_words, _declared("end_words"), 2.0, 0.9),
     "envoi": Constraint(repetition.judge_envoi, _declared("envoi"), 0.5, 1.0),
     "radif": Constraint(rhymes.judge_radif, _declared("radif"), 1.0, 0.8, varies=True),
-    "unrhymed": Constraint(rhymes.judge_unrhymed, _declared("unrhymed"), 1.0, 0.7),
+    "unrhymed": Constraint(rhymes.judge_unrhymed, _declared("unrhymed"), 1.0, 0.6),
     "runs": Constraint(rhymes.judge_runs, _declared("runs"), 2.0, 0.7),
     "links": Constraint(sounds.judge_links, _declared("links"), 2.0, 0.75),
     "alliteration": Constraint(sounds.judge_alliteration, _declared("alliteration"), 2.0, 0.7),

@@ -36,22 +36,34 @@ def judge_syllables(case: Case) -> Result:
 
 
 def judge_shorter(case: Case) -> Result:
-    """Share of the pairs of lines, of which the form says that one is shorter, of which it is true.
+    """Mean credit of the pairs of lines of which the form says that one is shorter.
 
-    Lines are compared in their shortest reading and in their longest; the one must be shorter in both.
+    A line that is shorter both in its shortest reading and in its longest earns all. Otherwise lines are read as near
+    as may be to the lengths that the form wants: one that is shorter by two syllables earns all, by one a half.
     """
-    fits = []
+    credits: list[float] = []
     for rule in case.form.shorter:
         for one, other in product(*parse_comparison(rule)):
-            for i, j in place_pairs(one, other, case.plan.stanzas):
-                fits.append(_is_shorter(case.lines[i], case.lines[j]))
-    return Result.both(sum(fits) / len(fits) if fits else 1.0)
+            credits += [_credit_shorter(case, i, j) for i, j in place_pairs(one, other, case.plan.stanzas)]
+    return Result.both(sum(credits) / len(credits) if credits else 1.0)
 
 
-def _is_shorter(one: PoemLine | None, other: PoemLine | None) -> bool:
+def _credit_shorter(case: Case, i: int, j: int) -> float:
+    one, other = case.lines[i], case.lines[j]
     if one is None or other is None:
-        return False
-    return one.counts[0] < other.counts[0] and one.counts[-1] < other.counts[-1]
+        return 0.0
+    if one.counts[0] < other.counts[0] and one.counts[-1] < other.counts[-1]:
+        return 1.0
+    if not case.plan.syllables:
+        return 0.0
+    gap = _read_as(other, case.plan.syllables[j]) - _read_as(one, case.plan.syllables[i])
+    return min(1.0, max(0.0, gap / 2))
+
+
+def _read_as(line: PoemLine, wanted: Count | None) -> int:
+    """Return the syllables of a line in the reading that is nearest to the wanted number."""
+    low, high = span(wanted) if wanted is not None else (line.counts[0], line.counts[-1])
+    return min(line.counts, key=lambda count: max(low - count, count - high))
 
 
 def judge_words(case: Case) -> Result:

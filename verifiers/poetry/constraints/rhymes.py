@@ -11,6 +11,7 @@ from typing import NamedTuple
 from learnable.data.forms import span
 from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.rhyme.mosaic import LIGHT, NO_WORDS, find_end, list_mosaics
 from learnable.verifiers.poetry.rhyme.pairs import FULL, Bond, credit_rhyme, find_bond, is_repetition
 from learnable.verifiers.poetry.rhyme.rimes import find_traits
 from learnable.verifiers.poetry.sound.pronunciation import pronounce
@@ -78,7 +79,7 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
     hear = _HEARINGS.get(kind, hear_rhyme)
     traits = [find_traits(end) for end in ends] if hear is hear_rhyme else []
     found = []
-    reach = len(ends) if len(ends) <= MAX_ENDS else MAX_DISTANCE
+    reach = _find_reach(ends)
     for i, end in enumerate(ends):
         for j in range(i + 1, min(i + 1 + reach, len(ends))):
             if traits and traits[i].isdisjoint(traits[j]):
@@ -87,6 +88,27 @@ def hear_pairs(ends: Sequence[str], kind: str = "full") -> list[Pair]:
             if credit or repeats:
                 found.append(Pair(i, j, credit, counted, repeats))
     return found
+
+
+def _find_reach(ends: Sequence[str]) -> int:
+    """Return how many lines apart two lines may be to be compared."""
+    return len(ends) if len(ends) <= MAX_ENDS else MAX_DISTANCE
+
+
+def hear_case(case: Case) -> list[Pair]:
+    """Return what is heard between the lines of a poem, rhymes over two words included."""
+    ends, kind = list_ends(case), case.form.rhyme
+    found = hear_pairs(ends, kind)
+    if kind != "full" or case.form.radif or LIGHT.isdisjoint(ends):
+        return found
+    lines = [*case.lines, *case.extra[: case.plan.size]]
+    pairs = {(pair.first, pair.second): pair for pair in found}
+    mosaics = list_mosaics([NO_WORDS if line is None else find_end(line.words) for line in lines], _find_reach(ends))
+    for i, j, credit in mosaics:
+        if (i, j) not in pairs or pairs[i, j].credit < credit:
+            known = all(pronounce(ends[index]) for index in (i, j))
+            pairs[i, j] = Pair(i, j, credit, credit * known, repeats=False)
+    return [pairs[key] for key in sorted(pairs)]
 
 
 def list_ends(case: Case) -> list[str]:
@@ -110,7 +132,7 @@ def judge_rhyme(case: Case, heard: Sequence[Pair] | None = None, unanswered: Seq
     rhyme must not gain by losing a rhyme. `heard` and `unanswered` spare the work where they are known.
     """
     plan, size = case.plan, case.plan.size
-    heard = hear_pairs(list_ends(case), case.form.rhyme) if heard is None else heard
+    heard = hear_case(case) if heard is None else heard
     whole = case.form.repeat is None
     credit = strict = stray = strict_stray = 0.0
     for i, j, found, counted, repeats in heard:

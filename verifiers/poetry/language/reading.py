@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from operator import mul
 
+from learnable.verifiers.poetry.language.grammar import measure_grammar
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
 from learnable.verifiers.poetry.language.sameness import measure_sameness
 from learnable.verifiers.poetry.language.word_classes import list_closed_words
@@ -34,6 +35,7 @@ VARIED, FORMULAIC = 0.42, 0.68
 # The share of interjections but for one: none of 5,900 human poems has more than .16.
 CALM, FILLER = 0.18, 0.3
 ALIKE = 0.2  # more, where the form makes lines alike
+POOR = 0.25  # less, where the words of grammar are always the same: a few frames by turns
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ class Reading:
 
     `odds` are the log-odds per word of each line, and `sizes` its words; `fluency` those of the whole poem, each line
     counted once; `words` how many it has in those; `sameness` the share of repeated patterns, in [0, 1], and
-    `exclaimed` that of interjections. `may_be_alike` says that the form makes lines alike, and `is_told` that there is
-    enough to judge: otherwise everything is 1.
+    `exclaimed` that of interjections; `grammar` how surely its words of grammar are varied enough, in [0, 1].
+    `may_be_alike` says that the form makes lines alike, and `is_told` that there is enough to judge: otherwise
+    everything is 1.
     """
 
     odds: tuple[float, ...]
@@ -54,6 +57,7 @@ class Reading:
     may_be_alike: bool = False
     is_told: bool = True
     exclaimed: float = 0.0
+    grammar: float = 1.0
 
     @property
     def needed(self) -> float:
@@ -93,10 +97,11 @@ class Reading:
 
     @cached_property
     def variety(self) -> float:
-        """1 where lines are built in different ways, 0 where one template or mere filler fills them."""
+        """1 where lines are built in different ways, 0 where one template, a few frames or mere filler fill them."""
         if not self.is_told:
             return 1.0
-        allowed = FORMULAIC + ALIKE * self.may_be_alike
+        poor = 0.0 if self.may_be_alike else 1.0 - self.grammar
+        allowed = FORMULAIC + ALIKE * self.may_be_alike - POOR * poor
         built = (allowed - self.sameness) / (FORMULAIC - VARIED)
         return min(1.0, max(0.0, built), self.calm)
 
@@ -140,7 +145,8 @@ def read_language(
     exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
     exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
-    return Reading(odds, sizes, fluency, size, measure_sameness(distinct), may_be_alike, is_told, exclaimed)
+    sameness, grammar = measure_sameness(distinct), measure_grammar(distinct)
+    return Reading(odds, sizes, fluency, size, sameness, may_be_alike, is_told, exclaimed, grammar)
 
 
 INTERJECTIONS = frozenset(list_closed_words("interjection"))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from learnable.verifiers.poetry.rhyme.rimes import RhymeSounds, find_rhyme_sounds, split_r
+from learnable.verifiers.poetry.rhyme.rimes import SPOKEN_ED, RhymeSounds, find_rhyme_sounds, split_r
 from learnable.verifiers.poetry.sound.phones import Phones
 
 
@@ -21,6 +21,8 @@ class Bond(StrEnum):
     - `voiced`: the same but for the voice of a last fricative (eyes, paradise).
     - `older`: the same consonants, after vowels that older or regional speech has as one (join, mine; lost, coast).
     - `old_y`: a last -y or -ies that only the metre stresses, and the sound of sky, skies (wearily, sky).
+    - `old_ed`: a last -ed that only older verse says, and the sound of red (garnished, red).
+    - `easy`: alike in easy speech, without r and g (Calcutta, butter; muffin, stuffing).
     - `double`: two last syllables rhyme, but the vowels of the first are only similar (over, lover).
     - `weak`: the last, unstressed syllables rhyme; `weak_spelled` where they are also spelled alike (singing, morning).
     - `shifted`: the same consonants, after vowels that may have been the same in some age or region (seek, break).
@@ -39,6 +41,8 @@ class Bond(StrEnum):
     VOICED = "voiced"
     OLDER = "older"
     OLD_Y = "old_y"
+    OLD_ED = "old_ed"
+    EASY = "easy"
     DOUBLE = "double"
     WEAK_SPELLED = "weak_spelled"
     WEAK = "weak"
@@ -94,6 +98,8 @@ _CREDIT = {
     Bond.VOICED: SPELLED,
     Bond.OLDER: SPELLED,
     Bond.OLD_Y: SPELLED,
+    Bond.OLD_ED: SPELLED,
+    Bond.EASY: SPELLED,
     Bond.DOUBLE: SPELLED,
     Bond.GUESSED_SPELLED: SPELLED,
     Bond.GUESSED: SPELLED,
@@ -116,6 +122,8 @@ _KINDS: dict[Bond, RhymeKind] = {
     Bond.VOICED: "family",
     Bond.OLDER: "slant",
     Bond.OLD_Y: "last",
+    Bond.OLD_ED: "last",
+    Bond.EASY: "slant",
     Bond.DOUBLE: "slant",
     Bond.FAMILY: "family",
     Bond.SHIFTED: "slant",
@@ -141,7 +149,7 @@ def find_bond(first: str, second: str) -> Bond:
         return _last_bond(one, other, spelled)
     if spelled:
         return Bond.EYE
-    return Bond.OLD_Y if _rhyme_in_y(one, other) or _rhyme_in_y(other, one) else _loose_bond(one, other)
+    return _older_bond(one, other) or _loose_bond(one, other)
 
 
 def _last_bond(one: RhymeSounds, other: RhymeSounds, spelled: bool) -> Bond:
@@ -149,9 +157,18 @@ def _last_bond(one: RhymeSounds, other: RhymeSounds, spelled: bool) -> Bond:
         return Bond.GUESSED_SPELLED if spelled else Bond.GUESSED
     if one.beats & other.beats:
         return Bond.PROMOTED
-    if any(_is_double(*tails) for tails in product(one.full, other.full)):
+    if any(is_double(*tails) for tails in product(one.full, other.full)):
         return Bond.DOUBLE
     return Bond.WEAK_SPELLED if spelled else Bond.WEAK
+
+
+def _older_bond(one: RhymeSounds, other: RhymeSounds) -> Bond | None:
+    """Return the bond that older or easy speech makes between two words, if it makes one."""
+    if _rhyme_in_y(one, other) or _rhyme_in_y(other, one):
+        return Bond.OLD_Y
+    if one.easy & other.easy:
+        return Bond.EASY
+    return Bond.OLD_ED if _rhyme_in_ed(one, other) or _rhyme_in_ed(other, one) else None
 
 
 def _rhyme_in_y(lifted: RhymeSounds, stressed: RhymeSounds) -> bool:
@@ -161,7 +178,12 @@ def _rhyme_in_y(lifted: RhymeSounds, stressed: RhymeSounds) -> bool:
     return any(rime[0] == "IY" and ("AY", *rime[1:]) in stressed.beats for rime in lifted.beats)
 
 
-def _is_double(one: Phones, other: Phones) -> bool:
+def _rhyme_in_ed(lifted: RhymeSounds, spoken: RhymeSounds) -> bool:
+    """Whether the first word ends in an -ed that only older verse says, and the second in the sound of red."""
+    return lifted.speaks_ed and SPOKEN_ED in spoken.beats
+
+
+def is_double(one: Phones, other: Phones) -> bool:
     """Whether two ends of two syllables or more differ only in their first vowels, and these are similar."""
     return one[1:] == other[1:] and one != other and _similar(one[0], other[0])
 

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
-from learnable.verifiers.poetry.sound.phones import Phones, drop_stresses
+from learnable.verifiers.poetry.sound.phones import VOWELS, Phones, drop_stresses, read_stresses
 from learnable.verifiers.poetry.sound.pronunciation import pronounce
 from learnable.verifiers.poetry.sound.unknown_words import guess_by_ending
 
+SPOKEN_ED = ("EH", "D")  # the rime of a silent -ed that a beat lifts
 _FULL_VOWELS = frozenset("AA AE AO AW AY EY OW OY UW".split())
+_SPOKEN_VOWELS = ("IH0", "AH0", "EH0")  # of an -ed that is a syllable today
 _REDUCED = ("AH", "IH")
+_WEAKENED = frozenset(["AH", "IH", "ER"])  # in weak syllables
+_BEFORE_VOWEL = frozenset((vowel,) for vowel in VOWELS)
 _SPELLED_VOWELS = {"a": "AE", "e": "EH", "i": "IH"}  # what a reduced vowel is under a beat: influence, asphodel
 _LAST_VOWEL_LETTER = re.compile(r"([aei])[^aeiouy]+e?s?$")
 _SPELLED_RIME = re.compile(r"[aeiouy]+[^aeiouy]*(?:e|es|ed)?$")
@@ -31,15 +35,18 @@ class RhymeSounds:
     `whole` has all the sounds, `full` those from the last stressed vowel on, `last` those from the last vowel on.
     `beats` has the last syllables that can carry a beat: by their own stress or, where none is stressed, by a full
     vowel (ex-PORT) or by standing two syllables after the stress (har-mo-NY). There a reduced vowel may also have the
-    sound of its letter (in-flu-ENCE). `stressed` says that some last syllable is stressed, `known` that the sounds are
-    not guessed from the spelling. `spelled` has the letters from the last vowel group on.
+    sound of its letter (in-flu-ENCE). `easy` has `full` as easy speech says it (see `relax`). `stressed` says that some
+    last syllable is stressed, `speaks_ed` that a beat may lift an -ed that is silent today (gar-nish-ED), `known` that
+    the sounds are not guessed from the spelling. `spelled` has the letters from the last vowel group on.
     """
 
     whole: frozenset[Phones]
     full: frozenset[Phones]
     last: frozenset[Phones]
     beats: frozenset[Phones]
+    easy: frozenset[Phones]
     stressed: bool
+    speaks_ed: bool
     known: bool
     spelled: str
 
@@ -70,10 +77,51 @@ def find_rhyme_sounds(word: str) -> RhymeSounds:
         full=frozenset(full),
         last=frozenset(last - {()}) or frozenset([_guessed_rime(letters)]),
         beats=frozenset(stressed or promoted),
+        easy=frozenset(map(relax, full)),
         stressed=bool(stressed),
+        speaks_ed=not stressed and may_speak_ed(word),
         known=bool(whole),
         spelled=spelled[0] if spelled else letters,
     )
+
+
+def find_tail(phones: Phones) -> Phones:
+    """Return the sounds, without stress marks, from the main stress on; all of them where there is none."""
+    marked = [index for index, phone in enumerate(phones) if phone[-1] in "12"]
+    main = [index for index in marked if phones[index][-1] == "1"]
+    return drop_stresses(phones[(main or marked or [0])[-1] :])
+
+
+def may_speak_ed(word: str) -> bool:
+    """Whether a beat may lift an -ed that is silent today: not in lov-ed, right after the stress.
+
+    >>> may_speak_ed("garnished"), may_speak_ed("loved"), may_speak_ed("wounded")
+    (True, False, False)
+    """
+    return word.endswith("ed") and any(
+        phones[-2] not in _SPOKEN_VOWELS and read_stresses(phones).endswith("0") for phones in pronounce(word)
+    )
+
+
+@lru_cache(maxsize=65_536)
+def relax(tail: Phones) -> Phones:
+    """Return the sounds of a word from its stressed vowel on as easy speech says them.
+
+    It drops an r that no vowel follows, after the vowel of north and in weak syllables, has one vowel in these, and
+    -in' for -ing: so Calcutta and butter, walker and Majorca, muffin and stuffing end alike. Comic verse rhymes so.
+
+    >>> relax(("AH", "T", "ER")), relax(("AO", "R", "TH"))
+    (('AH', 'T', 'AH'), ('AO', 'TH'))
+    """
+    said = list(tail[:1])
+    for index, phone in enumerate(tail[1:], 1):
+        if phone in _WEAKENED:
+            said.append("AH")
+        elif phone == "NG" and len(said) > 1 and said[-1] == "AH":
+            said.append("N")
+        elif phone != "R" or tail[index - 1] != "AO" or tail[index + 1 : index + 2] in _BEFORE_VOWEL:
+            said.append(phone)
+    return tuple(said)
 
 
 def _is_heavy(rime: Phones) -> bool:
@@ -120,7 +168,9 @@ def find_traits(word: str) -> frozenset[Hashable]:
     if not word:
         return frozenset()
     sounds = find_rhyme_sounds(word)
-    found: set[Hashable] = {word, *sounds.whole, *sounds.full, *sounds.last}
+    found: set[Hashable] = {word, *sounds.whole, *sounds.full, *sounds.last, *(("easy", *tail) for tail in sounds.easy)}
+    if sounds.speaks_ed or SPOKEN_ED in sounds.beats:
+        found.add(SPOKEN_ED)
     if len(sounds.spelled) > 1:
         found.add(sounds.spelled)
     for vowel, *ending in map(split_r, filter(None, sounds.last)):

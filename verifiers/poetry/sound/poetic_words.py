@@ -47,6 +47,7 @@ whate'er W AH0 T EH1 R | whene'er W EH0 N EH1 R | howe'er HH AW0 EH1 R | whatsoe
 whosoe'er HH UW2 S OW0 EH1 R | whoe'er HH UW0 EH1 R | evermo' EH2 V ER0 M AO1 R | nigh N AY1 | seld S EH1 L D
 been B IY1 N | were W EH1 R ; W ER1 | furled F ER1 L D | possest P AH0 Z EH1 S T
 vouchsafe V AW0 CH S EY1 F | piteous P IH1 T IY0 AH0 S | rend R EH1 N D | repine R IH0 P AY1 N | afore AH0 F AO1 R
+was W AA1 Z ; W AE1 Z
 """
 
 

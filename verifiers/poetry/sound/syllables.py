@@ -19,6 +19,7 @@ from learnable.verifiers.poetry.sound.phones import Phones, read_stresses
 _WEAK = frozenset(["AH0", "IH0", "ER0", "EH0"])
 _GLIDING = frozenset(["IY0", "IH0", "UW0", "OW0"])
 _SONORANTS = frozenset(["R", "L", "N", "M"])
+_SPOKEN = frozenset(["EH1", "EH2"])  # of bed, which is no bed-ded
 _OPEN = frozenset("AA AH AO AW AY EY IY OW OY UW".split())
 _BEFORE_N = frozenset(["V", "L", "Z", "R", "DH", "K", "P"])  # heaven, fallen, risen, barren, heathen, taken, open
 
@@ -126,7 +127,7 @@ def lengthen(word: str, phones: Phones) -> frozenset[Phones]:
     [('B', 'L', 'EH1', 'S', 'IH0', 'D')]
     """
     found: set[Phones] = set()
-    if word.endswith("ed") and phones[-1] in ("T", "D") and phones[-2][-1] != "0":
+    if word.endswith("ed") and phones[-1] in ("T", "D") and phones[-2][-1] != "0" and phones[-2] not in _SPOKEN:
         found.add((*phones[:-1], "IH0", "D"))
     for index, (phone, after) in enumerate(pairwise(phones)):
         if after == "R" and phone in ("AY1", "AW1") and phones[index + 2 : index + 3] in ((), ("Z",), ("D",)):

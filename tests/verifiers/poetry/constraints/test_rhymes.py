@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 
 from learnable.data.forms import form_of_spec
 from learnable.data.forms.plan import plans
+from learnable.verifiers.poetry.constraints import CONSTRAINTS
 from learnable.verifiers.poetry.constraints.case import Case
-from learnable.verifiers.poetry.constraints.rhymes import hear_pairs, hear_rhyme, judge_rhyme
+from learnable.verifiers.poetry.constraints.rhymes import (
+    find_unanswered,
+    hear_case,
+    hear_pairs,
+    hear_rhyme,
+    judge_rhyme,
+    judge_unrhymed,
+)
 from learnable.verifiers.poetry.placement import place_lines
 from learnable.verifiers.poetry.poem import read_poem
 from learnable.verifiers.poetry.rhyme.pairs import FULL
@@ -61,3 +69,44 @@ def test_unrhymed_lines_must_not_rhyme() -> None:
 
 def test_lines_beyond_the_scheme_dilute_it() -> None:
     assert heard(["light", "night", "stone"], "aa")[0] == pytest.approx(2 / 3)
+
+
+def judged(form: str, lines: list[str]) -> Case:
+    declared, poem = form_of_spec({"form": form}), read_poem([lines])
+    plan = plans(declared, len(lines))[0]
+    return Case(declared, plan, poem, place_lines(poem, plan))
+
+
+def test_a_feminine_rhyme_may_end_on_one_word_twice() -> None:
+    lines = [
+        "and what is mine, I show it",
+        "a lamp beside the door",
+        "to you, for I bestow it",
+        "a lamp upon the floor",
+    ]
+    declared = form_of_spec(
+        {"form": "Mine", "declaration": {"title": "mine", "lines": 4, "schemes": ["abab"], "syllables": "6-7"}}
+    )
+    poem, (plan,) = read_poem([lines]), plans(declared, 4)
+    case = Case(declared, plan, poem, place_lines(poem, plan))
+    assert not find_unanswered(case, hear_case(case))
+    assert judge_rhyme(case).strict == 1.0
+
+
+BLANK = "river mountain evening shadow morning garden letter window kitchen summer table".split()
+
+
+@pytest.mark.parametrize(
+    ("changed", "stands"),
+    [
+        ({}, True),
+        ({1: "night", 3: "light", 8: "stone", 10: "alone"}, True),  # two chance rhymes in eleven lines
+        ({1: "night", 3: "night", 5: "night"}, True),  # a word said again
+        ({1: "night", 3: "light", 5: "stone", 7: "alone", 8: "day", 10: "away"}, False),
+        (dict.fromkeys(range(11), "night"), False),
+    ],
+)
+def test_blank_verse_may_rhyme_by_chance(changed: dict[int, str], stands: bool) -> None:
+    ends = [changed.get(index, word) for index, word in enumerate(BLANK)]
+    found = judge_unrhymed(judged("BlankVerse", [f"and then the {end}" for end in ends])).strict
+    assert (found >= (CONSTRAINTS["unrhymed"].needs or FULL)) is stands

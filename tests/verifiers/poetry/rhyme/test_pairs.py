@@ -117,6 +117,16 @@ SOUNDING = st.sampled_from(
         ("given", "heaven", SPELLED),
         ("glory", "sorry", SPELLED),
         ("mother", "her", NEAR),
+        ("was", "glass", SPELLED),
+        ("calcutta", "butter", SPELLED),
+        ("majorca", "walker", SPELLED),
+        ("north", "broth", SPELLED),
+        ("muffin", "stuffing", SPELLED),
+        ("young", "sun", NEAR),
+        ("garnished", "red", SPELLED),
+        ("remembered", "dead", SPELLED),
+        ("loved", "dead", 0.0),
+        ("wounded", "garnished", 0.0),
     ],
 )
 def test_rhyme_credit(first: str, second: str, credit: float) -> None:

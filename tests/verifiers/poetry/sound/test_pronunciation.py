@@ -141,3 +141,9 @@ def test_licences_do_not_pass_a_line_as_any_length(words: list[str]) -> None:
 def test_a_line_of_endless_choices_is_counted() -> None:
     counts = find_line_counts(["heaven"] * 1000)
     assert (min(counts), max(counts)) == (1975, 2000)
+
+
+@pytest.mark.parametrize(("word", "counts"), [("bed", {1}), ("fled", {1}), ("loved", {1, 2}), ("wounded", {2})])
+def test_verse_speaks_a_silent_ed_and_no_other(word: str, counts: set[int]) -> None:
+    found = find_word_counts(word)
+    assert {*found.free, *found.licensed} == counts

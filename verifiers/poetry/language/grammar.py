@@ -1,0 +1,33 @@
+"""Whether a poem has the many words of grammar that sentences need, or the few of which a list or a frame is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from learnable.verifiers.poetry.language.word_classes import load_closed_words
+
+MIN_TOLD = 10  # words of grammar: fewer tell nothing
+# What a poem of so many words has at least, in nearly all human verse: it grows with its length up to a point.
+LEAST, PER_WORD, MOST = 0.9, 0.02, 2.3
+DOUBT = 0.1  # above and below that, over which the credit goes from 0 to 1
+
+
+def measure_grammar(lines: Sequence[tuple[str, ...]]) -> float:
+    """Return how surely the words of grammar are varied enough for sentences, in [0, 1]: .5 is where it begins.
+
+    What counts is Guiraud's index of richness (1954), the number of different words by the root of the number of words,
+    of those of grammar alone. "The N and the N with a N", in turn with other such frames, has words of grammar enough,
+    but always the same. Give each line once: a refrain is no frame.
+
+    >>> measure_grammar([("the", "moon", "and", "the", "rose", "and", "the", "sea")] * 4)
+    0.0
+    """
+    closed = load_closed_words()
+    words = [word for line in lines for word in line]
+    found = [word for word in words if word in closed]
+    if len(found) < MIN_TOLD:
+        return 1.0
+    index = len(set(found)) / sqrt(len(found))
+    needed = min(MOST, LEAST + PER_WORD * len(words))
+    return min(1.0, max(0.0, 0.5 + (index - needed) / (2 * DOUBT)))
