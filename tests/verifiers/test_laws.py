@@ -22,10 +22,15 @@ SPECS: dict[str, dict[str, Any]] = {
     "number": {"answer": 23},
     "poetry": {"form": "Villanelle", "topic": "the sea"},
     "programs": {"entry": "f", "cases": [[[1], 2]], "cpu_seconds": 0.2},
+    "reasoning-gym": {"dataset": "chain_sum", "answer": "23", "metadata": {}},
     "regex": {"pattern": "^(?:Yes|No)$"},
     "text": {"answer": "Yes"},
 }
-IN_PROCESSES = ("mathematics", "programs")  # what judges them may hang, and is tested where it can be killed
+IN_PROCESSES = (
+    "mathematics",
+    "programs",
+    "reasoning-gym",
+)  # what judges them may hang, and is tested where it can be killed
 ODD_TEXT = (
     st.text() | st.text(alphabet="0123456789,.-+ <>`'\n\ta") | st.lists(st.text(alphabet="aeo st\n'")).map("".join)
 )

@@ -16,7 +16,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "choice": {"answer": "New York", "choices": ["new", "New York", "<", "<="]},
     "counting": {"answer": 21},
 }
-LARGER = ("json", "mathematics", "number", "text")  # they read more than one kind of words
+LARGER = ("json", "mathematics", "number", "reasoning-gym", "text")  # they read more than one kind of words
 WORDS = st.lists(
     st.sampled_from(["1,024", "+1024.0", "21", "twenty-one", "new york", "NEW", "<=", "<", "it is", "**", ".", "\n"]),
     max_size=5,

@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from learnable.data.sources.gym.library import library_version
 from learnable.verifiers.answers.kinds.mathematics import LIBRARY
 from learnable.verifiers.registry import find_verifier
 from tests.support.paths import GOLDEN
 
 FILES = sorted((GOLDEN / "answers").glob("*.jsonl"))
 NO_MATHS = pytest.mark.skipif(importlib.util.find_spec(LIBRARY) is None, reason="math-verify is not installed")
+NO_GYM = pytest.mark.skipif(not library_version(), reason="reasoning-gym is not installed")
+MARKS = {"mathematics": [NO_MATHS], "reasoning-gym": [NO_GYM]}
 
 
 def golden_cases() -> list[Any]:
@@ -26,8 +29,8 @@ def golden_cases() -> list[Any]:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             case = json.loads(line)
             name = case.get("verifier", path.stem)
-            marks = [NO_MATHS] if name == "mathematics" else []
-            cases.append(pytest.param(name, case, id=f"{path.stem} {number}: {case['why']}", marks=marks))
+            place = f"{path.stem} {number}: {case['why']}"
+            cases.append(pytest.param(name, case, id=place, marks=MARKS.get(name, [])))
     return cases
 
 
