@@ -152,7 +152,7 @@ class LearnabilitySampler:
         """Keep the state beside a checkpoint."""
         state = self.order.draws.get_state()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        np.savez(folder / ARRAYS, **arrays)
+        np.savez(folder / ARRAYS, allow_pickle=False, **arrays)
         numbers = {name: value for name, value in state.items() if name not in arrays} | {"pending": self.order.pending}
         partial = folder / f".{NUMBERS}.partial"
         partial.write_text(json.dumps(numbers), encoding="utf-8")

@@ -68,7 +68,7 @@ def _is_readable(lines: Sequence[str]) -> bool:
 
 
 def _passes(prompt: Prompt, lines: Sequence[str]) -> bool:
-    return find_verifier("poetry").score("\n".join(lines), prompt=prompt.text, spec=prompt.spec).passed
+    return bool(find_verifier("poetry").score("\n".join(lines), prompt=prompt.text, spec=prompt.spec).passed)
 
 
 def _write_lines(

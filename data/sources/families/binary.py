@@ -42,7 +42,7 @@ def generate(form: str, seed: int, knobs: BinaryKnobs) -> Iterator[Prompt]:
 
 def count_problems(forms: Sequence[str], knobs: BinaryKnobs) -> int:
     """Return how many problems the forms have."""
-    return len(forms) * 2**knobs.bits
+    return len(forms) << knobs.bits
 
 
 BINARY = Family("binary", tuple(TEMPLATES), BinaryKnobs, generate, count=count_problems)

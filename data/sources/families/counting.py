@@ -52,7 +52,7 @@ def generate(form: str, seed: int, knobs: CountingKnobs) -> Iterator[Prompt]:
 
 def count_problems(forms: Sequence[str], knobs: CountingKnobs) -> int:
     """Return how many problems the forms have."""
-    total = sum(len(LISTED_WORDS) ** length for form in forms for length in _list_lengths(form, knobs))
+    total = sum(math.prod([len(LISTED_WORDS)] * length) for form in forms for length in _list_lengths(form, knobs))
     if "LetterCount" in forms:
         total += len({(word, _letter(word, turn)) for word in COUNTED_WORDS for turn in range(LETTERS)})
     if "WordLength" in forms:
