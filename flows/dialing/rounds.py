@@ -84,7 +84,8 @@ class KnobSampler:
 
         Raises `LearnableError` as a curation does, `InterruptedRunError` for Ctrl-C.
         """
-        fresh, dry = {}, set()
+        fresh: dict[int, list[Prompt]] = {}
+        dry: set[int] = set()
         for cell, count in counts.items():
             fresh[cell], is_dry = self._read(cell, count)
             dry |= {cell} if is_dry else set()
