@@ -39,6 +39,7 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
     callback = make_callback(metrics, emit, run.settings.reward_range)
     signal.signal(signal.SIGINT, lambda *_: callback.stop())
     trainer.add_callback(callback)
+    restore_adapter(trainer, checkpoint)
     started = time.monotonic()
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if callback.stopped:
@@ -145,6 +146,13 @@ def load_policy(run: PreparedRun, weight_type: str) -> Any:
     from peft import PeftModel
 
     return PeftModel.from_pretrained(model, run.policy.adapter, is_trainable=True)
+
+
+def restore_adapter(trainer: Any, checkpoint: Path | None) -> None:
+    """Load a checkpoint's adapter where TRL has a copy of it as it was: transformers then loads that copy alone."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    if checkpoint and REFERENCE in getattr(model, "peft_config", {}):
+        model.load_adapter(str(checkpoint), model.active_adapter, is_trainable=True)
 
 
 def make_lora_config(rank: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ from learnable.train import rewards
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.grpo import make_config, make_reward
-from learnable.train.trainers.trainer import find_last_checkpoint, read_step
+from learnable.train.trainers.trainer import find_last_checkpoint, read_step, restore_adapter
 from learnable.verifiers.own.finding import find_own_judge
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
@@ -180,6 +181,25 @@ def test_rewards_reach_trl_in_the_range_that_was_given() -> None:
         mapped = make_reward(replace(plain, reward_range=(-1.0, 1.0)), None)
         assert mapped(**rows) == [1.0, -1.0, None]
         assert mapped.__name__ == make_reward(plain, None).__name__  # TRL logs it by its name
+
+
+def test_a_resumed_run_loads_the_adapter_that_transformers_leaves_out(tmp_path: Path) -> None:
+    loaded: list[tuple[str, str, bool]] = []
+
+    class Adapted:
+        active_adapter = "default"
+
+        def __init__(self, *adapters: str) -> None:
+            self.peft_config = dict.fromkeys(adapters)
+
+        def load_adapter(self, folder: str, name: str, *, is_trainable: bool) -> None:
+            loaded.append((folder, name, is_trainable))
+
+    for model in (Adapted("default", "ref"), Adapted("default"), object()):
+        trainer = SimpleNamespace(model=model, accelerator=SimpleNamespace(unwrap_model=lambda model: model))
+        restore_adapter(trainer, tmp_path)
+        restore_adapter(trainer, None)
+    assert loaded == [(str(tmp_path), "default", True)]
 
 
 def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
