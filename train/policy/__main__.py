@@ -6,10 +6,11 @@ import argparse
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from learnable.train.policy.corpus import write_corpus
+from learnable.train.policy.corpus import Document, write_corpus
 from learnable.train.policy.packing import pack
 from learnable.train.policy.tokenizer import encode_pairs, train_tokenizer
 from learnable.train.policy.training import train_ranks
@@ -33,6 +34,8 @@ def main(arguments: list[str] | None = None) -> None:
     work.mkdir(parents=True, exist_ok=True)
     prepare(work, options.scale, options.seed, options.ranks)
     train_ranks(work, options.seed, options.ranks)
+    prepare_again(work, options.scale, options.seed, options.ranks)
+    train_ranks(work, options.seed, options.ranks, again=True)
     export(work, Path(options.output))
 
 
@@ -57,6 +60,16 @@ def prepare(work: Path, scale: float, seed: int, processes: int) -> None:
     documents = write_corpus(scale, seed, processes)
     stride = max(1, len(documents) // TOKENIZER_SAMPLE)
     train_tokenizer((text for d in documents[::stride] for text in (d.prompt, d.completion)), work / "weights")
+    _pack(work, documents)
+
+
+def prepare_again(work: Path, scale: float, seed: int, processes: int) -> None:
+    """Write the corpus of the second run, and pack it to `work/rows.npz`."""
+    (work / "rendezvous").unlink(missing_ok=True)
+    _pack(work, write_corpus(scale, f"{seed}:again", processes, again=True))
+
+
+def _pack(work: Path, documents: Sequence[Document]) -> None:
     encoded = encode_pairs(work / "weights", [d.prompt for d in documents], [d.completion for d in documents])
     rows = pack(encoded)
     rows.save(work / "rows.npz")

@@ -41,6 +41,8 @@ DOCUMENTS = {
     "Villanelle": 700,
     "Verse": 34000,
 }
+# Of those, what is learned once more at the end: two sonnets' rhymes take the longest to learn.
+AGAIN = dict.fromkeys(DOCUMENTS, 0.08) | {"Sonnet": 0.8, "ShakespeareanSonnet": 0.6, RHYME_DRILL: 0.0}
 # The part of the run, 0 to 1, in which a form's documents come; the other forms take all of it.
 WHEN = {RHYME_DRILL: (0.0, 0.6), "Sonnet": (0.25, 1.0), "ShakespeareanSonnet": (0.25, 1.0), "Villanelle": (0.3, 1.0)}
 
@@ -55,12 +57,18 @@ class Document:
     completion: str
 
 
-def write_corpus(scale: float, seed: int, processes: int = 2) -> list[Document]:
-    """Return all documents in the order of training. The same scale and seed give the same corpus."""
+def write_corpus(scale: float, seed: int | str, processes: int = 2, *, again: bool = False) -> list[Document]:
+    """Return all documents of a run in the order of training, `again` those of the second run.
+
+    The same scale and seed give the same corpus.
+    """
+    counts = {
+        form: round(count * scale * (find_share(form) if again else 1)) for form, count in count_documents().items()
+    }
     jobs = [
-        (form, min(CHUNK, round(count * scale) - start), f"{seed}:{start}")
-        for form, count in count_documents().items()
-        for start in range(0, round(count * scale), CHUNK)
+        (form, min(CHUNK, count - start), f"{seed}:{start}")
+        for form, count in counts.items()
+        for start in range(0, count, CHUNK)
     ]
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         chunks = pool.starmap(write_documents, jobs, chunksize=1)
@@ -73,6 +81,11 @@ def count_documents() -> dict[str, int]:
     for name, total in FAMILY_SHARES.items():
         counts |= {form: total // len(FAMILIES[name].forms) for form in FAMILIES[name].forms}
     return counts
+
+
+def find_share(form: str) -> float:
+    """Return the share of a form's documents that the second run has again, others of the same kind."""
+    return AGAIN.get(form, 0.08)
 
 
 def write_documents(form: str, count: int, seed: str) -> list[Document]:

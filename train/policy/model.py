@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,14 @@ def make_model(seed: int) -> Any:
     )
     make: Any = LlamaForCausalLM
     return make(config)
+
+
+def load_model(folder: Path) -> Any:
+    """Return the model in a folder, to be trained further."""
+    import torch
+    from transformers import LlamaForCausalLM
+
+    return LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa")
 
 
 def make_optimizers(model: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from learnable.train.policy.model import (
     EMBEDDING_SHARE,
     LEARNING_RATE,
     compute_loss,
+    load_model,
     make_model,
     make_optimizers,
     schedule_rate,
@@ -21,17 +22,18 @@ from learnable.train.policy.packing import Rows
 ROWS_PER_STEP = 16
 LOG_EVERY = 50
 SAVE_EVERY = 400
+PEAK_AGAIN = 0.4  # of the learning rates, in the second run
 
 
-def train_ranks(folder: Path, seed: int, ranks: int = 2) -> None:
-    """Train on `folder/rows.npz` and leave the weights in `folder/weights`."""
+def train_ranks(folder: Path, seed: int, ranks: int = 2, *, again: bool = False) -> None:
+    """Train on `folder/rows.npz` and leave the weights in `folder/weights`; `again` goes on from those there."""
     from torch.multiprocessing.spawn import spawn
 
     start: Any = spawn
-    start(_train_rank, args=(folder, seed, ranks), nprocs=ranks)
+    start(_train_rank, args=(folder, seed, ranks, again), nprocs=ranks)
 
 
-def _train_rank(rank: int, folder: Path, seed: int, ranks: int) -> None:
+def _train_rank(rank: int, folder: Path, seed: int, ranks: int, again: bool) -> None:
     import torch
     from torch import distributed
 
@@ -39,19 +41,19 @@ def _train_rank(rank: int, folder: Path, seed: int, ranks: int) -> None:
     store = f"file://{folder.resolve()}/rendezvous"
     distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=ranks)
     rows = Rows.load(folder / "rows.npz")
-    model = make_model(seed)
-    run_steps(model, rows, rank, ranks, folder)
+    model = load_model(folder / "weights") if again else make_model(seed)
+    run_steps(model, rows, rank, ranks, folder, peak=PEAK_AGAIN if again else 1.0)
     if rank == 0:
         save_weights(model, folder / "weights")
     distributed.destroy_process_group()
 
 
-def run_steps(model: Any, rows: Rows, rank: int, ranks: int, folder: Path) -> None:
-    """Take every step of one pass; each rank works on its share of a step's rows."""
+def run_steps(model: Any, rows: Rows, rank: int, ranks: int, folder: Path, *, peak: float = 1.0) -> None:
+    """Take every step of one pass at `peak` times the usual rates; each rank works on its share of a step's rows."""
     from torch.nn.utils import clip_grad_norm_
 
     optimizers = make_optimizers(model)
-    rates = (LEARNING_RATE, LEARNING_RATE * EMBEDDING_SHARE)
+    rates = (peak * LEARNING_RATE, peak * LEARNING_RATE * EMBEDDING_SHARE)
     steps = len(rows.ids) // ROWS_PER_STEP
     started, smooth = time.monotonic(), 0.0
     for step in range(steps):
