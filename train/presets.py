@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.records import JsonObject
 from learnable.train.settings import TrainSettings
 
 # What belongs to one run and not to a recipe.
@@ -35,7 +36,7 @@ class TrainPreset:
     settings: Mapping[str, Choice]
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """The settings without their reasons."""
         return {name: choice.value for name, choice in self.settings.items()}
 
@@ -96,7 +97,7 @@ class ExplainedSetting:
 
 
 def explain_settings(
-    wanted: TrainSettings, filled: TrainSettings, given: Mapping[str, Any], preset: TrainPreset | None
+    wanted: TrainSettings, filled: TrainSettings, given: JsonObject, preset: TrainPreset | None
 ) -> list[ExplainedSetting]:
     """Return every setting of a run with its source: the command line, the preset, the set, or what is usual.
 

@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.records import JsonObject
 
 # What has a flag of ours, which other parts of a run read too.
 OUR_FLAGS = {
@@ -32,7 +33,7 @@ OUR_FLAGS = {
 }
 
 
-def read_trl_options(pairs: Sequence[str]) -> dict[str, Any]:
+def read_trl_options(pairs: Sequence[str]) -> JsonObject:
     """Return `key=value` pairs as a mapping; a value is JSON, or else text.
 
     Raises `LearnableError` for a pair without a sign, or a key that is given twice.
@@ -40,7 +41,7 @@ def read_trl_options(pairs: Sequence[str]) -> dict[str, Any]:
     >>> read_trl_options(["epsilon_high=0.28", "run_name=first", "mask_truncated_completions=true"])
     {'epsilon_high': 0.28, 'run_name': 'first', 'mask_truncated_completions': True}
     """
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not sign or not key:
@@ -54,7 +55,7 @@ def read_trl_options(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def check_trl_options(given: Mapping[str, Any], method: str) -> None:
+def check_trl_options(given: Mapping[str, object], method: str) -> None:
     """Raise `LearnableError` for an option that the installed TRL does not have, or that has a flag of ours.
 
     Loads TRL where there is anything to check.

@@ -25,7 +25,7 @@ from learnable.verifiers.poetry.rhyme.pairs import Bond, credit_rhyme, find_bond
 from learnable.verifiers.poetry.rhyme.schemes import ODDS, UNRHYMED, Odds, divide_stanza, infer_scheme
 from learnable.verifiers.poetry.sound import poetic_words, pronunciation
 
-LEAST_AUTHORS = 3  # a unit, or a kind of rhyme, that fewer use is theirs
+MIN_AUTHORS = 3  # a unit, or a kind of rhyme, that fewer use is theirs
 HALF = 0.5  # credit from which a rhyme counts for a pass
 # Customary units of handbooks of prosody. Which of them stay, and what they weigh, is learned.
 CANDIDATES = tuple(
@@ -131,7 +131,7 @@ def _kind(one: str, other: str) -> Kind:
 def _is_shared(found: Sequence[tuple[int, int]]) -> bool:
     """Whether enough authors rhyme so: of each, the pairs of that kind, and how many of them rhyme."""
     pairs_of_kind, right = (sum(column) for column in zip(*found, strict=True)) if found else (0, 0)
-    return sum(rhyming > 0 for _, rhyming in found) >= LEAST_AUTHORS and right > HALF * pairs_of_kind
+    return sum(rhyming > 0 for _, rhyming in found) >= MIN_AUTHORS and right > HALF * pairs_of_kind
 
 
 def _count_kinds(data: Path) -> dict[str, dict[Kind, tuple[int, int]]]:
@@ -160,7 +160,7 @@ def learn_odds(read: Sequence[Read]) -> Odds:
     """Return the odds of bonds and units in annotated stanzas, in halves.
 
     Units are counted in the division that fits the annotated scheme best; as this depends on the odds of units, it is
-    repeated from even odds on. Those that fewer than `LEAST_AUTHORS` authors use are left out.
+    repeated from even odds on. Those that fewer than `MIN_AUTHORS` authors use are left out.
     """
     right, wrong = Counter[Bond](), Counter[Bond]()
     for stanza in read:
@@ -184,7 +184,7 @@ def _learn_units(read: Sequence[Read]) -> dict[str, float]:
             for unit in divide_stanza(len(scheme), partial(_match_letters, scheme), units):
                 counts[unit] += times
                 users[unit].add(author)
-        kept = [unit for unit in CANDIDATES if len(users[unit]) >= LEAST_AUTHORS]
+        kept = [unit for unit in CANDIDATES if len(users[unit]) >= MIN_AUTHORS]
         total = sum(counts[unit] for unit in kept)
         units = {unit: math.log(counts[unit] / total) for unit in kept}
     return {unit: _halves(odds) for unit, odds in units.items()} | {UNRHYMED: UNRHYMED_ODDS}

@@ -36,8 +36,8 @@ from learnable.train.trainers.trainer import POLICY
 from learnable.verifiers.registry import find_verifier
 
 LANGUAGE = "poetry/language"
-TOKENS = {"Sonnet": 320, "ShakespeareanSonnet": 320, "Haiku": 48}  # of a completion; other forms have `MOST_TOKENS`
-MOST_TOKENS = 200
+TOKENS = {"Sonnet": 320, "ShakespeareanSonnet": 320, "Haiku": 48}  # of a completion; other forms have `MAX_TOKENS`
+MAX_TOKENS = 200
 TEST_SHARE, SHOWN, WINDOWS = 4, 2, 10  # one prompt in four is kept aside; samples of a form; rows of the course
 
 
@@ -89,11 +89,11 @@ def sample(policy: str | None, prompts: Sequence[Prompt], sampling: Sampling, si
     """Return scored completions of the prompts. Raises `EngineError` for a prompt that the engine refuses."""
     engine = VLLMEngine(policy)
     found: list[Sample] = []
-    asked = {prompt.question_id: prompt for prompt in prompts}
-    for group in engine.generate([GroupRequest(prompt, size, seed=seed) for prompt in asked.values()], sampling):
+    by_question = {prompt.question_id: prompt for prompt in prompts}
+    for group in engine.generate([GroupRequest(prompt, size, seed=seed) for prompt in by_question.values()], sampling):
         if isinstance(group, Refusal):
             raise EngineError(group.reason)
-        prompt = asked[group[0].question_id]
+        prompt = by_question[group[0].question_id]
         verifier = find_verifier(prompt.verifier)
         found += [
             Sample(
@@ -152,7 +152,7 @@ def show(title: str, samples: Sequence[Sample]) -> None:
 
 def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Train, print what is found, and return it."""
-    sampling = Sampling(max_tokens=max(TOKENS.get(form, MOST_TOKENS) for form in options.forms))
+    sampling = Sampling(max_tokens=max(TOKENS.get(form, MAX_TOKENS) for form in options.forms))
     prompts = [
         prompt
         for form in options.forms

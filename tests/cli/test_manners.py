@@ -105,7 +105,7 @@ def test_a_shown_declaration_declares_the_same_form(name: str) -> None:
 def test_a_family_and_forms_of_other_families_are_shown(run: Run) -> None:
     out = run("forms", "comparison")[1]
     assert "GreaterThan, LessThan, WideGap" in out
-    assert "largest=20, gap=50" in out
+    assert "largest=20 (1 to 1,000,000,000), gap=50 (" in out
     assert "a form of programs" in run("forms", "fizz buzz")[1]
     assert "no reward    an ode is known by its subject" in run("forms", "ode")[1]
 

@@ -36,12 +36,16 @@ JSON_BORDER = {
     "src/learnable/cli/arguments.py",  # `--spec`
     "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
     "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
+    "src/learnable/cli/commands/train.py",  # settings of training by their names, as in TOML
     "train/child.py",  # lines between processes
+    "train/live/sampler.py",  # state beside a checkpoint
     "train/monitoring.py",  # metrics.jsonl
+    "train/presets.py",  # settings of training, in TOML
     "train/results/evaluation.py",  # settings and reports of training
     "train/results/report.py",
     "train/rewards.py",  # chats, as TRL passes them
     "train/settings.py",
+    "train/trl_options.py",  # settings of TRL's by its names
     "verifiers/files/rows.py",  # completions, as JSON Lines
     "verifiers/poetry/explanation.py",  # `--json`
 }

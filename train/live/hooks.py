@@ -16,7 +16,7 @@ import numpy as np
 
 from learnable.data.errors import LearnableError
 from learnable.train.live.rates import DRIFT, Certificates, PassRates
-from learnable.train.live.sampler import Draws, Layout, LiveOrder
+from learnable.train.live.sampler import Layout, LiveOrder, PromptPicker
 
 if TYPE_CHECKING:
     from trl import GRPOTrainer
@@ -45,7 +45,7 @@ class LearnabilitySampler:
             repeats=self.trainer.num_iterations * arguments.steps_per_generation,
         )
         rates = PassRates.of(read_certificates(self.trainer.train_dataset), drift)
-        self.order = LiveOrder(Draws(rates, self.layout, arguments.seed))
+        self.order = LiveOrder(PromptPicker(rates, self.layout, arguments.seed))
         self.passed: list[bool | None] = []
         self.steps = 0  # of the optimizer since the run began or went on
         self.finished = 0  # batches since then
@@ -95,7 +95,7 @@ class LearnabilitySampler:
         trainer.add_callback(_make_callback(self))
 
     def _take_in(self, inputs: Sequence[Mapping[str, Any]], rewards: Any) -> None:
-        """Tell the draws what a batch's completions earned, on every process alike."""
+        """Tell the picker what a batch's completions earned, on every process alike."""
         own = len(inputs)
         start = self.trainer.accelerator.process_index * own
         passed = self.passed or self._judge(rewards[start : start + own])
@@ -105,7 +105,7 @@ class LearnabilitySampler:
             passes, failures = groups.get(row, (0, 0))
             groups[row] = (passes + (verdict == 1), failures + (verdict == 0))
         self._log(groups)
-        self.order.draws.observe(groups)
+        self.order.picker.observe(groups)
 
     def _judge(self, rewards: Any) -> list[bool | None]:
         """Return which completions reach `passed_at`, None for those without a reward. `rewards` is (n, functions)."""
@@ -124,19 +124,19 @@ class LearnabilitySampler:
         return gathered[:, 0].tolist(), gathered[:, 1].tolist()
 
     def _log(self, groups: Mapping[int, tuple[int, int]]) -> None:
-        draws = self.order.draws
-        usable = draws.rates.expect_usable(self.layout.group_size)[list(groups)]
+        picker = self.order.picker
+        usable = picker.rates.expect_usable(self.layout.group_size)[list(groups)]
         self.trainer._log_metric("sampler/expected_zero_std_share", float(1 - usable.mean()))
-        self.trainer._log_metric("sampler/prompts_seen", float((draws.last_drawn >= 0).sum()))
-        if draws.is_starved(list(groups)) and not self.told_starved:
+        self.trainer._log_metric("sampler/prompts_seen", float((picker.last_drawn >= 0).sum()))
+        if picker.is_starved(list(groups)) and not self.told_starved:
             self.told_starved = True
             self._warn_starved(float(usable.mean()))
 
     def _warn_starved(self, usable: float) -> None:
         warnings.warn(
             f"the live sampler runs dry: {usable:.0%} of a batch's groups are expected to have any spread, though they "
-            f"are the best of {self.order.draws.count} prompts. It goes on with them; train on more prompts, or curate "
-            "again for the policy as it is now",
+            f"are the best of {self.order.picker.count} prompts. It goes on with them; train on more prompts, or "
+            "curate again for the policy as it is now",
             stacklevel=2,
         )
 
@@ -150,7 +150,7 @@ class LearnabilitySampler:
 
     def save(self, folder: Path) -> None:
         """Keep the state beside a checkpoint."""
-        state = self.order.draws.get_state()
+        state = self.order.picker.get_state()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         np.savez(folder / ARRAYS, allow_pickle=False, **arrays)
         numbers = {name: value for name, value in state.items() if name not in arrays} | {"pending": self.order.pending}
@@ -164,7 +164,7 @@ class LearnabilitySampler:
             raise LearnableError(f"{folder}: no {NUMBERS}: the run that wrote this checkpoint had no live sampler")
         numbers = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
         with np.load(folder / ARRAYS) as arrays:
-            self.order.draws.set_state({**numbers, **arrays})
+            self.order.picker.set_state({**numbers, **arrays})
         self.order.resume(numbers["pending"])
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 from learnable.train.live.rates import PassRates
 
 REVIEWED = 32  # places, of which one is a review
@@ -33,8 +33,8 @@ class Layout:
 
 
 @dataclass
-class Draws:
-    """Draws batches of prompts by their rates, the same ones from the same seed, state and observations.
+class PromptPicker:
+    """Picks batches of prompts by their rates, the same ones from the same seed, state and observations.
 
     `last_drawn` is the number of the batch that a prompt was in last, -1 for none.
     """
@@ -103,7 +103,7 @@ class Draws:
         """Whether few of a batch's groups are expected to be of use, the best there are as they may be."""
         return bool(self.rates.expect_usable(self.layout.group_size)[list(batch)].mean() < STARVED)
 
-    def get_state(self) -> dict[str, Any]:
+    def get_state(self) -> JsonObject:
         """Return all that the next draws depend on: arrays, and numbers that JSON takes."""
         return {
             "weights": self.rates.weights.copy(),
@@ -113,7 +113,7 @@ class Draws:
             "generator": self.generator.bit_generator.state,
         }
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: JsonObject) -> None:
         """Go on from a state. Raises `LearnableError` where it is of another number of prompts."""
         if len(state["weights"]) != self.count:
             raise LearnableError(
@@ -133,20 +133,20 @@ class LiveOrder:
     goes on begins with them.
     """
 
-    def __init__(self, draws: Draws) -> None:
-        self.draws = draws
+    def __init__(self, picker: PromptPicker) -> None:
+        self.picker = picker
         self.pending: list[list[int]] = []
         self.waiting: list[list[int]] = []
 
     def __len__(self) -> int:
         """Return the indices of an epoch: as many whole batches as the prompts fill."""
-        layout = self.draws.layout
-        return self.draws.count // layout.prompts * layout.prompts * layout.group_size * layout.repeats
+        layout = self.picker.layout
+        return self.picker.count // layout.prompts * layout.prompts * layout.group_size * layout.repeats
 
     def __iter__(self) -> Iterator[int]:
         """Yield an epoch of indices, in the layout of TRL's `RepeatSampler`."""
-        layout = self.draws.layout
-        for _ in range(self.draws.count // layout.prompts):
+        layout = self.picker.layout
+        for _ in range(self.picker.count // layout.prompts):
             batch = self._next_batch()
             for _ in range(layout.repeats):
                 for index in batch:
@@ -155,7 +155,7 @@ class LiveOrder:
     def _next_batch(self) -> list[int]:
         if self.waiting:
             return self.waiting.pop(0)
-        batch = self.draws.draw()
+        batch = self.picker.draw()
         self.pending.append(batch)
         return batch
 

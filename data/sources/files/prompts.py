@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, Row
 from learnable.data.sources.files.answers import choice_columns
 from learnable.data.sources.files.bad_rows import OnBad, refuse
 from learnable.data.sources.files.columns import Columns
@@ -32,18 +32,51 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
         found += 1
         on_bad(error)
 
-    rows = location_rows(location, split, count_bad)
-    first = list(islice(rows, LOOKED_AT))
-    if layout := recognise(first, columns):
+    rows = _LookedAhead(location, split, count_bad)
+    if layout := recognise(rows.first, columns):
         path = find_local(location)
         progress().note(layout.describe(path.name if path is not None and path.name else location))
     answers = location_rows(location, split, _ignore, choice_columns(columns))  # read where it is needed alone
     source = plain_name(local_path(location))
-    for prompt in prompts_from_rows(chain(first, rows), columns, source, count_bad, answers, layout):
+    for prompt in prompts_from_rows(rows.read(), columns, source, count_bad, answers, layout):
         found += 1
         yield prompt
     if not found:
         raise LearnableError(f"prompts {location!r} is empty: it needs at least one row with a prompt")
+
+
+class _LookedAhead:
+    """The rows of a source, of which the `first` are read already; bad ones are told when their turn comes."""
+
+    def __init__(self, location: str, split: str, on_bad: OnBad) -> None:
+        self.first: list[tuple[str, Row]] = []
+        self._on_bad = on_bad
+        self._early: list[tuple[int, LearnableError]] = []  # and how many rows stand before each
+        self._ahead = True
+        self._rows = location_rows(location, split, self._note_bad)
+        for row in islice(self._rows, LOOKED_AT):
+            self.first.append(row)
+
+    def _note_bad(self, error: LearnableError) -> None:
+        if self._ahead:
+            self._early.append((len(self.first), error))
+        else:
+            self._on_bad(error)
+
+    def read(self) -> Rows:
+        """Yield all rows."""
+        self._ahead = False
+        early = iter([*self._early, (len(self.first), None)])
+        place, error = next(early)
+        for number, row in enumerate(self.first):
+            while error is not None and place == number:
+                self._on_bad(error)
+                place, error = next(early)
+            yield row
+        for late in (error, *(left for _, left in early)):
+            if late is not None:
+                self._on_bad(late)
+        yield from self._rows
 
 
 def find_layout(location: str, columns: Columns, split: str = "train") -> Recognised | None:

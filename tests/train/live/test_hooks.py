@@ -77,7 +77,7 @@ def prompts() -> list[str]:
     ],
     ids=["plain", "accumulated", "iterated", "one generation for two steps"],
 )
-def test_a_resumed_run_draws_what_an_uninterrupted_one_draws(
+def test_a_resumed_run_takes_what_an_uninterrupted_one_takes(
     tiny_policy: Path, tmp_path: Path, prompts: list[str], options: dict[str, Any]
 ) -> None:
     whole, reward = make_trainer(tiny_policy, tmp_path / "run", prompts, **options)
@@ -89,7 +89,7 @@ def test_a_resumed_run_draws_what_an_uninterrupted_one_draws(
 
     assert len(reward.seen) % 16 == 0
     assert again.seen == reward.seen[len(reward.seen) // 2 :]
-    assert sampler.order.draws.batches >= len(reward.seen) // 8
+    assert sampler.order.picker.batches >= len(reward.seen) // 8
     logs = [log for log in whole.state.log_history if "reward" in log]
     assert all(0 < log["sampler/expected_zero_std_share"] < 1 for log in logs)
 
@@ -101,8 +101,8 @@ def test_the_sampler_learns_from_the_run_and_leaves_what_always_passes(
     trainer, _ = make_trainer(tiny_policy, tmp_path / "run", prompts, reward_half, max_steps=6, learning_rate=0.0)
     sampler = LearnabilitySampler.attach(trainer)
     trainer.train()
-    rates = sampler.order.draws.rates.expect_rates()
-    drawn = sampler.order.draws.last_drawn[:16] >= 0
+    rates = sampler.order.picker.rates.expect_rates()
+    drawn = sampler.order.picker.last_drawn[:16] >= 0
     mastered = np.array([prompt.startswith("22") for prompt in prompts[:16]])
 
     assert (rates[:16][drawn & mastered] > 0.7).all()

@@ -25,7 +25,7 @@ ROWS = [
 ]
 KEPT = [row for row in ROWS if row["verdict"] == "kept"]
 BROKEN = [row for row in ROWS if row["verdict"] == "broken"]
-LEAST_FORMS, MOST_KNOWN = 60, 10
+MIN_FORMS, MAX_KNOWN = 60, 10
 # The hint that a rule of rhyme gives besides its share.
 ALSO = {"rhyme": "rhymes with none", "lines": "lines, not"}
 
@@ -70,7 +70,7 @@ def test_a_near_miss_earns_less_than_any_poem_of_its_form(row: dict[str, Any]) -
 
 def test_every_form_has_a_poem_and_two_near_misses() -> None:
     forms = {row["form"] for row in ROWS}
-    assert len(forms) >= LEAST_FORMS
+    assert len(forms) >= MIN_FORMS
     for form in forms:
         assert any(row["form"] == form and "known" not in row for row in KEPT), form
         assert sum(row["form"] == form for row in BROKEN) >= 2, form
@@ -78,5 +78,5 @@ def test_every_form_has_a_poem_and_two_near_misses() -> None:
 
 def test_the_rules_are_those_of_components_and_few_poems_are_misjudged() -> None:
     assert {row["fails"] for row in BROKEN} <= {"lines", *CONSTRAINTS}
-    assert sum("known" in row for row in KEPT) <= MOST_KNOWN
+    assert sum("known" in row for row in KEPT) <= MAX_KNOWN
     assert all(row["source"] for row in ROWS)

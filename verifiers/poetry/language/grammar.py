@@ -9,7 +9,7 @@ from learnable.verifiers.poetry.language.word_classes import load_closed_words
 
 MIN_TOLD = 10  # words of grammar: fewer tell nothing
 # What a poem of so many words has at least, in nearly all human verse: it grows with its length up to a point.
-LEAST, PER_WORD, MOST = 0.9, 0.02, 2.3
+MIN_INDEX, PER_WORD, MAX_INDEX = 0.9, 0.02, 2.3
 DOUBT = 0.1  # above and below that, over which the credit goes from 0 to 1
 
 
@@ -29,5 +29,5 @@ def measure_grammar(lines: Sequence[tuple[str, ...]]) -> float:
     if len(found) < MIN_TOLD:
         return 1.0
     index = len(set(found)) / sqrt(len(found))
-    needed = min(MOST, LEAST + PER_WORD * len(words))
+    needed = min(MAX_INDEX, MIN_INDEX + PER_WORD * len(words))
     return min(1.0, max(0.0, 0.5 + (index - needed) / (2 * DOUBT)))

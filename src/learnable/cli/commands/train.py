@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from shlex import quote
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts, tabulate_settings
+from learnable.data.records import JsonObject
 from learnable.train.presets import TrainPreset, explain_settings, find_train_preset, list_train_presets
 from learnable.train.settings import TrainSettings
 from learnable.train.trl_options import read_trl_options
@@ -156,7 +157,7 @@ class TrainArguments:
         """Return the preset that was named. Raises `LearnableError` for one that is not there or cannot be read."""
         return find_train_preset(self.preset) if self.preset else None
 
-    def list_given(self) -> dict[str, Any]:
+    def list_given(self) -> JsonObject:
         """Return the settings that were typed. Raises `LearnableError` for a `--trl` that is no key=value."""
         typed = {name: getattr(self, name) for name in SETTINGS}
         given = {name: value for name, value in typed.items() if value is not None}
