@@ -12,7 +12,7 @@ from pathlib import Path
 
 from learnable.train.policy.corpus import Document, write_corpus
 from learnable.train.policy.packing import pack
-from learnable.train.policy.tokenizer import encode_pairs, train_tokenizer
+from learnable.train.policy.tokenizer import DECISIVE, encode_pairs, train_tokenizer
 from learnable.train.policy.training import train_ranks
 
 SEED = 20
@@ -24,6 +24,7 @@ QUIET_THREADS = {
     "GLOO_SOCKET_IFNAME": "lo",
 }
 TOKENIZER_SAMPLE = 60000
+LAST_AGAIN = 30.0  # weight of a poem's last word in the second run: the rhyme that closes a sonnet is learned last
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -60,17 +61,17 @@ def prepare(work: Path, scale: float, seed: int, processes: int) -> None:
     documents = write_corpus(scale, seed, processes)
     stride = max(1, len(documents) // TOKENIZER_SAMPLE)
     train_tokenizer((text for d in documents[::stride] for text in (d.prompt, d.completion)), work / "weights")
-    _pack(work, documents)
+    _pack(work, documents, DECISIVE)
 
 
 def prepare_again(work: Path, scale: float, seed: int, processes: int) -> None:
     """Write the corpus of the second run, and pack it to `work/rows.npz`."""
     (work / "rendezvous").unlink(missing_ok=True)
-    _pack(work, write_corpus(scale, f"{seed}:again", processes, again=True))
+    _pack(work, write_corpus(scale, f"{seed}:again", processes, again=True), LAST_AGAIN)
 
 
-def _pack(work: Path, documents: Sequence[Document]) -> None:
-    encoded = encode_pairs(work / "weights", [d.prompt for d in documents], [d.completion for d in documents])
+def _pack(work: Path, documents: Sequence[Document], last: float) -> None:
+    encoded = encode_pairs(work / "weights", [d.prompt for d in documents], [d.completion for d in documents], last)
     rows = pack(encoded)
     rows.save(work / "rows.npz")
     filled = (rows.documents >= 0).sum()

@@ -41,8 +41,11 @@ def train_tokenizer(texts: Iterable[str], folder: Path) -> None:
     wrapped.save_pretrained(folder)
 
 
-def encode_pairs(folder: Path, prompts: list[str], completions: list[str]) -> list[Encoded]:
-    """Encode prompts and completions apart, as they are at inference; a completion ends with EOS."""
+def encode_pairs(folder: Path, prompts: list[str], completions: list[str], last: float = DECISIVE) -> list[Encoded]:
+    """Encode prompts and completions apart, as they are at inference; a completion ends with EOS.
+
+    `last` is the weight of the last word of a long completion.
+    """
     from transformers import AutoTokenizer
 
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
@@ -53,11 +56,11 @@ def encode_pairs(folder: Path, prompts: list[str], completions: list[str]) -> li
     encoded = []
     for prompt, answer in zip(prompt_ids, completion_ids, strict=True):
         completion = [*answer, tokenizer.eos_token_id]
-        encoded.append(Encoded(prompt, completion, weigh(completion, ending)))
+        encoded.append(Encoded(prompt, completion, weigh(completion, ending, last)))
     return encoded
 
 
-def weigh(completion: list[int], ending: set[int]) -> list[float]:
+def weigh(completion: list[int], ending: set[int], last: float = DECISIVE) -> list[float]:
     """Weigh a completion's tokens: short answers, and what stands before a line's end, decide most.
 
     Without this the many tokens of verse, most of them free to be any word, outweigh the few that decide an
@@ -66,4 +69,6 @@ def weigh(completion: list[int], ending: set[int]) -> list[float]:
     if len(completion) <= SHORT:
         return [DECISIVE] * len(completion)
     following = [*completion[1:], -1]
-    return [DECISIVE if next_token in ending else 1.0 for next_token in following]
+    weights = [DECISIVE if next_token in ending else 1.0 for next_token in following]
+    weights[-2] = last
+    return weights
