@@ -33,10 +33,12 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv with everything in it
 
-$(STAMP): $(LOCK) pyproject.toml
+$(STAMP): $(LOCK) requirements/gym.txt pyproject.toml
 	@test -x $(UV) || { ($(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)) && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
 	$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode $(TORCH) $(LOCK)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps uv==$(UV_VERSION) --editable .
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --requirement requirements/gym.txt || \
+		echo "reasoning-gym is left out, and its tests: pycosat, which it needs, has to be compiled"
 	@$(BIN)/python -m learnable.verifiers.poetry.sound.lexicon
 	@touch $(STAMP)
 

@@ -166,6 +166,7 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         policy=options.policy,
         steps=options.steps,
         num_generations=options.group_size,
+        batch_size=options.batch_size,
         learning_rate=options.learning_rate,
         beta=options.beta,
         no_kl=options.no_kl,
@@ -194,6 +195,7 @@ def main() -> None:
     parser.add_argument("--forms", nargs="+", default=["Sonnet", "Haiku"], help="forms (default: %(default)s)")
     parser.add_argument("--prompts", type=int, default=64, help="prompts of each form (default: %(default)s)")
     parser.add_argument("--group-size", type=int, default=16, help="completions of a prompt (default: %(default)s)")
+    parser.add_argument("--batch-size", type=int, help="completions a step (default: the usual number)")
     parser.add_argument("--policy", help="folder or hub id (default: the bundled policy)")
     parser.add_argument("--learning-rate", type=float, help="default: one that suits the policy's size")
     parser.add_argument("--beta", type=float, default=0.04, help="weight of the KL term (default: %(default)s)")
