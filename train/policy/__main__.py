@@ -24,7 +24,7 @@ QUIET_THREADS = {
     "GLOO_SOCKET_IFNAME": "lo",
 }
 TOKENIZER_SAMPLE = 60000
-LAST_AGAIN = 30.0  # weight of a poem's last word in the second run: the rhyme that closes a sonnet is learned last
+LAST_AGAIN = 30.0  # of a sonnet's last word in the second run: the rhyme that closes it is learned last
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -12,6 +12,7 @@ VOCABULARY = 2048
 POSITIONS = 512
 PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
 SHORT = 8  # tokens of a completion
+MANY_LINES = 14
 DECISIVE = 6.0  # weight of a token that decides, against 1 for the others
 CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
@@ -44,7 +45,7 @@ def train_tokenizer(texts: Iterable[str], folder: Path) -> None:
 def encode_pairs(folder: Path, prompts: list[str], completions: list[str], last: float = DECISIVE) -> list[Encoded]:
     """Encode prompts and completions apart, as they are at inference; a completion ends with EOS.
 
-    `last` is the weight of the last word of a long completion.
+    `last` is the weight of the last word of a completion of `MANY_LINES`.
     """
     from transformers import AutoTokenizer
 
@@ -70,5 +71,6 @@ def weigh(completion: list[int], ending: set[int], last: float = DECISIVE) -> li
         return [DECISIVE] * len(completion)
     following = [*completion[1:], -1]
     weights = [DECISIVE if next_token in ending else 1.0 for next_token in following]
-    weights[-2] = last
+    if sum(next_token in ending for next_token in following) >= MANY_LINES:
+        weights[-2] = last
     return weights

@@ -22,7 +22,7 @@ from learnable.train.policy.packing import Rows
 ROWS_PER_STEP = 16
 LOG_EVERY = 50
 SAVE_EVERY = 400
-PEAK_AGAIN = 0.6  # of the learning rates, in the second run
+PEAK_AGAIN = 0.5  # of the learning rates, in the second run
 
 
 def train_ranks(folder: Path, seed: int, ranks: int = 2, *, again: bool = False) -> None:
