@@ -98,7 +98,7 @@ def _extract(verifier: Verifier, completion: str, spec: Spec) -> str | None:
 
 
 def _layout(wanted: PromptSettings) -> Recognised | None:
-    if not wanted.location:
+    if wanted.is_generated:
         return None
     columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by)
     return find_layout(wanted.location, columns, wanted.dataset_split)
@@ -106,7 +106,7 @@ def _layout(wanted: PromptSettings) -> Recognised | None:
 
 def _read_from(wanted: PromptSettings, prompt: Prompt, layout: Recognised | None) -> str:
     """Return in words where the right answer comes from: the layout's rule, or the column that has it."""
-    if not wanted.location:
+    if wanted.is_generated:
         return "made with the prompt"
     if layout is not None:
         return layout.told_answer

@@ -21,6 +21,13 @@ def test_prompts_of_a_data_set_are_sampled_and_published(find: Find) -> None:
 
 
 @needs_library
+def test_a_preview_shows_what_a_data_set_asks_and_expects(find: Find) -> None:
+    found = find("reasoning-gym:chain_sum?num_terms=2", "--show", 1)
+    assert found.status == 0, found.err
+    assert found.prompts == []
+
+
+@needs_library
 def test_what_there_is_not_is_said_with_what_there_is(find: Find) -> None:
     found = find("reasoning-gym:chain_sun")
     assert (found.status, found.prompts) == (2, [])
