@@ -98,7 +98,7 @@ def _extract(verifier: Verifier, completion: str, spec: Spec) -> str | None:
 
 
 def _layout(wanted: PromptSettings) -> Recognised | None:
-    if wanted.is_generated:
+    if wanted.location is None or wanted.is_generated:
         return None
     columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by)
     return find_layout(wanted.location, columns, wanted.dataset_split)
