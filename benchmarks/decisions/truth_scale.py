@@ -24,7 +24,8 @@ KIB_A_PROMPT = 5.0  # beyond the start of a run
 def a_prompt_costs_the_same_in_any_pool(seed: int) -> Iterator[Figure]:
     """CPU time and peak memory of 10 K, 100 K and 1 M prompts x 16."""
     start, *runs = curate((START, *SIZES), (*FIXED, str(ROLLOUTS)), seed)
-    yield from compare_times(f"{ROLLOUTS} rollouts each", runs, start)
+    yield compare_times("whole runs", [1000 * run.cpu_seconds / run.prompts for run in runs], runs)
+    yield compare_times("beyond the start", [run.milliseconds_a_prompt(start) for run in runs], runs)
     for run in runs[1:]:  # ten thousand prompts fit into what a run takes anyway
         note = f"{run.peak_mib:,.0f} MiB at most, of which {start.peak_mib:,.0f} for {START} prompts"
         yield at_most(f"KiB a prompt adds to the peak, {run.prompts:,}", run.kib_a_prompt(start), KIB_A_PROMPT, note)
@@ -38,9 +39,9 @@ def memory_does_not_grow_with_rollouts(seed: int) -> Iterator[Figure]:
 
 
 def a_prompt_costs_the_same_in_the_default_mode(seed: int) -> Iterator[Figure]:
-    """CPU time of 10 K and 100 K prompts, with optimal sampling and with Prefect."""
+    """CPU time of 10 K and 100 K prompts with optimal sampling and with Prefect, whose server is part of the start."""
     start, *runs = curate((START, *DEFAULT_SIZES), (), seed)
-    yield from compare_times("default mode", runs, start)
+    yield compare_times("default mode", [run.milliseconds_a_prompt(start) for run in runs], runs)
 
 
 def curate(sizes: Sequence[int], flags: Sequence[str], seed: int) -> list[Run]:
@@ -54,13 +55,10 @@ def curate(sizes: Sequence[int], flags: Sequence[str], seed: int) -> list[Run]:
     return runs
 
 
-def compare_times(what: str, runs: Sequence[Run], start: Run) -> Iterator[Figure]:
-    """Yield the dearest size over the cheapest: whole runs, and beyond what a run takes to start."""
-    whole = [1000 * run.cpu_seconds / run.prompts for run in runs]
-    beyond = [run.milliseconds_a_prompt(start) for run in runs]
-    for part, times in (("whole runs", whole), ("beyond the start", beyond)):
-        note = ", ".join(f"{run.prompts:,}: {time:.3f} ms" for run, time in zip(runs, times, strict=True))
-        yield at_most(f"CPU time a prompt, {what}, {part}", max(times) / min(times), WITHIN, note)
+def compare_times(what: str, times: Sequence[float], runs: Sequence[Run]) -> Figure:
+    """Return what a prompt costs in the dearest run over the cheapest; `times` are CPU milliseconds a prompt."""
+    note = ", ".join(f"{run.prompts:,}: {time:.3f} ms" for run, time in zip(runs, times, strict=True))
+    return at_most(f"CPU time a prompt, {what}, dearest over cheapest", max(times) / min(times), WITHIN, note)
 
 
 CHECKS: tuple[Check, ...] = (
