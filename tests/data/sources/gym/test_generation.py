@@ -74,9 +74,10 @@ def test_a_data_set_that_repeats_itself_ends_and_one_question_is_one_problem_how
 
 
 def test_the_process_ends_with_the_generator():
+    before = _children()
     prompts = gym_prompts("reasoning-gym:gcd", 0)
     next(prompts)
-    started = _children()
+    started = _children() - before
     prompts.close()
     deadline = time.monotonic() + BOUND
     while started & _children():
