@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import builtin_prompts
-from learnable.data.sources.selection import assign_splits
 from learnable.flows.curation import steps
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -58,16 +58,16 @@ def test_no_held_out_prompt_has_its_problem_in_train(family: str, what: Callable
     assert leaked == 0
 
 
-def test_a_sum_in_other_words_is_the_same_problem() -> None:
-    few = builtin_prompts(["Addition"], limit=200, knobs={"arithmetic.largest": "7"})
-    drawn = list(few)
-    prompts = assign_splits(drawn, [prompt.problem_id for prompt in drawn], 0.3, seed=0)
-    problems: dict[str, set[str]] = {}
+def test_a_sum_in_other_words_is_the_same_problem(tmp_path: Path) -> None:
+    drawn = builtin_prompts(["Addition"], limit=200, knobs={"arithmetic.largest": "7"})
+    rows = [{"prompt": p.text, "verifier": p.verifier, "spec": p.spec, "problem": p.problem_id} for p in drawn]
+    prompts = read(location=write(tmp_path, rows), split_by="problem")
+    sides: dict[tuple[str, ...], set[str]] = {}
     for prompt in prompts:
-        problems.setdefault(prompt.problem_id, set()).add(prompt.split)
-    assert len(problems) < len(prompts) - 20
-    assert all(len(sides) == 1 for sides in problems.values())
-    assert {side for sides in problems.values() for side in sides} == {"train", "test"}
+        sides.setdefault(tuple(sorted(re.findall(r"\d+", prompt.text))), set()).add(prompt.split)
+    assert len(sides) < len(prompts) - 20
+    assert all(len(found) == 1 for found in sides.values())
+    assert {side for found in sides.values() for side in found} == {"train", "test"}
 
 
 def write(folder: Path, rows: list[dict[str, Any]]) -> str:
