@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from learnable.train.monitoring import TrainingForecast
+from learnable.train.monitor.forecast import TrainingForecast
 from learnable.train.results.comparison import Comparison, HeldOut
 from learnable.train.results.earlier_runs import PartRun, PartsComparison
 from learnable.train.results.report import TrainingReport, TrainingSummary
