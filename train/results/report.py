@@ -73,9 +73,11 @@ class TrainingReport:
     def to_json(self) -> JsonObject:
         """Return the report as plain data; what could not be estimated is null.
 
-        The forecast stands under `foresight`, as earlier versions wrote it.
+        The forecast stands under `foresight`, as earlier versions wrote it; alarms are there where there were any.
         """
         plain: dict[str, Any] = _without_nan(asdict(self) | {"settings": self.settings.as_json()})
+        if not self.alarms:
+            del plain["alarms"]
         if self.forecast:
             plain["forecast"]["sentence"] = self.forecast.sentence
         return {"foresight" if key == "forecast" else key: value for key, value in plain.items()}

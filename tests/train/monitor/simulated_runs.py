@@ -1,9 +1,10 @@
 """Simulated courses of training: groups of completions, measured by the code that measures real ones.
 
-A policy is a pass rate for each prompt, an entropy, and a way of writing. Each step draws groups of binary rewards and of
-texts; `measure_groups`, `measure_components`, `measure_texts` and `measure_memory` make the metrics of them, so that their
-noise is that of real batches. What only a network has (KL, entropy, gradient) follows a course with noise as logged in
-real runs of the bundled policy: entropy within a tenth or two of its course, the gradient's norm within a third.
+A policy is a pass rate for each prompt, an entropy, and a way of writing. Each step draws groups of binary rewards and
+of texts; `measure_groups`, `measure_components`, `measure_texts` and `measure_memory` make the metrics of them, so that
+their noise is that of real batches. What only a network has (KL, entropy, gradient) follows a course with noise as
+logged in real runs of the bundled policy: entropy within a tenth or two of its course, the gradient's norm within a
+third.
 """
 
 from __future__ import annotations

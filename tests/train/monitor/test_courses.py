@@ -96,7 +96,7 @@ PLANTED = {
     "explosion": (SimulatedRun(break_up), {"gradient", "kl"}),
     "worn out": (SimulatedRun(wear_out), {"zero_std"}),
     "component falls silent": (SimulatedRun(give_up_format), {"lost_component"}),
-    "over-fit": (SimulatedRun(over_fit), {"over_fit", "held_out_drop"}),
+    "over-fit": (SimulatedRun(over_fit), {"over_fit"}),
     "forgetting": (SimulatedRun(forget), {"forgetting"}),
     "loops": (SimulatedRun(loop, length=16), {"repeated_ngrams"}),
     "longer": (SimulatedRun(ramble), {"longer", "clipped"}),
@@ -106,19 +106,19 @@ FROM_THE_START = {
     "component silent": (SimulatedRun(never_fire), {"silent_component"}),
     "dead pool": (SimulatedRun(dead=0.85), {"zero_std"}),
 }
-# Rates and sets as real runs have them: few and many groups a step, short answers and texts, a set that is nearly learned,
-# a control of which a third is dead, a form whose lines come again.
+# Rates and sets as real runs have them: few and many groups a step, short answers and texts, a control of which a third
+# is dead, a set that is learned to a reward of about .9.
 HEALTHY = {
     "usual": SimulatedRun(),
     "fast": SimulatedRun(learns=0.04),
     "slow": SimulatedRun(learns=0.0),
-    "three prompts a step": SimulatedRun(per_step=3, steps=160),
+    "three prompts a step": SimulatedRun(per_step=3, steps=160, learns=0.01),
     "many prompts a step": SimulatedRun(per_step=16),
     "groups of eight": SimulatedRun(group_size=8, per_step=16),
     "texts": SimulatedRun(length=30, entropy=3.3),
     "one-word answers": SimulatedRun(length=3, entropy=0.4),
     "a third of the pool dead": SimulatedRun(dead=0.3),
-    "nearly learned": SimulatedRun(learns=0.03, steps=70, seed=9),
+    "nearly learned": SimulatedRun(learns=0.03, steps=90),
 }
 
 

@@ -105,7 +105,7 @@ def test_the_checkpoint_of_an_alarm_is_kept_beside_the_others(start: Start, tmp_
 def test_training_stops_when_nothing_can_be_scored(start: Start) -> None:
     run = start()
     with pytest.raises(LearnableError, match="no completion could be scored"):
-        run.log(5, reward=None, loss=0.0, unscored_share=1.0)
+        run.log(5, **{"reward": None, "loss": 0.0, "rewards/verifier_reward/unscored_share": 1.0})
 
 
 def test_a_process_that_writes_nothing_stops_too(start: Start, tmp_path: Path) -> None:
