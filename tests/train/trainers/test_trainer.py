@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.train.monitor.records import MetricsFile, read_metrics
 from learnable.train.monitor.rules import read_rules
+from learnable.train.preflight.checks import PreparedRun
+from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.trainer import ALARMS, CHECKPOINTS, TrainingWatch
+from learnable.train.trainers.trainer import ALARMS, CHECKPOINTS, SUMMARY, TrainingWatch, run_trainer
 
 FAR = {"reward": 0.5, "loss": 0.1, "kl": 2.0, "entropy": 1.0}  # an alarm of severity `warn` at the fifth log
 COLLAPSED = {"reward": 0.5, "loss": 0.1, "entropy": 0.01}  # one of severity `stop`, after another start
@@ -122,3 +125,64 @@ def test_rewards_are_from_0_to_1_whatever_trl_was_given(start: Start, tmp_path: 
     run.log(1, reward=-1.0, loss=0.1)
     assert run.events[0]["metrics"]["reward"] == 0.0
     assert read_metrics(tmp_path / "metrics.jsonl")[0].read("reward") == 0.0
+
+
+class ScriptedTrainer:
+    """As much of TRL's trainer as a run needs: it takes steps whose logs are given, and leaves checkpoints."""
+
+    def __init__(self, run: PreparedRun, logs: Sequence[dict[str, Any]]) -> None:
+        self.folder, self.logs = run.settings.folder, logs
+        self.model = SimpleNamespace(parameters=list)
+        self.args = SimpleNamespace(learning_rate=1e-4)
+        self.state = SimpleNamespace(global_step=0, max_steps=len(logs))
+        self.accelerator = SimpleNamespace(unwrap_model=lambda model: model)
+        self.control = SimpleNamespace(should_save=False, should_training_stop=False)
+
+    def is_world_process_zero(self) -> bool:
+        return True
+
+    def add_callback(self, callback: Any) -> None:
+        self.callback = callback
+
+    def train(self, resume_from_checkpoint: str | None) -> None:
+        self.state.global_step = int(resume_from_checkpoint.rpartition("-")[2]) if resume_from_checkpoint else 0
+        for log in self.logs[self.state.global_step :]:
+            self.state.global_step += 1
+            self.callback.on_log(self.args, self.state, self.control, log)
+            if self.control.should_training_stop:
+                break
+        self.save_model(str(self.folder / CHECKPOINTS / f"checkpoint-{self.state.global_step}"))
+
+    def save_model(self, folder: str) -> None:
+        Path(folder).mkdir(parents=True)
+        (Path(folder) / "trainer_state.json").write_text("{}")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_run_stops_at_an_alarm_and_one_that_goes_on_remembers_its_start(
+    make_curated: Any, tiny_policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    settings = TrainSettings(
+        curated=str(make_curated(tiny_policy)), output=str(tmp_path / "run"), batch_size=32, on_alarm="stop"
+    )
+    logs = [{**COLLAPSED, "entropy": 1.0}] * 3 + [COLLAPSED] * 20
+
+    def train(steps: int, **changes: Any) -> tuple[int, list[str]]:
+        events: list[dict[str, Any]] = []
+        file = settings.folder / "settings.json"
+        replace(settings, **changes).write(file)
+        run_trainer(file, lambda run: ScriptedTrainer(run, logs[:steps]), events.append)
+        said = [event["message"] for event in events if event["event"] == "warning"]
+        return TrainingSummary.read(settings.folder / SUMMARY).steps, said
+
+    assert train(6) == (6, [])
+    steps, said = train(20, resume=True)
+    assert steps == 8
+    assert said[0].startswith("step 8: entropy fell from 1.00 to 0.01")
+    assert said[0].endswith("(alarm entropy, since step 4)")
+    assert [record.step for record in read_metrics(settings.folder / "metrics.jsonl")] == list(range(1, 9))
+    assert (settings.folder / "policy").is_dir()
+    assert train(20, resume=True) == (20, [])  # who goes on after an alarm is not stopped by it again
