@@ -23,8 +23,7 @@ def describe(rule: Rule) -> str:
     """Return a rule's condition as the page has it."""
     words = {"above": "above", "below": "below", "equals": "equals", "rises_by": "rises by", "falls_by": "falls by"}
     multiple = bool(rule.relative_to) and rule.condition in ("above", "below")
-    of = {"": "", "start": "from" if not multiple else "times", "median": "from" if not multiple else "times"}
-    relative = f" {of[rule.relative_to]} the {rule.relative_to}" if rule.relative_to else ""
+    relative = f" {'times' if multiple else 'from'} the {rule.relative_to}" if rule.relative_to else ""
     ever = ", from the start" if rule.from_start else ""
     return f"{words[rule.condition]} {rule.limit:g}{relative}{ever}"
 
