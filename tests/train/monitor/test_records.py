@@ -31,6 +31,20 @@ def test_record_keeps_what_matters_under_short_names() -> None:
     }
 
 
+def test_a_look_at_held_out_prompts_is_a_record_of_its_own() -> None:
+    logs = {
+        "eval_loss": 0.1,
+        "eval_reward": 0.4,
+        "eval_held_out/mastered_share": 0.25,
+        "eval_held_out/forgotten_share": 0.125,
+        "eval_rewards/verifier_reward/within_group_std": 0.3,
+        "eval_component/poetry/rhyme": 0.2,
+    }
+    assert StepRecord.from_logs(5, logs).to_json() == {
+        "step": 5, "eval_reward": 0.4, "eval_mastered_share": 0.25, "eval_forgotten_share": 0.125,
+    }  # fmt: skip
+
+
 def test_metrics_are_on_disk_as_soon_as_they_are_written(tmp_path: Path) -> None:
     metrics = MetricsFile(tmp_path / "metrics.jsonl")
     metrics.write(StepRecord(1, {"reward": 0.5}))
