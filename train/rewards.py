@@ -12,20 +12,20 @@ from __future__ import annotations
 import atexit
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any
 
-import numpy as np
-
 from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.records import JsonObject, Score, Spec, canonical_json, is_own_verifier
+from learnable.train.measures import measure_components, measure_groups, measure_memory, measure_texts
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 Turns = Sequence[JsonObject]
 RewardFunction = Callable[..., list[float | None]]
 LogMetric = Callable[[str, float], None]
 MAX_WORKERS = 8
+HELD_OUT = "held_out"  # the column of rows that are looked at during training, and are not trained on
 
 
 def verifier_reward(
@@ -38,11 +38,13 @@ def verifier_reward(
     """Return each completion's graded reward in [0, 1], or None where its verifier could not judge it.
 
     Where TRL passes `log_metric`, the step's log also gets `rewards/verifier_reward/` with `within_group_std`
-    (population, mean over groups), `zero_std_share`, `mean_abs_advantage` (as TRL scales it), `pass_rate` and
-    `unscored_share`, and the mean of each named part of a reward as `component/<verifier>/<name>`.
+    (population, mean over groups), `between_group_std` (of their means), `zero_std_share`, `mean_abs_advantage` (as TRL
+    scales it), `pass_rate`, `unscored_share`, `repeated_ngrams` and `distinct_ngrams` (`measure_texts`, of tokens where
+    TRL passes them and else of words), and the mean of each named part of a reward as `component/<verifier>/<name>`.
     """
     scores = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
     _log_scores("verifier_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
+    _log_texts("verifier_reward", _make_keys(prompts, verifier, spec), completions, columns)
     _log_verdicts(scores, columns)
     return [score.reward for score in scores]
 
@@ -61,6 +63,7 @@ def pass_reward(
     judged = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
     scores = [_make_pass(score) for score in judged]
     _log_scores("pass_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
+    _log_texts("pass_reward", _make_keys(prompts, verifier, spec), completions, columns)
     _log_verdicts(scores, columns)
     return [score.reward for score in scores]
 
@@ -98,6 +101,36 @@ def map_rewards(reward: RewardFunction, low: float, high: float) -> RewardFuncti
     return mapped
 
 
+def remember_mastered(reward: RewardFunction) -> RewardFunction:
+    """Return a reward function that also logs which held-out prompts are mastered, and which were and are forgotten.
+
+    Those are the rows with a column `HELD_OUT`: `held_out/mastered_share` and `held_out/forgotten_share`, as
+    `measure_memory` has them. It remembers from look to look, and begins anew where a run is resumed.
+    """
+    mastered: set[str] = set()
+
+    @wraps(reward)
+    def remembering(**columns: Any) -> list[float | None]:
+        log_metric, log_extra = columns.get("log_metric"), columns.get("log_extra")
+        if HELD_OUT not in columns or log_metric is None:
+            return reward(**columns)
+        passed: list[bool | None] = []
+
+        def note(column: str, values: Sequence[Any]) -> None:
+            if column == "passed":
+                passed.extend(values)
+            if log_extra:
+                log_extra(column, values)
+
+        rewards = reward(**{**columns, "log_extra": note})
+        keys = _make_keys(columns["prompts"], columns["verifier"], columns["spec"])
+        for name, value in measure_memory(keys, passed, mastered):
+            log_metric(f"{HELD_OUT}/{name}", value)
+        return rewards
+
+    return remembering
+
+
 def score_completions(
     prompts: Sequence[str | Turns],
     completions: Sequence[str | Turns],
@@ -132,46 +165,6 @@ def open_scoring_pool() -> ScoringPool:
     return pool
 
 
-def measure_groups(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
-    """Yield how rewards vary within groups of equal `keys`, the pass rate, and the share without a reward.
-
-    Unscored completions count only in `unscored_share`. TRL's own `reward_std` is the std of the whole
-    batch: it stays high when prompts differ while every group is unanimous, so it cannot stand in for this.
-    """
-    groups: dict[str, list[float]] = {}
-    for key, score in zip(keys, scores, strict=True):
-        if score.reward is not None:
-            groups.setdefault(key, []).append(score.reward)
-    stds = [0.0 if min(rewards) == max(rewards) else float(np.std(rewards)) for rewards in groups.values()]
-    if stds:
-        yield "within_group_std", float(np.mean(stds))
-        yield "zero_std_share", stds.count(0.0) / len(stds)
-        yield "mean_abs_advantage", float(np.mean([measure_advantage(rewards) for rewards in groups.values()]))
-        yield "pass_rate", float(np.mean([bool(score.passed) for score in scores if score.reward is not None]))
-    yield "unscored_share", sum(score.reward is None for score in scores) / len(scores)
-
-
-def measure_advantage(rewards: Sequence[float]) -> float:
-    """Return the mean of |reward - mean| / (std + 1e-4) over a group, std the sample one: how TRL scales advantages.
-
-    >>> round(measure_advantage([1.0, 0.0, 1.0, 0.0]), 3), measure_advantage([1.0, 1.0])
-    (0.866, 0.0)
-    """
-    if min(rewards) == max(rewards):
-        return 0.0
-    return float(np.abs(np.asarray(rewards) - np.mean(rewards)).mean() / (np.std(rewards, ddof=1) + 1e-4))
-
-
-def measure_components(verifier: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
-    """Yield the mean of each named part of a reward over the completions that have it."""
-    parts: dict[str, list[float]] = {}
-    for name, score in zip(verifier, scores, strict=True):
-        for part, value in score.components.items():
-            parts.setdefault(f"component/{name}/{part}", []).append(value)
-    for part, values in sorted(parts.items()):
-        yield part, float(np.mean(values))
-
-
 def read_last_turn(text: str | Turns) -> str:
     """Return plain text as it is, and the text of the last turn of a chat.
 
@@ -196,6 +189,17 @@ def _log_scores(
         log_metric(f"rewards/{function}/{name}", value)
     for name, value in measure_components(verifier, scores):
         log_metric(name, value)
+
+
+def _log_texts(
+    function: str, keys: Sequence[str], completions: Sequence[str | Turns], columns: Mapping[str, Any]
+) -> None:
+    log_metric: LogMetric | None = columns.get("log_metric")
+    if log_metric is None:
+        return
+    texts = columns.get("completion_ids") or [read_last_turn(completion).split() for completion in completions]
+    for name, value in measure_texts(keys, texts):
+        log_metric(f"rewards/{function}/{name}", value)
 
 
 def _log_verdicts(scores: Sequence[Score], columns: Mapping[str, Any]) -> None:

@@ -17,10 +17,12 @@ Method = Literal["grpo", "sft"]
 Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve"]
 Sampler = Literal["static", "live"]
+OnAlarm = Literal["warn", "stop", "checkpoint"]
 METHODS = ("grpo", "sft")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve")
 SAMPLERS = ("static", "live")
+ON_ALARM = ("warn", "stop", "checkpoint")
 USUAL_BATCH = 128  # completions a step
 NEW = (
     "min_p",
@@ -33,6 +35,8 @@ NEW = (
     "reward_range",
     "scale_rewards",
     "allow_silent_reward",
+    "monitor",
+    "on_alarm",
 )  # earlier versions' files do not have them
 SCALES = ("group", "batch", "none")
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
@@ -76,6 +80,9 @@ class TrainSettings:
         eval_limit: held-out prompts at most; None takes all.
         eval_steps: steps between looks at the held-out prompts during training; 0 for none.
         save_steps: steps between checkpoints.
+        monitor: a TOML file of rules that change the shipped ones and add to them (`train/monitor/`); empty for none.
+        on_alarm: what an alarm of the monitor does: `warn`, `stop` the run where the rule's severity is that, or keep a
+            `checkpoint` of the step in `alarms/`.
         use_vllm: let TRL sample with vLLM inside the training process; needs CUDA.
         num_processes: training processes, one a GPU, started by torchrun where there are several.
         trl: other settings of TRL's by its own names, checked against the installed version.
@@ -120,6 +127,8 @@ class TrainSettings:
     eval_limit: int | None = None
     eval_steps: int = 0
     save_steps: int = 20
+    monitor: str = ""
+    on_alarm: OnAlarm = "warn"
     use_vllm: bool = False
     num_processes: int = 1
     trl: Mapping[str, object] = field(default_factory=dict)
@@ -198,7 +207,7 @@ class TrainSettings:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
         plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
         plain["reward_range"] = list(self.reward_range or ())
-        usual = {"sampler": "static"}
+        usual = {"sampler": "static", "on_alarm": "warn"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:

@@ -13,7 +13,9 @@ from learnable.data.errors import InterruptedRunError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Progress
 from learnable.train.child import Event, run_stage
-from learnable.train.monitoring import add_measured, forecast_training, read_metrics
+from learnable.train.monitor.forecast import add_measured, forecast_training
+from learnable.train.monitor.records import read_metrics, write_table
+from learnable.train.monitor.watching import find_alarms
 from learnable.train.preflight.checks import PreparedRun, prepare_run
 from learnable.train.results.comparison import compare, compare_families
 from learnable.train.results.earlier_runs import compare_parts, find_earlier_runs
@@ -28,9 +30,10 @@ Result = TypeVar("Result")
 def train_curated(settings: TrainSettings, watcher: Progress) -> TrainingReport:
     """Train on a curated set and measure held-out reward before and after.
 
-    The output folder gets `policy/` (loadable as it is), `checkpoints/`, `metrics.jsonl`, `curve.png`, `report.json`
-    and the log of each stage. Raises `LearnableError` for settings or data that cannot work, before anything heavy
-    starts, and for a stage that failed; `InterruptedRunError` after Ctrl-C, with the way to go on.
+    The output folder gets `policy/` (loadable as it is), `checkpoints/`, `metrics.jsonl`, `metrics.parquet`,
+    `curve.png`, `report.json` and the log of each stage. Raises `LearnableError` for settings or data that cannot work,
+    before anything heavy starts, and for a stage that failed; `InterruptedRunError` after Ctrl-C, with the way to go
+    on.
     """
     run = prepare_run(settings)
     return _Stage(run, watcher).run_all()
@@ -58,6 +61,7 @@ class _Stage:
                 self.watcher.note(self.forecast.sentence)
             self._time("train", self._train)
             self._compare_forecast()
+            write_table(read_metrics(self.folder / "metrics.jsonl"), self.folder / "metrics.parquet")
             after = self._time("evaluate_after", lambda: self._evaluate("after", str(self.folder / POLICY)))
         except (InterruptedRunError, KeyboardInterrupt) as stop:
             raise InterruptedRunError(self._explain_resume()) from stop
@@ -167,6 +171,7 @@ class _Stage:
                 compare_parts(settings, before, after, run) for run in earlier if before and after and not run.differs
             ),
             not_compared=tuple(run.objection for run in earlier if run.differs),
+            alarms=tuple(find_alarms(self.run.rules, read_metrics(self.folder / "metrics.jsonl"))),
         )
 
     def _draw(self, report: TrainingReport) -> None:

@@ -29,7 +29,7 @@ from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.tables import prompts_table
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
-from learnable.train.monitoring import StepRecord, read_metrics
+from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import POLICY

@@ -39,7 +39,7 @@ JSON_BORDER = {
     "src/learnable/cli/commands/train.py",  # settings of training by their names, as in TOML
     "train/child.py",  # lines between processes
     "train/live/sampler.py",  # state beside a checkpoint
-    "train/monitoring.py",  # metrics.jsonl
+    "train/monitor/records.py",  # metrics.jsonl
     "train/presets.py",  # settings of training, in TOML
     "train/results/evaluation.py",  # settings and reports of training
     "train/results/report.py",

@@ -15,7 +15,7 @@ from learnable.cli.app import app
 from learnable.data.policies import bundled_policy_path
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.grpo import load_part
+from learnable.train.trainers.grpo import load_held_out, load_part
 
 Run = Callable[..., tuple[int, str, str]]
 MakeCurated = Callable[..., Path]
@@ -116,6 +116,8 @@ def test_a_set_as_it_was_written_passes(
         (("--part", "control", "--method", "sft"), "leave out --part, or give --method grpo"),
         (("--method", "sft", "--batch-size", "9"), "has 5 to train on: give --batch-size 5 or less"),
         (("--batch-size", "128"), "takes 8 prompts a step, but"),
+        (("--on-alarm", "halt"), "--on-alarm 'halt' is not known: choose one of warn, stop, checkpoint"),
+        (("--monitor", "gone.toml"), "--monitor 'gone.toml' cannot be read: No such file or directory; give a TOML"),
     ],
 )
 def test_what_no_run_can_do_is_refused(
@@ -324,3 +326,18 @@ def test_rewards_are_mapped_and_scaled_as_typed(run: Run, monkeypatch: pytest.Mo
     assert [settings.reward_range for settings in typed] == [(-1.0, 1.0), None]
     assert [settings.scale_rewards for settings in typed] == ["none", None]
     assert [settings.allow_silent_reward for settings in typed] == [False, True]
+
+
+def test_rules_of_ones_own_are_read_before_anything_starts(
+    prepared: Callable[..., TrainSettings], make_curated: MakeCurated, tiny_policy: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[rules.kl]\nabove = 0.25\n")
+    curated = make_curated(tiny_policy)
+    flags = ("--monitor", file, "--on-alarm", "stop", "--eval-steps", "5")
+    settings = prepared("--curated", curated, "--batch-size", "32", *flags)
+    assert (settings.monitor, settings.on_alarm, settings.eval_steps) == (str(file), "stop", 5)
+    run = prepare_run(replace(settings, output=str(tmp_path / "other")))
+    assert {rule.name: rule.limit for rule in run.rules}["kl"] == 0.25
+    held_out = load_held_out(run)
+    assert set(held_out["held_out"]) == {True}

@@ -4,22 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from learnable.data.dialogue.thinking import USUAL
 from learnable.data.records import Score
 from learnable.train import rewards
-from learnable.train.rewards import (
-    judge_answers,
-    measure_components,
-    measure_groups,
-    pass_reward,
-    read_last_turn,
-    verifier_reward,
-)
+from learnable.train.rewards import judge_answers, pass_reward, read_last_turn, remember_mastered, verifier_reward
 from learnable.verifiers.pool.scoring import ScoringPool
 
 SEVEN = json.dumps({"answer": 7})
@@ -102,6 +92,7 @@ def test_the_log_gets_std_within_groups_and_the_reasons() -> None:
     )
 
     assert log.metrics["rewards/verifier_reward/within_group_std"] == pytest.approx(0.25)
+    assert log.metrics["rewards/verifier_reward/between_group_std"] == pytest.approx(0.25)
     assert log.metrics["rewards/verifier_reward/zero_std_share"] == 0.5
     assert log.metrics["rewards/verifier_reward/unscored_share"] == 0.0
     assert log.metrics["component/arithmetic/correct"] == 0.75
@@ -114,34 +105,6 @@ def test_the_two_rewards_log_under_their_own_names() -> None:
 
     assert log.metrics["rewards/pass_reward/pass_rate"] == 1.0
     assert log.extra["passed"] == [True]
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.floats(0, 1)), min_size=1, max_size=40))
-def test_measure_groups_equal_a_plain_loop(rows: list[tuple[str, float | None]]) -> None:
-    metrics = dict(measure_groups([key for key, _ in rows], [Score(reward, None) for _, reward in rows]))
-    stds = []
-    for key in "abc":
-        known = [reward for other, reward in rows if other == key and reward is not None]
-        if known:
-            stds.append(np.std(known))
-
-    assert metrics["unscored_share"] == pytest.approx(sum(reward is None for _, reward in rows) / len(rows))
-    assert ("within_group_std" in metrics) == bool(stds)
-    if stds:
-        assert metrics["within_group_std"] == pytest.approx(np.mean(stds), abs=1e-12)
-
-
-def test_components_are_averaged_over_the_completions_that_have_them() -> None:
-    scores = [
-        Score(1.0, True, {"lines": 1.0}),
-        Score(0.5, False, {"lines": 0.0, "rhyme": 1.0}),
-        Score.unscored("broken"),
-    ]
-
-    assert dict(measure_components(["poetry"] * 3, scores)) == {
-        "component/poetry/lines": 0.5,
-        "component/poetry/rhyme": 1.0,
-    }
 
 
 def test_a_thought_is_not_judged() -> None:
@@ -157,3 +120,46 @@ def test_a_thought_is_not_judged() -> None:
     assert judged == ["8", "9", "5", {"prompts": ["p"] * 3}]
     assert answers.__name__ == "reward"  # TRL names its logs by it
     assert judge_answers(reward, None) is reward
+
+
+def test_the_log_tells_how_texts_repeat_and_differ() -> None:
+    rows: dict[str, Any] = {"prompts": ["a", "a"], "verifier": ["arithmetic"] * 2, "spec": [SEVEN] * 2}
+    log = Log()
+    verifier_reward(completions=["7 7 7 7 7", "7 8"], log_metric=log.metric, **rows)
+    assert log.metrics["rewards/verifier_reward/repeated_ngrams"] == 0.5  # of words: TRL tells no tokens here
+    assert log.metrics["rewards/verifier_reward/distinct_ngrams"] == pytest.approx(2 / 5)
+
+    log = Log()
+    pass_reward(completions=["7", "7"], completion_ids=[[7, 0], [7, 0]], log_metric=log.metric, **rows)
+    assert log.metrics["rewards/pass_reward/distinct_ngrams"] == 0.5
+    assert "rewards/pass_reward/repeated_ngrams" not in log.metrics
+
+
+def test_what_was_mastered_and_is_forgotten_is_logged_at_each_look() -> None:
+    size, reward = 8, remember_mastered(verifier_reward)
+    rows: dict[str, Any] = {"prompts": ["a"] * size + ["b"] * size, "verifier": ["arithmetic"] * 2 * size}
+    rows |= {"spec": [SEVEN] * 2 * size, "log_extra": None}
+
+    def look(of_a: int, **columns: Any) -> dict[str, float]:
+        log = Log()
+        completions = ["7"] * of_a + ["8"] * (size - of_a) + ["7"] * (size - 1) + ["8"]
+        got = reward(completions=completions, log_metric=log.metric, **rows, **columns)
+        assert got == [float(text == "7") for text in completions]
+        return {name: value for name, value in log.metrics.items() if name.startswith("held_out/")}
+
+    marked = {"held_out": [True] * 2 * size}
+    assert look(size) == {}  # training is not watched
+    assert look(3, **marked) == {"held_out/mastered_share": 0.0, "held_out/forgotten_share": 0.0}
+    assert look(size, **marked) == {"held_out/mastered_share": 0.5, "held_out/forgotten_share": 0.0}
+    assert look(4, **marked) == {"held_out/mastered_share": 0.0, "held_out/forgotten_share": 0.0}
+    assert look(3, **marked) == {"held_out/mastered_share": 0.0, "held_out/forgotten_share": 0.5}
+    assert reward.__name__ == "verifier_reward"  # TRL names its logs by it
+
+
+def test_the_table_of_completions_keeps_its_columns_at_a_look() -> None:
+    log = Log()
+    remember_mastered(verifier_reward)(
+        prompts=["a"], completions=["7"], verifier=["arithmetic"], spec=[SEVEN], held_out=[True],
+        log_metric=log.metric, log_extra=log.column,
+    )  # fmt: skip
+    assert log.extra["passed"] == [True]

@@ -10,7 +10,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import find_policy
-from learnable.train.monitoring import read_metrics
+from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 

@@ -14,6 +14,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
 from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled
+from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
 from learnable.train.preflight.shards import (
     check_families,
@@ -26,6 +27,7 @@ from learnable.train.preflight.shards import (
 from learnable.train.settings import (
     LOSS_TYPES,
     METHODS,
+    ON_ALARM,
     PARTS,
     SAMPLERS,
     SCALES,
@@ -42,13 +44,14 @@ MANY_EPOCHS = 20
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """A run that passed its checks: settings with nothing left open, data, policy, and what to warn of."""
+    """A run that passed its checks: settings with nothing left open, data, policy, what to warn of, what to watch."""
 
     settings: TrainSettings
     curated: CuratedSet
     policy: Policy
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     @property
     def trains_adapter(self) -> bool:
@@ -66,6 +69,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     if settings.resume:
         settings = resume_settings(settings)
     check_numbers(settings)
+    rules = read_rules(settings.monitor)
     curated = download_curated(open_curated(settings.curated))
     check_engine(curated)
     curated.check_shards((settings.rows_part, "test"))
@@ -83,7 +87,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     check_lengths(settings, curated, policy)
     warnings = [*silent, *find_weak_settings(settings, curated, policy, rows)]
     notes = [*explain_batch(given, settings, rows), *explain_range(settings)]
-    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes))
+    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules)
 
 
 def check_engine(curated: CuratedSet) -> None:
@@ -103,6 +107,7 @@ def check_numbers(settings: TrainSettings) -> None:
         ("loss_type", LOSS_TYPES),
         ("signal", SIGNALS),
         ("sampler", SAMPLERS),
+        ("on_alarm", ON_ALARM),
     )
     for name, known in choices:
         if (value := getattr(settings, name)) not in known:

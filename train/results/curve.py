@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learnable.data.storage.places import write_whole
-from learnable.train.monitoring import StepRecord
+from learnable.train.monitor.records import StepRecord
 from learnable.train.results.comparison import Comparison, HeldOut, describe_direction
 
 if TYPE_CHECKING:

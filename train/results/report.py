@@ -11,7 +11,8 @@ from typing import Any
 
 from learnable.data.records import JsonObject
 from learnable.data.storage.places import write_whole
-from learnable.train.monitoring import TrainingForecast
+from learnable.train.monitor.forecast import TrainingForecast
+from learnable.train.monitor.watching import Alarm
 from learnable.train.results.comparison import Comparison, HeldOut
 from learnable.train.results.earlier_runs import PartsComparison
 from learnable.train.settings import TrainSettings
@@ -47,7 +48,8 @@ class TrainingReport:
 
     `families`: mean reward before and after, by family. `seconds`: of each stage, by its name. `forecast`: of training,
     from the set's certificates; None for a set without them. `comparisons` are with earlier runs on other parts of the
-    same set; `not_compared` says why other runs were left out.
+    same set; `not_compared` says why other runs were left out. `alarms` are those of all steps, a resumed run's
+    earlier ones too.
     """
 
     curated: str
@@ -66,13 +68,16 @@ class TrainingReport:
     forecast: TrainingForecast | None = None
     comparisons: tuple[PartsComparison, ...] = ()
     not_compared: tuple[str, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
 
     def to_json(self) -> JsonObject:
         """Return the report as plain data; what could not be estimated is null.
 
-        The forecast stands under `foresight`, as earlier versions wrote it.
+        The forecast stands under `foresight`, as earlier versions wrote it; alarms are there where there were any.
         """
         plain: dict[str, Any] = _without_nan(asdict(self) | {"settings": self.settings.as_json()})
+        if not self.alarms:
+            del plain["alarms"]
         if self.forecast:
             plain["forecast"]["sentence"] = self.forecast.sentence
         return {"foresight" if key == "forecast" else key: value for key, value in plain.items()}

@@ -16,7 +16,15 @@ from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
-from learnable.train.rewards import RewardFunction, judge_answers, map_rewards, pass_reward, verifier_reward
+from learnable.train.rewards import (
+    HELD_OUT,
+    RewardFunction,
+    judge_answers,
+    map_rewards,
+    pass_reward,
+    remember_mastered,
+    verifier_reward,
+)
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.trainers.trainer import (
     load_policy,
@@ -40,6 +48,7 @@ RESERVED_COLUMNS = (
     "log_extra",
     "log_metric",
     "live_row",
+    HELD_OUT,
 )
 EVAL_PROMPTS = 32  # held-out prompts that a look during training takes
 
@@ -67,7 +76,7 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         reward_funcs=[make_reward(settings, tags)],
         args=config,
         train_dataset=load_part(run, settings.part),
-        eval_dataset=load_part(run, "test", EVAL_PROMPTS) if settings.eval_steps else None,
+        eval_dataset=load_held_out(run) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
@@ -82,6 +91,8 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
 def make_reward(settings: TrainSettings, tags: ThinkTags | None) -> RewardFunction:
     """Return the reward function that TRL gets: the answers' rewards, in the range that the settings say."""
     reward = judge_answers(verifier_reward if settings.signal == "reward" else pass_reward, tags)
+    if settings.eval_steps:
+        reward = remember_mastered(reward)
     return map_rewards(reward, *settings.reward_range) if settings.reward_range else reward
 
 
@@ -158,6 +169,12 @@ def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:
     table = run.curated.read(part, run.settings.families)
     table = table.drop_columns([column for column in RESERVED_COLUMNS if column in table.column_names])
     return Dataset(table.slice(0, limit).combine_chunks())
+
+
+def load_held_out(run: PreparedRun) -> Dataset:
+    """Return the held-out prompts of a look during training, marked for the reward function."""
+    rows = load_part(run, "test", EVAL_PROMPTS)
+    return rows.add_column(HELD_OUT, [True] * len(rows))
 
 
 if __name__ == "__main__":

@@ -10,14 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent
-from learnable.train.monitoring import MetricsFile, StepRecord, TrainingMonitor
+from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics
+from learnable.train.monitor.watching import Alarm, Monitor
 from learnable.train.preflight.checks import PreparedRun, prepare_run
 from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings, read_settings
 
 CHECKPOINTS = "checkpoints"
 POLICY = "policy"
+ALARMS = "alarms"  # checkpoints of steps that raised an alarm
 SUMMARY = "training.json"
 REFERENCE = "ref"  # TRL's name for the copy of a given adapter as it was
 
@@ -33,10 +36,12 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
     parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
     checkpoint = find_last_checkpoint(run.settings.folder) if run.settings.resume else None
     done = read_step(checkpoint)
-    metrics = (
-        MetricsFile(run.settings.folder / "metrics.jsonl", from_step=done) if trainer.is_world_process_zero() else None
-    )
-    callback = make_callback(metrics, emit, run.settings.reward_range)
+    file = run.settings.folder / "metrics.jsonl"
+    earlier = [record for record in read_metrics(file) if record.step <= done] if done and file.is_file() else []
+    metrics = MetricsFile(file, from_step=done) if trainer.is_world_process_zero() else None
+    callback = make_callback(run, metrics, emit)
+    for record in earlier:
+        callback.monitor.observe(record)  # a resumed run has the start and the alarms that it had
     signal.signal(signal.SIGINT, lambda *_: callback.stop())
     trainer.add_callback(callback)
     restore_adapter(trainer, checkpoint)
@@ -58,16 +63,15 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
 
 
 class TrainingWatch:
-    """Writes metrics, and emits a `step` event for each log and a `warning` event for each warning of the monitor.
+    """Writes metrics, and emits a `step` event for each log and a `warning` event for each alarm of the monitor.
 
     `stop()` asks for a checkpoint and an end after the current step; `stopped` says that this happened.
     """
 
-    def __init__(
-        self, metrics: MetricsFile | None, emit: OnEvent, reward_range: tuple[float, float] | None = None
-    ) -> None:
-        self.metrics, self.emit, self.reward_range = metrics, emit, reward_range
-        self.monitor = TrainingMonitor()
+    def __init__(self, run: PreparedRun, metrics: MetricsFile | None, emit: OnEvent) -> None:
+        self.settings, self.metrics, self.emit = run.settings, metrics, emit
+        self.monitor = Monitor(run.rules)
+        self.keeps_checkpoint = False
         self.stopping = False
         self.stopped = False
 
@@ -81,28 +85,63 @@ class TrainingWatch:
             self.stopped = control.should_save = control.should_training_stop = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
-        """Keep what the trainer logged; `metrics` is None in all processes but the first."""
+        """Keep what the trainer logged, and do what the settings say where that raises an alarm.
+
+        `metrics` is None in all processes but the first. All watch, so that all stop at the same step. Raises
+        `LearnableError` for an alarm of severity `error`.
+        """
         record = StepRecord.from_logs(state.global_step, logs or {})
-        if self.reward_range:  # what is kept is from 0 to 1, as what is held out is
-            record = record.mapped_back(*self.reward_range)
-        if self.metrics is None or not {"reward", "eval_reward", "loss"} & set(record.metrics):
+        if self.settings.reward_range:  # what is kept is from 0 to 1, as what is held out is
+            record = record.mapped_back(*self.settings.reward_range)
+        if not {"reward", "eval_reward", "loss"} & set(record.metrics):
             return
-        self.metrics.write(record)
+        if self.metrics is not None:
+            self.metrics.write(record)
         if "eval_reward" not in record.metrics:
             done, total = state.global_step, state.max_steps
             self.emit({"event": "step", "done": done, "total": total, "metrics": record.to_json()})
-        for warning in self.monitor.observe(record):
-            self.emit({"event": "warning", "message": f"step {state.global_step}: {warning}"})
+        for alarm in self.monitor.observe(record):
+            self._answer(alarm, control)
+
+    def _answer(self, alarm: Alarm, control: Any) -> None:
+        """Say what happened; stop the run, or have a checkpoint kept, where the settings ask for it."""
+        if alarm.severity == "error":
+            raise LearnableError(alarm.line)
+        self.emit({"event": "warning", "message": alarm.line})
+        if self.settings.on_alarm == "checkpoint":
+            self.keeps_checkpoint = control.should_save = True
+        elif self.settings.on_alarm == "stop" and alarm.severity == "stop":
+            control.should_save = control.should_training_stop = True
+            self.emit({"event": "warning", "message": f"step {alarm.step}: stopped by alarm {alarm.rule} (--on-alarm)"})
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Keep the checkpoint of an alarm where the trainer, which keeps the last two alone, does not delete it."""
+        if self.keeps_checkpoint and self.metrics is not None:
+            name = f"checkpoint-{state.global_step}"
+            keep_files(self.settings.folder / CHECKPOINTS / name, self.settings.folder / ALARMS / name)
+        self.keeps_checkpoint = False
 
 
-def make_callback(metrics: MetricsFile | None, emit: OnEvent, reward_range: tuple[float, float] | None = None) -> Any:
+def keep_files(folder: Path, kept: Path) -> None:
+    """Give the files of a folder a second name in another, or copy them where the file system has no such names."""
+
+    def link(source: str, target: str) -> None:
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copy2(source, target)
+
+    shutil.copytree(folder, kept, copy_function=link, dirs_exist_ok=True)
+
+
+def make_callback(run: PreparedRun, metrics: MetricsFile | None, emit: OnEvent) -> Any:
     """Return a `TrainingWatch` that is a `TrainerCallback` too: made here because that base loads transformers."""
     from transformers import TrainerCallback
 
     class Callback(TrainingWatch, TrainerCallback):
         pass
 
-    return Callback(metrics, emit, reward_range)
+    return Callback(run, metrics, emit)
 
 
 def make_training_options(settings: TrainSettings) -> dict[str, object]:

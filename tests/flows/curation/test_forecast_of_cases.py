@@ -15,7 +15,7 @@ from learnable.filters.posterior.predictive import zero_std_graded
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
-from learnable.train.monitoring import forecast_training
+from learnable.train.monitor.forecast import forecast_training
 from learnable.train.settings import TrainSettings
 
 CASES, PROMPTS = 3, 400

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.train.monitoring import StepRecord
+from learnable.train.monitor.records import StepRecord
 from learnable.train.results.comparison import Comparison, HeldOut
 from learnable.train.results.curve import choose_ticks, draw_curve, read_series, smooth, write_title
 from learnable.train.results.statistics import Interval

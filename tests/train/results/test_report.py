@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from learnable.train.monitoring import TrainingForecast
+from learnable.train.monitor.forecast import TrainingForecast
+from learnable.train.monitor.watching import Alarm
 from learnable.train.results.comparison import Comparison, HeldOut
 from learnable.train.results.earlier_runs import PartRun, PartsComparison
 from learnable.train.results.report import TrainingReport, TrainingSummary
@@ -110,6 +111,18 @@ def test_what_was_not_estimated_is_null(tmp_path: Path) -> None:
     assert read["held_out"]["greedy_reward"]["change"] == {"value": None, "low": None, "high": None}
     assert read["warnings"] == ["first", "second …"]
     assert HELD_OUT.mean_reward.in_words in read["verdict"]
+
+
+def test_alarms_say_what_since_when_and_what_helped(tmp_path: Path) -> None:
+    alarm = Alarm("kl", "kl", "warn", 3, 7, 2.5, float("nan"), "KL is 2.50", "raise --beta")
+    replace(BARE, alarms=(alarm,)).write(tmp_path / "report.json")
+
+    assert json.loads((tmp_path / "report.json").read_text())["alarms"] == [
+        {
+            "rule": "kl", "metric": "kl", "severity": "warn", "since": 3, "step": 7, "value": 2.5, "reference": None,
+            "says": "KL is 2.50", "helped": "raise --beta",
+        }
+    ]  # fmt: skip
 
 
 def test_a_summary_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ TRAIN_HELP = """
 Train on a curated set with TRL's GRPOTrainer, and say whether held-out reward rose.
 
 Measures the policy on the set's held-out prompts with fresh completions, trains, measures again, and \
-writes the trained policy, metrics.jsonl, a reward curve and report.json.
+writes the trained policy, metrics.jsonl and metrics.parquet, a reward curve and report.json. A monitor watches \
+the metrics and says what goes wrong, since when, and what helped others: docs/monitor.md has its rules.
 
 \b
 Examples:
@@ -31,6 +32,8 @@ Examples:
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
   learnable train --curated SET --sampler live
   learnable train --curated SET --preset dapo-like --trl warmup_steps=20 --explain
+  learnable train --curated SET --eval-steps 5 --on-alarm stop
+  learnable train --curated SET --monitor my_rules.toml --on-alarm checkpoint
   learnable train --curated SET --part control
   learnable train --curated SET --reward-range -1 1 --scale-rewards none
   learnable train --curated SET --output runs/first --resume
@@ -145,6 +148,24 @@ class TrainArguments:
     ] = None
     eval_k: Annotated[int | None, measure_option(help="The k of pass@k. (default: 8)")] = None
     eval_limit: Annotated[int | None, measure_option(help="Most held-out prompts. (default: all)")] = None
+    eval_steps: Annotated[
+        int | None,
+        measure_option(
+            help="Steps between looks at held-out prompts during training; without them no alarm tells of over-fitting "
+            "and forgetting. (default: none)"
+        ),
+    ] = None
+    on_alarm: Annotated[
+        str | None,
+        measure_option(
+            help="What an alarm of the monitor does: warn; stop the run, where the rule is severe; or keep a "
+            "checkpoint of its step. (default: warn)"
+        ),
+    ] = None
+    monitor: Annotated[
+        str | None,
+        measure_option(help="A TOML file of rules that change the monitor's and add to them. (default: none)"),
+    ] = None
     save_steps: Annotated[int | None, measure_option(help="Steps between checkpoints. (default: 20)")] = None
     report_to: Annotated[str | None, measure_option(help="A tracker that TRL knows, such as trackio.")] = None
     allow_silent_reward: AllowSilentReward = None
@@ -242,6 +263,8 @@ def show_training(shell: Shell, report: TrainingReport) -> None:
     if report.forecast:
         shell.line(f"{report.forecast.sentence}\n")
     _show_parts(shell, report)
+    for alarm in report.alarms:
+        shell.line(f"{'alarm':<12} {alarm.rule}, since step {alarm.since}: {alarm.says}")
     for name, place in (("policy", report.trained_policy), ("curve", report.curve), ("metrics", report.metrics)):
         shell.line(f"{name:<12} {place}", whole=True)
     shell.line(f"next         find-learnable --policy {quote(report.trained_policy)}", whole=True)

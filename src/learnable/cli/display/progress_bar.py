@@ -11,20 +11,19 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+LIVE = (("reward", "reward {:.3f}"), ("frac_reward_zero_std", "{:.0%} zero-std"), ("kl", "KL {:.3f}"))
 PLAIN_SECONDS = 10.0  # between progress lines where there is no terminal
 
 
 class CountColumn(ProgressColumn):
-    """How many of how many, then tokens a second of rollouts, or the reward of a training step."""
+    """How many of how many, then tokens a second of rollouts, or the figures of a training step."""
 
     def render(self, task: Task) -> Text:
         """Return the cell."""
         text = f"{task.completed:,.0f}/{task.total or 0:,.0f} {task.description}"
         if (tokens := task.fields.get("tokens")) and task.elapsed:
             text += f", {tokens / task.elapsed:,.0f} tokens/s"
-        if (reward := task.fields.get("reward")) is not None:
-            text += f", reward {reward:.3f}"
-        return Text(text)
+        return Text(text + task.fields.get("figures", ""))
 
 
 class ConsoleProgress:
@@ -52,7 +51,8 @@ class ConsoleProgress:
 
     def step(self, done: int, total: int, metrics: Mapping[str, float]) -> None:
         """Move the bar of a training run."""
-        self._advance("steps", done, total, reward=metrics.get("reward"))
+        known = [(shown, metrics[name]) for name, shown in LIVE if metrics.get(name) is not None]
+        self._advance("steps", done, total, figures="".join(f", {shown.format(value)}" for shown, value in known))
 
     def note(self, text: str) -> None:
         """Print a note."""
@@ -81,10 +81,11 @@ class ConsoleProgress:
         if self.quiet:
             return
         if not self.console.is_terminal:
-            self._print_line(what, done, total)
+            self._print_line(f"{what}{fields.get('figures', '')}", done, total)
             return
         if self._bar is None:
-            columns = (TextColumn(" "), BarColumn(), CountColumn(), TimeRemainingColumn())
+            bar = BarColumn(bar_width=12 if fields.get("figures") else 40)  # or 80 columns would not do
+            columns = (TextColumn(" "), bar, CountColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=self.console, transient=True)
             self._task = self._bar.add_task(what, total=total, **fields)
             self._bar.start()

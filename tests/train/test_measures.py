@@ -1,0 +1,80 @@
+"""What is measured of a batch, against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learnable.data.records import Score
+from learnable.train.measures import (
+    MASTERED_BY,
+    measure_components,
+    measure_groups,
+    measure_memory,
+    measure_texts,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.floats(0, 1)), min_size=1, max_size=40))
+def test_measure_groups_equal_a_plain_loop(rows: list[tuple[str, float | None]]) -> None:
+    metrics = dict(measure_groups([key for key, _ in rows], [Score(reward, None) for _, reward in rows]))
+    stds, means = [], []
+    for key in "abc":
+        known = [reward for other, reward in rows if other == key and reward is not None]
+        if known:
+            stds.append(np.std(known))
+            means.append(np.mean(known))
+
+    assert metrics["unscored_share"] == pytest.approx(sum(reward is None for _, reward in rows) / len(rows))
+    assert ("within_group_std" in metrics) == bool(stds)
+    assert ("between_group_std" in metrics) == (len(means) > 1)
+    if len(means) > 1:
+        assert metrics["between_group_std"] == pytest.approx(np.std(means), abs=1e-12)
+    if stds:
+        assert metrics["within_group_std"] == pytest.approx(np.mean(stds), abs=1e-12)
+
+
+def test_components_are_averaged_over_the_completions_that_have_them() -> None:
+    scores = [
+        Score(1.0, True, {"lines": 1.0}),
+        Score(0.5, False, {"lines": 0.0, "rhyme": 1.0}),
+        Score.unscored("broken"),
+    ]
+
+    assert dict(measure_components(["poetry"] * 3, scores)) == {
+        "component/poetry/lines": 0.5,
+        "component/poetry/rhyme": 1.0,
+    }
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.lists(st.sampled_from("xyz"), max_size=9)), max_size=12))
+def test_measure_texts_equal_a_plain_loop(rows: list[tuple[str, list[str]]]) -> None:
+    metrics = dict(measure_texts([key for key, _ in rows], [text for _, text in rows]))
+    repeated = []
+    for _, text in rows:
+        grams = [tuple(text[at : at + 4]) for at in range(len(text) - 3)]
+        repeated += [sum(gram in grams[:at] for at, gram in enumerate(grams)) / len(grams)] if grams else []
+    distinct = []
+    for group in "ab":
+        pairs = [tuple(text[at : at + 2]) for key, text in rows if key == group for at in range(len(text) - 1)]
+        distinct += [len(set(pairs)) / len(pairs)] if pairs else []
+    assert metrics == {
+        name: pytest.approx(np.mean(values))
+        for name, values in (("repeated_ngrams", repeated), ("distinct_ngrams", distinct))
+        if values
+    }
+
+
+def test_a_prompt_of_few_completions_is_never_mastered() -> None:
+    mastered: set[str] = set()
+    dict(measure_memory(["a"] * (MASTERED_BY - 1), [True] * (MASTERED_BY - 1), mastered))
+    assert mastered == set()
+    assert dict(measure_memory(["a"] * (MASTERED_BY + 1), [True] * MASTERED_BY + [None], mastered)) == {
+        "mastered_share": 1.0,
+        "forgotten_share": 0.0,
+    }
+    assert mastered == {"a"}  # what could not be scored counts for nothing
+    lost = dict(measure_memory(["a", "a"], [None, None], mastered))
+    assert lost == {"mastered_share": 0.0, "forgotten_share": 0.0}

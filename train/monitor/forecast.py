@@ -1,0 +1,80 @@
+"""What the certificates of a set forecast of a run's groups, beside what its first steps measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from learnable.data.curated.curated_set import CuratedSet
+from learnable.filters.decisions.forecast import Forecast, forecast
+from learnable.filters.posterior.predictive import ZERO_STD_AT
+from learnable.train.monitor.records import StepRecord
+from learnable.train.settings import TrainSettings
+
+FORECAST_LOGS = 10  # later, the policy is no longer the one that was curated for
+FORECAST_COLUMNS = ("family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingForecast:
+    """A forecast for the group size of the training, and the means of the first logs; None where nothing was logged.
+
+    `zero_std_share`: share of groups whose rewards are all equal. `mean_abs_advantage`: mean of |advantage| as TRL
+    scales it.
+    """
+
+    group_size: int
+    zero_std_share: float
+    mean_abs_advantage: float
+    measured_zero_std_share: float | None = None
+    measured_mean_abs_advantage: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Forecast and measurement, as a sentence."""
+        text = (
+            f"forecast at G = {self.group_size}: {self.zero_std_share:.0%} of groups without spread, mean |advantage| "
+            f"{self.mean_abs_advantage:.2f}"
+        )
+        if self.measured_zero_std_share is None or self.measured_mean_abs_advantage is None:
+            return text
+        return (
+            f"{text}; measured in the first steps: {self.measured_zero_std_share:.0%}, "
+            f"{self.measured_mean_abs_advantage:.2f}"
+        )
+
+
+def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingForecast | None:
+    """Forecast the groups of a run from the certificates of its prompts; None for a set that has none, and for SFT."""
+    if settings.method != "grpo" or not set(FORECAST_COLUMNS) <= set(curated.manifest.schema.keys()):
+        return None
+    known = curated.manifest.schema.keys()
+    columns = [*FORECAST_COLUMNS, *(name for name in ZERO_STD_AT.values() if name in known)]
+    rows = pl.DataFrame(curated.read(settings.part, settings.families, columns=columns))
+    found: list[Forecast] = forecast(rows, _find_graded(curated, settings), [settings.num_generations])
+    if not found:
+        return None
+    return TrainingForecast(settings.num_generations, found[0].zero_std_share, found[0].mean_abs_advantage)
+
+
+def add_measured(expected: TrainingForecast, records: Sequence[StepRecord]) -> TrainingForecast:
+    """Return the forecast with what the first logs of a run measured."""
+    return replace(
+        expected,
+        measured_zero_std_share=_average_first(records, "zero_std_share"),
+        measured_mean_abs_advantage=_average_first(records, "mean_abs_advantage"),
+    )
+
+
+def _find_graded(curated: CuratedSet, settings: TrainSettings) -> dict[str, bool]:
+    """Return for each family whether its rewards are graded, not just pass and fail."""
+    passes = settings.signal == "pass" or curated.manifest.band.signal == "pass"
+    priors = curated.manifest.family_priors
+    return {family: prior.is_graded and not passes for family, prior in priors.items()}
+
+
+def _average_first(records: Sequence[StepRecord], key: str) -> float | None:
+    values = [value for record in records if (value := record.read(key)) is not None][:FORECAST_LOGS]
+    return sum(values) / len(values) if values else None

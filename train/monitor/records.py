@@ -1,0 +1,144 @@
+"""The metrics of a training run: what is kept of each of TRL's logs, as JSON Lines and as Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from learnable.data.records import JsonObject
+from learnable.data.storage.places import write_whole
+
+# TRL's names of what a line of metrics.jsonl contains, and ours where TRL's has a slash.
+METRICS = {
+    "loss": "loss",
+    "reward": "reward",
+    "reward_std": "reward_std",
+    "frac_reward_zero_std": "frac_reward_zero_std",
+    "kl": "kl",
+    "entropy": "entropy",
+    "grad_norm": "grad_norm",
+    "learning_rate": "learning_rate",
+    "completions/mean_length": "completion_length",
+    "completions/clipped_ratio": "clipped_ratio",
+    "clip_ratio/region_mean": "clipped_tokens",
+    "step_time": "step_seconds",
+    "num_tokens": "num_tokens",
+    "eval_reward": "eval_reward",
+    "eval_held_out/mastered_share": "eval_mastered_share",
+    "eval_held_out/forgotten_share": "eval_forgotten_share",
+    "sampler/expected_zero_std_share": "expected_zero_std_share",
+    "sampler/prompts_seen": "prompts_seen",
+}
+REWARD_METRICS = (
+    "within_group_std",
+    "between_group_std",
+    "zero_std_share",
+    "mean_abs_advantage",
+    "pass_rate",
+    "unscored_share",
+    "repeated_ngrams",
+    "distinct_ngrams",
+)
+COMPONENTS = "components/"  # before the name of a reward's part, where it stands among metrics
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What is kept of one of TRL's logs: a line of `metrics.jsonl`.
+
+    `metrics` are by the names of `METRICS` and `REWARD_METRICS`; `components` are the means of the reward's parts.
+    """
+
+    step: int
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    components: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def from_logs(cls, step: int, logs: Mapping[str, float]) -> StepRecord:
+        """Return what is kept of what TRL logged at a step."""
+        metrics: dict[str, float | None] = {name: logs[key] for key, name in METRICS.items() if key in logs}
+        components = {}
+        for key, value in logs.items():
+            *path, name = key.split("/")
+            if path[:1] == ["rewards"] and name in REWARD_METRICS:
+                metrics[name] = value
+            elif path[:1] == ["component"]:
+                components["/".join((*path[1:], name))] = value
+        return cls(step, metrics, components)
+
+    @classmethod
+    def from_json(cls, line: JsonObject) -> StepRecord:
+        """Read a line of `metrics.jsonl`."""
+        metrics = {name: value for name, value in line.items() if name not in ("step", "components")}
+        return cls(line["step"], metrics, line.get("components", {}))
+
+    def mapped_back(self, low: float, high: float) -> StepRecord:
+        """Return the record of a run whose rewards went from `low` to `high` as if they had gone from 0 to 1."""
+        mapped = {
+            name: value if value is None else (value - start) / (high - low)
+            for name, start in (("reward", low), ("eval_reward", low), ("reward_std", 0.0))
+            if name in self.metrics
+            for value in [self.metrics[name]]
+        }
+        return replace(self, metrics={**self.metrics, **mapped})
+
+    def to_json(self) -> JsonObject:
+        """Return the record as a line of `metrics.jsonl`: one flat object, with `components` where there are any."""
+        parts = {"components": dict(self.components)} if self.components else {}
+        return {"step": self.step, **self.metrics, **parts}
+
+    def read(self, name: str) -> float | None:
+        """Return a metric; None where it was not logged, or was null."""
+        return self.metrics.get(name)
+
+    def list_values(self) -> Iterator[tuple[str, float]]:
+        """Yield all that was measured by its name, components as `components/<verifier>/<part>`."""
+        for name, value in self.metrics.items():
+            if value is not None:
+                yield name, value
+        for name, value in self.components.items():
+            yield f"{COMPONENTS}{name}", value
+
+
+class MetricsFile:
+    """`metrics.jsonl`: one line a logged step, flushed as it goes."""
+
+    def __init__(self, path: Path, *, from_step: int = 0) -> None:
+        """Open for appending. Lines after `from_step` are dropped: a resumed run takes those steps again."""
+        kept = [record for record in read_metrics(path) if record.step <= from_step] if path.exists() else []
+        text = "".join(f"{json.dumps(record.to_json())}\n" for record in kept)
+        write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+        self._file: IO[str] = path.open("a", encoding="utf-8")
+
+    def write(self, record: StepRecord) -> None:
+        """Append one record."""
+        self._file.write(json.dumps(record.to_json()) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_metrics(path: Path) -> list[StepRecord]:
+    """Read `metrics.jsonl`; a torn last line is left out."""
+    records = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            records.append(StepRecord.from_json(json.loads(line)))
+        except json.JSONDecodeError:
+            break
+    return records
+
+
+def write_table(records: Sequence[StepRecord], path: Path) -> None:
+    """Write the records as Parquet: a row a log, `step` and a column of floats for each name of `list_values`."""
+    rows = [{"step": record.step, **{name: float(value) for name, value in record.list_values()}} for record in records]
+    names = sorted({name for row in rows for name in row} - {"step"})
+    schema = {"step": pl.Int64, **dict.fromkeys(names, pl.Float64)}
+    write_whole(path, lambda file: pl.DataFrame(rows, schema=schema).write_parquet(file))
