@@ -191,7 +191,7 @@ def _pick_looked_at(rows: pa.Table, side: Split, where: str) -> pa.Table:
                 "with find-learnable, or look at its kept prompts alone"
             )
     looked_at = pc.invert(pc.is_in(rows["decision"], value_set=pa.array(NOT_SAMPLED)))
-    return rows.filter(pc.and_(pc.equal(rows["split"], side), looked_at))
+    return rows.filter(pc.and_(pc.equal(rows["split"], pa.scalar(side)), looked_at))
 
 
 def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, families: Collection[str]) -> pa.Table:

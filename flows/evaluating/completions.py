@@ -51,7 +51,7 @@ def measure_policy(settings: CurateSettings, held_out: HeldOutPrompts, *, greedy
         Evaluation(
             policy_id=run.policy.policy_id,
             prompts=_join(held_out, groups, likeliest, settings.group_size),
-            tokens=int(groups["tokens"].sum() + likeliest["tokens"].sum()),
+            tokens=int(groups["tokens"].sum()) + int(likeliest["tokens"].sum()),
             seconds=0.0,
         ),
         generated + more,
