@@ -5,6 +5,7 @@
 <root>/curated/<name>/<version>/    curated sets
 <root>/quarantine/                  damaged files of the ledger
 <root>/speeds/                      tokens a second that were measured
+<root>/evaluations/seed-N/          a store of its own: completions of held-out prompts, which decide nothing
 <root>/policies/                    earlier ids of the same weights
 """
 

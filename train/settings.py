@@ -15,14 +15,16 @@ from learnable.data.records import JsonObject, Sampling
 
 Method = Literal["grpo", "sft"]
 Signal = Literal["reward", "pass"]
-Part = Literal["train", "control", "reserve"]
+Part = Literal["train", "control", "reserve", "pool"]
 Sampler = Literal["static", "live"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
+HeldOutName = Literal["kept", "pool"]
 METHODS = ("grpo", "sft")
 SIGNALS = ("reward", "pass")
-PARTS = ("train", "control", "reserve")
+PARTS = ("train", "control", "reserve", "pool")
 SAMPLERS = ("static", "live")
 ON_ALARM = ("warn", "stop", "checkpoint")
+HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
 USUAL_BATCH = 128  # completions a step
 NEW = (
     "min_p",
@@ -37,6 +39,8 @@ NEW = (
     "allow_silent_reward",
     "monitor",
     "on_alarm",
+    "held_out",
+    "engine_options",
 )  # earlier versions' files do not have them
 SCALES = ("group", "batch", "none")
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
@@ -50,7 +54,7 @@ class TrainSettings:
         curated: folder of a curated set, or of one of its versions.
         output: folder for checkpoints, metrics, curve and report; empty for the next `runs/NAME-N`.
         part: the part of the set whose prompts are trained on. `control`, random prompts of the same pool, shows what
-            the curation is worth.
+            the curation is worth; so does `pool`, what was kept and rejected alike, as trained without a curation.
         families: train on, and measure, the prompts of these families alone; empty for all.
         method: GRPO on the prompts, or supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it.
         policy: folder or hub id to train; None takes the policy that the set was curated for.
@@ -75,6 +79,9 @@ class TrainSettings:
             for the group's.
         allow_silent_reward: train also where no rollout of the curation moved what rewards ask of a completion's form.
         lora_rank: rank of LoRA adapters; None trains every weight.
+        held_out: which held-out prompts are measured: the `kept` ones, or those of the whole `pool`, where the rejected
+            ones are reported apart too.
+        engine_options: what `vllm.LLM` is given for the evaluation, by its own names.
         eval_group_size: fresh completions a held-out prompt, before and after.
         eval_k: the k of pass@k.
         eval_limit: held-out prompts at most; None takes all.
@@ -122,6 +129,8 @@ class TrainSettings:
     lora_rank: int | None = None
     seed: int = 0
     evaluate: bool = True
+    held_out: HeldOutName = "kept"
+    engine_options: Mapping[str, object] | None = None
     eval_group_size: int = 16
     eval_k: int = 8
     eval_limit: int | None = None
@@ -207,7 +216,7 @@ class TrainSettings:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
         plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
         plain["reward_range"] = list(self.reward_range or ())
-        usual = {"sampler": "static", "on_alarm": "warn"}
+        usual = {"sampler": "static", "on_alarm": "warn", "held_out": "kept"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:

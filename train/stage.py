@@ -17,7 +17,7 @@ from learnable.train.monitor.forecast import add_measured, forecast_training
 from learnable.train.monitor.records import read_metrics, write_table
 from learnable.train.monitor.watching import find_alarms
 from learnable.train.preflight.checks import PreparedRun, prepare_run
-from learnable.train.results.comparison import compare, compare_families
+from learnable.train.results.comparison import compare, compare_families, compare_held_out_parts
 from learnable.train.results.earlier_runs import compare_parts, find_earlier_runs
 from learnable.train.results.evaluation import Evaluation, EvaluationSettings, read_evaluation
 from learnable.train.results.report import TrainingReport, TrainingSummary
@@ -81,6 +81,8 @@ class _Stage:
             seed=self.settings.seed,
             limit=self.settings.eval_limit,
             families=self.settings.families,
+            held_out=self.settings.held_out,
+            engine_options=self.settings.engine_options or {},
             output=str(self.folder / f"{name}.json"),
         )
         file = self.folder / f"{name}-settings.json"
@@ -145,11 +147,11 @@ class _Stage:
 
     def _make_report(self, before: Evaluation | None, after: Evaluation | None) -> TrainingReport:
         settings = self.settings
-        held_out, families = None, {}
+        held_out, parts, families = None, {}, {}
         if before and after:
-            held_out = compare(
-                before, after, k=settings.eval_k, group_size=settings.eval_group_size, seed=settings.seed
-            )
+            k, group_size, seed = settings.eval_k, settings.eval_group_size, settings.seed
+            held_out = compare(before, after, k=k, group_size=group_size, seed=seed)
+            parts = compare_held_out_parts(before, after, k=k, group_size=group_size, seed=seed)
             families = compare_families(before, after, settings.seed)
         earlier = find_earlier_runs(settings, str(self.run.curated.path), self.run.policy.policy_id) if held_out else []
         return TrainingReport(
@@ -170,6 +172,7 @@ class _Stage:
             comparisons=tuple(
                 compare_parts(settings, before, after, run) for run in earlier if before and after and not run.differs
             ),
+            held_out_parts=parts,
             not_compared=tuple(run.objection for run in earlier if run.differs),
             alarms=tuple(find_alarms(self.run.rules, read_metrics(self.folder / "metrics.jsonl"))),
         )

@@ -21,19 +21,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.curated.card import render_card
 from learnable.data.curated.manifest import Manifest, Part, to_plain
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import content_id
+from learnable.data.records import Split, content_id
 from learnable.data.storage import cache_folder
 from learnable.data.storage.places import Place, find_place, local_path, put, sync
 from learnable.data.tables import hash_file, read_table
 
 MANIFEST = "manifest.json"
 PARTS = ("train", "test", "rejects", "reserve", "control", "demonstrations")
+POOL = "pool"  # what can be read as a part: the kept and the rejected prompts of the side that is trained on
+ASIDE = ("rejects", "reserve")  # prompts of both sides, which were not kept
+NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for
 ROWS_A_SHARD = 100_000
 RESTORE = "restore it from a copy, or curate the set again with find-learnable"
 
@@ -46,24 +50,48 @@ class CuratedSet:
     manifest: Manifest
 
     def shards(self, part: str) -> list[UPath]:
-        """Return the Parquet files of a part, one of `PARTS`."""
-        return sorted(self.path.glob(f"{part}-*-of-*.parquet"), key=str)
+        """Return the Parquet files of a part, one of `PARTS`, or those that `POOL` is read from."""
+        return [
+            shard for name in _list_stored(part) for shard in sorted(self.path.glob(f"{name}-*-of-*.parquet"), key=str)
+        ]
 
     def read(self, part: str, families: Collection[str] = (), columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows of a part, of all families or of the named ones.
 
-        Raises `LearnableError` for a shard that is not readable Parquet.
+        Those of `POOL` are in an order that the set's seed draws. Raises `LearnableError` for a shard that is not
+        readable Parquet, and as `read_rejected` does.
         """
+        if part == POOL:
+            return self._read_pool(families, columns)
         digests = self._digests(part)
         return pa.concat_tables(
             [_read_shard(shard, digests.get(shard.name), columns, families) for shard in self.shards(part)]
         )
 
+    def read_rejected(self, side: Split, families: Collection[str] = ()) -> pa.Table:
+        """Return the prompts of one side of the split that were looked at and not kept: of the rejects and the reserve.
+
+        Prompts that repeat others, or that have no score, are left out. Raises `LearnableError` for a set that does
+        not say on which side its rejects are, and for a shard that is not readable Parquet.
+        """
+        tables = [self.read("train", families).slice(0, 0)]
+        for part in ASIDE:
+            if self.shards(part):
+                tables.append(_pick_looked_at(self.read(part, families), side, f"{part} of {str(self.path)!r}"))
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    def _read_pool(self, families: Collection[str], columns: Sequence[str] | None) -> pa.Table:
+        sides = [self.read("train", families), self.read_rejected("train", families)]
+        rows = pa.concat_tables(sides, promote_options="permissive")
+        keys = [content_id(self.manifest.seed, POOL, prompt_id) for prompt_id in rows["prompt_id"].to_pylist()]
+        drawn = rows.take(pc.sort_indices(pa.array(keys, pa.string())))
+        return drawn if columns is None else drawn.select(list(columns))
+
     def check_shards(self, parts: Collection[str]) -> None:
         """Raise `LearnableError` for a shard that is gone, or is not the one that the manifest was written with."""
-        for part in parts:
-            digests = self._digests(part)
-            for shard in self.shards(part):
+        for stored in [name for part in parts for name in _list_stored(part)]:
+            digests = self._digests(stored)
+            for shard in self.shards(stored):
                 _check_digest(shard, shard.read_bytes(), digests.get(shard.name))
 
     def _digests(self, part: str) -> dict[str, str]:
@@ -149,6 +177,21 @@ def _numbered(folder: UPath) -> list[UPath]:
     return sorted(
         (path for path in folder.glob("v[0-9]*") if path.name[1:].isdigit()), key=lambda path: int(path.name[1:])
     )
+
+
+def _list_stored(part: str) -> tuple[str, ...]:
+    return ("train", *ASIDE) if part == POOL else (part,)
+
+
+def _pick_looked_at(rows: pa.Table, side: Split, where: str) -> pa.Table:
+    for name in ("split", "decision"):
+        if name not in rows.column_names:
+            raise LearnableError(
+                f"{where} have no column {name!r}, so which of them are held out is not known: curate the set again "
+                "with find-learnable, or look at its kept prompts alone"
+            )
+    looked_at = pc.invert(pc.is_in(rows["decision"], value_set=pa.array(NOT_SAMPLED)))
+    return rows.filter(pc.and_(pc.equal(rows["split"], pa.scalar(side)), looked_at))
 
 
 def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, families: Collection[str]) -> pa.Table:

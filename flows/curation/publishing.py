@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import polars as pl
 import polars.selectors as cs
 
-from learnable.data.curated.curated_set import CuratedSet, publish_curated
+from learnable.data.curated.curated_set import NOT_SAMPLED, CuratedSet, publish_curated
 from learnable.data.curated.manifest import (
     BandRecord,
     ChatRecord,
@@ -31,7 +31,6 @@ from learnable.verifiers.protocol import verifier_conditions
 from learnable.verifiers.registry import find_verifier
 
 DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
-NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")
 DECISION = pl.col("decision").cast(pl.String)
 
 

@@ -225,13 +225,14 @@ class AdaptiveSampling:
         )
         certified, gave_up = len(schedule.find_certified()), schedule.gave_up
         self.collector.finish()
-        scan = self._scan()
+        scan = self.scan()
         priors, band = schedule.family_priors, settings.band
         evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated)
         generated, thought = self.collector.writer.saved, self.collector.reasoning_tokens
         return Collected(groups, evidence, scan, priors, certified, gave_up, generated, thought)
 
-    def _scan(self) -> RolloutScan:
+    def scan(self) -> RolloutScan:
+        """Return what reads the requested rollouts again, once the last scores are durable."""
         schedule, table, collector = self.schedule, self.table, self.collector
         stored = np.zeros(len(self.prompts), np.int64)
         for index in range(table.have.shape[1]):

@@ -155,10 +155,7 @@ class CurateSettings:
     def __post_init__(self) -> None:
         if self.truncated not in ("count", "exclude"):
             raise LearnableError(f"--truncated {self.truncated!r} is not known: use count or exclude")
-        if self.group_size < 2:
-            raise LearnableError(
-                f"--group-size {self.group_size} has no spread: a group needs 2 completions or more, 16 is usual"
-            )
+        self._check_group()
         if not 0 <= self.test_share < 1:
             raise LearnableError(f"--test-share {self.test_share:g} is out of range: give 0 or more and less than 1")
         if self.verifier_timeout is not None and not 0 < self.verifier_timeout < math.inf:
@@ -170,13 +167,20 @@ class CurateSettings:
         ):
             raise LearnableError(f"--name {self.set_name!r} is no folder name: use letters, digits, '-', '_' and '.'")
 
-    def _check_sampling(self) -> None:
-        temperature, top_p = self.sampling.temperature, self.sampling.top_p
+    def _check_group(self) -> None:
+        temperature = self.sampling.temperature
+        if self.group_size < 2:
+            raise LearnableError(
+                f"--group-size {self.group_size} has no spread: a group needs 2 completions or more, 16 is usual"
+            )
         if not 0 < temperature < math.inf:
             raise LearnableError(
                 f"--temperature {temperature:g} is out of range: give more than 0, such as 1 (greedy completions of "
                 "one prompt are all alike)"
             )
+
+    def _check_sampling(self) -> None:
+        top_p = self.sampling.top_p
         if not 0 < top_p <= 1:
             raise LearnableError(
                 f"--top-p {top_p:g} is out of range: give more than 0 and at most 1, which cuts nothing"

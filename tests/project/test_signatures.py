@@ -28,6 +28,7 @@ JSON_BORDER = {
     "flows/curation/preview.py",
     "flows/curation/report.py",
     "flows/dialing/report.py",
+    "flows/evaluating/report.py",
     "flows/refreshing/pool.py",  # settings in manifest.json
     "flows/refreshing/publishing.py",
     "flows/settings/earlier_versions.py",  # parameters that Prefect keeps

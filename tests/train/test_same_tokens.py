@@ -41,10 +41,11 @@ CHATS = [
 ENGINE_SCRIPT = """
 import json, sys
 from pathlib import Path
+from learnable.data.curated.curated_set import open_curated
 from learnable.data.records import Sampling
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.vllm_engine import VLLMEngine
-from learnable.train.results.evaluation import EvaluationSettings, evaluate_policy, read_held_out_prompts
+from learnable.train.results.evaluation import EvaluationSettings, evaluate_policy, read_held_out
 from learnable.verifiers.pool.scoring import ScoringPool
 
 def main():
@@ -56,12 +57,12 @@ def main():
         return add(request_id, prompt, *more, **named)
     engine.llm.llm_engine.add_request = note
     settings = EvaluationSettings(curated, policy, sampling, 2, 0, None, "")
-    prompts = read_held_out_prompts(settings)
-    list(engine.generate([GroupRequest(prompt, 2) for prompt in prompts], sampling))
+    held_out = read_held_out(open_curated(curated))
+    list(engine.generate([GroupRequest(prompt, 2) for prompt in held_out.prompts], sampling))
     said = {"engine": list(seen)}
     seen.clear()
     with ScoringPool(workers=0) as pool:
-        evaluate_policy(engine, pool, prompts, settings, lambda event: None)
+        evaluate_policy(engine, pool, held_out, settings, lambda event: None)
     said["evaluation"] = list(seen)
     print(json.dumps(said))
 

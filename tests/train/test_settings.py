@@ -86,3 +86,10 @@ def test_settings_are_plain_data() -> None:
 def test_larger_policies_learn_more_slowly_and_adapters_faster() -> None:
     assert usual_learning_rate(2_000_000, lora=False) > usual_learning_rate(7_000_000_000, lora=False)
     assert usual_learning_rate(7_000_000_000, lora=True) > usual_learning_rate(7_000_000_000, lora=False)
+
+
+def test_what_is_measured_survives_and_is_not_written_where_it_is_usual(tmp_path: Path) -> None:
+    settings = TrainSettings(curated="c", output="o", held_out="pool", engine_options={"max_model_len": 64})
+    settings.write(tmp_path / "settings.json")
+    assert read_settings(tmp_path / "settings.json") == settings
+    assert not {"held_out", "engine_options"} & TrainSettings(curated="c", output="o").as_json().keys()

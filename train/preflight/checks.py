@@ -14,6 +14,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
 from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled
+from learnable.rollouts.vllm_engine import check_options
 from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
 from learnable.train.preflight.shards import (
@@ -25,6 +26,7 @@ from learnable.train.preflight.shards import (
     has_chats,
 )
 from learnable.train.settings import (
+    HELD_OUT,
     LOSS_TYPES,
     METHODS,
     ON_ALARM,
@@ -75,6 +77,8 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     curated.check_shards((settings.rows_part, "test"))
     check_families(settings, curated)
     rows = {part: count_rows(curated, part, settings.families) for part in (settings.rows_part, "test")}
+    if settings.held_out == "pool":
+        rows["test"] += curated.read_rejected("test", settings.families).num_rows
     given, settings = settings, settings.filled_from(curated.manifest).fitted_to(rows[settings.rows_part])
     check_rows(settings, curated, rows)
     check_verifiers(curated, settings.rows_part)
@@ -83,6 +87,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     check_adapter(settings, policy)
     check_chat(settings, curated, policy)
     check_trl_options(settings.trl, settings.method)
+    check_options(settings.engine_options or {})
     check_output(settings)
     check_lengths(settings, curated, policy)
     warnings = [*silent, *find_weak_settings(settings, curated, policy, rows)]
@@ -108,6 +113,7 @@ def check_numbers(settings: TrainSettings) -> None:
         ("signal", SIGNALS),
         ("sampler", SAMPLERS),
         ("on_alarm", ON_ALARM),
+        ("held_out", HELD_OUT),
     )
     for name, known in choices:
         if (value := getattr(settings, name)) not in known:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.curated.curated_set import POOL, CuratedSet
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.policies import Policy, read_context_length
 from learnable.train.settings import TrainSettings
@@ -43,7 +43,7 @@ def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
 
 def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -> int:
     """Count the rows of a part. Raises `LearnableError` for a broken shard."""
-    if families and curated.shards(part):
+    if (families or part == POOL) and curated.shards(part):
         return int(curated.read(part, families, columns=["family"]).num_rows)
     total = 0
     for shard in curated.shards(part):
@@ -94,12 +94,12 @@ def check_columns(curated: CuratedSet, part: str) -> None:
 
 def check_verifiers(curated: CuratedSet, part: str) -> None:
     """Raise `LearnableError` when a prompt names a verifier that cannot be loaded: none of its rewards would count."""
-    for shard in [*curated.shards(part), *curated.shards("test")]:
-        for name in pc.unique(pq.read_table(str(shard), columns=["verifier"]).column("verifier")).to_pylist():
+    for place, column in _read_column(curated, part, "verifier"):
+        for name in pc.unique(column).to_pylist():
             try:
                 find_verifier(str(name))
             except LearnableError as error:
-                raise LearnableError(f"shard {str(shard)!r}: {error}") from error
+                raise LearnableError(f"{place}: {error}") from error
 
 
 def has_chats(curated: CuratedSet, part: str) -> bool:
@@ -140,8 +140,16 @@ def measure_longest_prompt(curated: CuratedSet, part: str, policy: Policy) -> in
 
 def read_prompt_texts(curated: CuratedSet, part: str) -> Iterator[str]:
     """Yield the text of each prompt of a part and of `test`; the turns of a chat are joined."""
-    for shard in [*curated.shards(part), *curated.shards("test")]:
-        yield from map(_join_turns, pq.read_table(str(shard), columns=["prompt"]).column("prompt").to_pylist())
+    for _, column in _read_column(curated, part, "prompt"):
+        yield from map(_join_turns, column.to_pylist())
+
+
+def _read_column(curated: CuratedSet, part: str, name: str) -> Iterator[tuple[str, pa.ChunkedArray[Any]]]:
+    """Yield a column of each shard of a part and of `test`, after the place where it is; of `POOL` as a whole."""
+    if part == POOL:
+        yield f"{POOL} of {str(curated.path)!r}", curated.read(POOL, columns=[name])[name]
+    for shard in [*(curated.shards(part) if part != POOL else ()), *curated.shards("test")]:
+        yield f"shard {str(shard)!r}", pq.read_table(str(shard), columns=[name]).column(name)
 
 
 def _join_turns(prompt: Any) -> str:

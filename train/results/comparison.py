@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Literal
 
@@ -12,6 +12,7 @@ from learnable.train.results.statistics import Interval, estimate_change, estima
 
 Direction = Literal["rose", "fell", "no clear change", "too few prompts to tell"]
 Pair = tuple[PromptResult, PromptResult]
+Measure = Callable[[PromptResult], float]
 MIN_PROMPTS = 8  # with fewer, resampling prompts says nothing
 
 
@@ -67,24 +68,30 @@ class HeldOut:
 def compare(before: Evaluation, after: Evaluation, *, k: int, group_size: int, seed: int = 0) -> HeldOut:
     """Compare two evaluations prompt by prompt. `seed` is that of the resampling."""
     pairs = pair_prompts(before, after)
-
-    def over(measure: Callable[[PromptResult], float]) -> Comparison:
-        return compare_measure(pairs, measure, seed)
-
-    mean, greedy = over(read_mean_reward), over(_read_greedy_reward)
+    found = {name: compare_measure(pairs, measure, seed) for name, measure in list_measures(k).items()}
+    mean, greedy = found["mean_reward"], found["greedy_reward"]
     return HeldOut(
         prompts=len(pairs),
         group_size=group_size,
         k=k,
         unscored_before=sum(result.unscored for result in before.prompts),
         unscored_after=sum(result.unscored for result in after.prompts),
-        mean_reward=mean,
-        pass_at_1=over(lambda result: estimate_pass_at_k(result.n, result.passes, 1)),
-        pass_at_k=over(lambda result: estimate_pass_at_k(result.n, result.passes, k)),
-        greedy_reward=greedy,
+        **found,
         direction=judge_direction(mean.change, len(pairs)),
         greedy_fell=greedy.change.is_below_zero,
     )
+
+
+def compare_held_out_parts(
+    before: Evaluation, after: Evaluation, *, k: int, group_size: int, seed: int = 0
+) -> dict[str, HeldOut]:
+    """Compare the kept and the rejected held-out prompts apart; nothing where all are of one part."""
+    parts = sorted({result.part for result in before.prompts})
+    if len(parts) < 2:
+        return {}
+    return {
+        part: compare(_only(before, part), _only(after, part), k=k, group_size=group_size, seed=seed) for part in parts
+    }
 
 
 def compare_families(before: Evaluation, after: Evaluation, seed: int = 0) -> dict[str, Comparison]:
@@ -134,5 +141,15 @@ def read_mean_reward(result: PromptResult) -> float:
     return nan if result.mean is None else result.mean
 
 
-def _read_greedy_reward(result: PromptResult) -> float:
-    return nan if result.greedy is None else result.greedy
+def list_measures(k: int) -> Mapping[str, Measure]:
+    """Return what is measured of a prompt, by name; NaN where it cannot be."""
+    return {
+        "mean_reward": read_mean_reward,
+        "pass_at_1": lambda result: estimate_pass_at_k(result.n, result.passes, 1),
+        "pass_at_k": lambda result: estimate_pass_at_k(result.n, result.passes, k),
+        "greedy_reward": lambda result: nan if result.greedy is None else result.greedy,
+    }
+
+
+def _only(evaluation: Evaluation, part: str) -> Evaluation:
+    return replace(evaluation, prompts=tuple(result for result in evaluation.prompts if result.part == part))

@@ -21,7 +21,7 @@ from learnable.train.settings import PARTS, TrainSettings
 
 # Settings that may differ between two runs that are compared: those under comparison, and those that change no step.
 FREE = {"part", "curated", "output", "policy", "resume", "save_steps", "report_to", "eval_steps", "eval_k"}
-FREE |= {"num_processes", "micro_batch_size", "allow_silent_reward"}
+FREE |= {"num_processes", "micro_batch_size", "allow_silent_reward", "engine_options"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,25 +13,31 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from learnable.data.curated.curated_set import open_curated
+from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject, Prompt, Rollout, Sampling, Score
 from learnable.data.storage.places import write_whole
 from learnable.data.tables import prompt_from_row
 from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
 from learnable.train.child import OnEvent, serve
+from learnable.train.settings import HeldOutName
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 SEED_OFFSET = 0x5EED  # added to the run's seed: no completion of the curation is repeated
+PartName = Literal["kept", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
-    """One evaluation, as plain data. `limit` takes the first held-out prompts in the order of their ids."""
+    """One evaluation, as plain data. `limit` takes the first held-out prompts in the order of their ids.
+
+    `held_out` is as in `TrainSettings`; `engine_options` go to `vllm.LLM` as they are.
+    """
 
     curated: str
     policy: str
@@ -41,10 +47,14 @@ class EvaluationSettings:
     limit: int | None
     output: str
     families: tuple[str, ...] = ()
+    held_out: HeldOutName = "kept"
+    engine_options: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> JsonObject:
-        """Return the settings as `write` writes them."""
-        return asdict(self) | {"families": list(self.families), "sampling": self.sampling.to_json()}
+        """Return the settings as `write` writes them; those that earlier versions did not have only where given."""
+        plain = asdict(self) | {"families": list(self.families), "sampling": self.sampling.to_json()}
+        usual = {"held_out": "kept", "engine_options": {}}
+        return {name: value for name, value in plain.items() if name not in usual or value != usual[name]}
 
     def write(self, path: Path) -> None:
         """Write the settings as JSON."""
@@ -52,10 +62,23 @@ class EvaluationSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOutPrompts:
+    """Held-out prompts in the order of their ids, which says nothing about them; `rejected` has the ids of some."""
+
+    prompts: Sequence[Prompt]
+    rejected: Collection[str] = frozenset()
+
+    def find_part(self, prompt: Prompt) -> PartName:
+        """Return whether the curation kept a prompt."""
+        return "rejected" if prompt.prompt_id in self.rejected else "kept"
+
+
+@dataclass(frozen=True, slots=True)
 class PromptResult:
     """One held-out prompt. `n` of its completions have a reward; `mean` is None where n is 0.
 
-    `greedy` and `greedy_passed` are those of the completion at temperature 0.
+    `greedy` and `greedy_passed` are those of the completion at temperature 0. Earlier versions wrote neither the part
+    of the prompt, for it was `kept`, nor its difficulty and problem.
     """
 
     prompt_id: str
@@ -67,6 +90,9 @@ class PromptResult:
     unscored: int
     greedy: float | None
     greedy_passed: bool | None
+    part: PartName = "kept"
+    difficulty: float | None = None
+    problem_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,36 +114,38 @@ def main(path: Path, emit: OnEvent) -> None:
     """Evaluate as the settings file says and write the result to its `output`."""
     values = json.loads(path.read_text(encoding="utf-8"))
     settings = EvaluationSettings(**{**values, "sampling": Sampling.from_json(values["sampling"])})
-    prompts = read_held_out_prompts(settings)
+    held_out = read_held_out(open_curated(settings.curated), settings.held_out, settings.families, settings.limit)
     from learnable.rollouts.vllm_engine import VLLMEngine
 
     started = time.monotonic()
     with ScoringPool(workers=1) as pool:
-        pool.warm_up({prompt.verifier for prompt in prompts})
-        engine = VLLMEngine(settings.policy)
-        result = evaluate_policy(engine, pool, prompts, settings, emit)
+        pool.warm_up({prompt.verifier for prompt in held_out.prompts})
+        engine = VLLMEngine(settings.policy, **settings.engine_options)
+        result = evaluate_policy(engine, pool, held_out, settings, emit)
         engine.close()
     evaluation = {**asdict(result), "seconds": round(time.monotonic() - started, 2)}
     write_whole(Path(settings.output), lambda file: file.write_text(json.dumps(evaluation), encoding="utf-8"))
 
 
 def evaluate_policy(
-    engine: Engine, pool: ScoringPool, prompts: Sequence[Prompt], settings: EvaluationSettings, emit: OnEvent
+    engine: Engine, pool: ScoringPool, held_out: HeldOutPrompts, settings: EvaluationSettings, emit: OnEvent
 ) -> Evaluation:
     """Sample a new group and one greedy completion of each prompt, and score them while the engine goes on.
 
     Raises `LearnableError` when the engine refuses a prompt, and `EngineError` when it fails.
     """
-    greedy = settings.sampling.as_greedy
+    prompts, greedy = held_out.prompts, settings.sampling.as_greedy
     seed, size = settings.seed + SEED_OFFSET, settings.group_size
     meter = _Meter(len(prompts) * (size + 1), emit)
     groups = _score(engine, pool, [GroupRequest(p, size, seed=seed) for p in prompts], settings.sampling, meter)
     singles = _score(engine, pool, [GroupRequest(p, 1, seed=seed) for p in prompts], greedy, meter)
-    results = [summarise_prompt(p, groups[p.prompt_id], singles[p.prompt_id][0]) for p in prompts]
+    results = [
+        summarise_prompt(p, groups[p.prompt_id], singles[p.prompt_id][0], held_out.find_part(p)) for p in prompts
+    ]
     return Evaluation(engine.policy_id, tuple(results), tokens=meter.tokens, seconds=0.0)
 
 
-def summarise_prompt(prompt: Prompt, scores: Sequence[Score], greedy: Score) -> PromptResult:
+def summarise_prompt(prompt: Prompt, scores: Sequence[Score], greedy: Score, part: PartName = "kept") -> PromptResult:
     """Reduce one prompt's scores. Completions without a reward are counted and otherwise left out."""
     rewards = [score.reward for score in scores if score.reward is not None]
     return PromptResult(
@@ -130,17 +158,26 @@ def summarise_prompt(prompt: Prompt, scores: Sequence[Score], greedy: Score) -> 
         unscored=len(scores) - len(rewards),
         greedy=greedy.reward,
         greedy_passed=greedy.passed,
+        part=part,
+        difficulty=prompt.difficulty,
+        problem_id=prompt.problem_id,
     )
 
 
-def read_held_out_prompts(settings: EvaluationSettings) -> list[Prompt]:
-    """Return the prompts of the test shards in the order of their ids, which says nothing about the prompts.
+def read_held_out(
+    curated: CuratedSet, held_out: HeldOutName = "kept", families: Collection[str] = (), limit: int | None = None
+) -> HeldOutPrompts:
+    """Return held-out prompts: the kept ones, or those of the pool, which the curation kept or rejected.
 
-    Raises `LearnableError` for a set or a shard that cannot be read.
+    Raises `LearnableError` for a set or a shard that cannot be read, and for a set that does not say which of its
+    rejects are held out.
     """
-    table = open_curated(settings.curated).read("test", settings.families)
-    rows = sorted(table.to_pylist(), key=lambda row: str(row.get("prompt_id")))
-    return [prompt_from_row(row, settings.curated) for row in rows[: settings.limit]]
+    kept = curated.read("test", families).to_pylist()
+    rejected = curated.read_rejected("test", families).to_pylist() if held_out == "pool" else []
+    rows = sorted([*kept, *rejected], key=lambda row: str(row.get("prompt_id")))[:limit]
+    return HeldOutPrompts(
+        [prompt_from_row(row, str(curated.path)) for row in rows], frozenset(row["prompt_id"] for row in rejected)
+    )
 
 
 def read_evaluation(path: Path) -> Evaluation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class TrainingSummary:
     def read(cls, path: Path) -> TrainingSummary:
         """Read what `write` wrote."""
         values = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        return cls(**{one.name: values[one.name] for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class TrainingReport:
 
     `families`: mean reward before and after, by family. `seconds`: of each stage, by its name. `forecast`: of training,
     from the set's certificates; None for a set without them. `comparisons` are with earlier runs on other parts of the
-    same set; `not_compared` says why other runs were left out. `alarms` are those of all steps, a resumed run's
-    earlier ones too.
+    same set; `not_compared` says why other runs were left out. `held_out_parts` has the kept and the rejected prompts
+    apart, where both were measured. `alarms` are those of all steps, a resumed run's earlier ones too.
     """
 
     curated: str
@@ -68,18 +68,22 @@ class TrainingReport:
     forecast: TrainingForecast | None = None
     comparisons: tuple[PartsComparison, ...] = ()
     not_compared: tuple[str, ...] = ()
+    held_out_parts: Mapping[str, HeldOut] = field(default_factory=dict)
     alarms: tuple[Alarm, ...] = ()
 
     def to_json(self) -> JsonObject:
         """Return the report as plain data; what could not be estimated is null.
 
-        The forecast stands under `foresight`, as earlier versions wrote it; alarms are there where there were any.
+        The forecast stands under `foresight`, as earlier versions wrote it; alarms and parts of what is held out are
+        there where there were any.
         """
-        plain: dict[str, Any] = _without_nan(asdict(self) | {"settings": self.settings.as_json()})
+        plain: dict[str, Any] = without_nan(asdict(self) | {"settings": self.settings.as_json()})
         if not self.alarms:
             del plain["alarms"]
         if self.forecast:
             plain["forecast"]["sentence"] = self.forecast.sentence
+        if not self.held_out_parts:
+            del plain["held_out_parts"]
         return {"foresight" if key == "forecast" else key: value for key, value in plain.items()}
 
     def write(self, path: Path) -> None:
@@ -88,9 +92,10 @@ class TrainingReport:
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
+    """Return plain data with null for what could not be estimated."""
     if isinstance(value, Mapping):
-        return {key: _without_nan(item) for key, item in value.items()}
+        return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
+        return [without_nan(item) for item in value]
     return None if isinstance(value, float) and isnan(value) else value

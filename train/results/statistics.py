@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import comb, isnan, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -52,10 +53,17 @@ def estimate_pass_at_k(n: int, passes: int, k: int) -> float:
     return 1.0 - comb(n - passes, k) / comb(n, k) if n >= k else nan
 
 
-def estimate_mean(values: Sequence[float], *, confidence: float = CONFIDENCE, seed: int = 0) -> Interval:
+def estimate_mean(
+    values: Sequence[float],
+    *,
+    problems: Sequence[str] | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> Interval:
     """Return the mean over prompts (one value for each) with a percentile bootstrap interval; NaN values are left out.
 
-    Prompts are what is resampled, since completions of one prompt are not independent of each other.
+    Prompts are what is resampled, since completions of one prompt are not independent of each other. Where `problems`
+    says what each prompt is about, problems are resampled, each with all its prompts, which are no more independent.
     """
     from scipy.stats import bootstrap
 
@@ -63,6 +71,10 @@ def estimate_mean(values: Sequence[float], *, confidence: float = CONFIDENCE, se
     if not known.size:
         return Interval(nan, nan, nan)
     mean = float(known.mean())
+    if problems is not None:
+        named = [problem for problem, value in zip(problems, values, strict=True) if not isnan(value)]
+        if len(set(named)) < len(named):
+            return Interval(mean, *_resample_problems(known, named, confidence, seed))
     if known.size == 1:  # nothing to resample
         return Interval(mean, mean, mean)
     found = bootstrap(
@@ -78,13 +90,33 @@ def estimate_mean(values: Sequence[float], *, confidence: float = CONFIDENCE, se
     return Interval(mean, float(found.low), float(found.high))
 
 
+def _resample_problems(
+    values: NDArray[np.float64], problems: Sequence[str], confidence: float, seed: int
+) -> tuple[float, float]:
+    """Return the ends of the percentile interval of the mean over prompts, with problems drawn whole."""
+    problem = np.unique(np.asarray(problems), return_inverse=True)[1]
+    sums, counts = np.bincount(problem, weights=values), np.bincount(problem)
+    generator, means = np.random.default_rng(seed), np.empty(RESAMPLES)
+    batch = max(1, MAX_CELLS // sums.size)
+    for first in range(0, RESAMPLES, batch):
+        drawn = generator.integers(sums.size, size=(min(batch, RESAMPLES - first), sums.size))
+        means[first : first + batch] = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
 def estimate_change(
-    before: Sequence[float], after: Sequence[float], *, confidence: float = CONFIDENCE, seed: int = 0
+    before: Sequence[float],
+    after: Sequence[float],
+    *,
+    problems: Sequence[str] | None = None,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
 ) -> Interval:
     """Return the mean of `after - before`, prompt by prompt, with its interval.
 
     Pairing removes the differences among prompts, which are most of the variance. A prompt that is NaN on either side
-    is left out.
+    is left out. `problems` are as for `estimate_mean`.
     """
     differences = [late - early for early, late in zip(before, after, strict=True)]
-    return estimate_mean(differences, confidence=confidence, seed=seed)
+    return estimate_mean(differences, problems=problems, confidence=confidence, seed=seed)

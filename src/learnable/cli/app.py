@@ -7,6 +7,7 @@ import typer
 from learnable.cli import options
 from learnable.cli.commands.dial import DIAL_HELP, dial
 from learnable.cli.commands.doctor import DOCTOR_HELP, doctor
+from learnable.cli.commands.evaluate import EVAL_HELP, evaluate
 from learnable.cli.commands.explain import EXPLAIN_HELP, explain
 from learnable.cli.commands.find import FIND_HELP, find
 from learnable.cli.commands.forms import FORMS_HELP, forms
@@ -38,6 +39,7 @@ app.command(help=DIAL_HELP)(dial)
 app.command(help=TRAIN_HELP)(train)
 app.command(help=VERIFY_HELP)(verify)
 app.command(help=REFRESH_HELP)(refresh)
+app.command("eval", help=EVAL_HELP)(evaluate)
 app.command(help=SHOW_HELP)(show)
 app.command(help=EXPLAIN_HELP)(explain)
 app.command(help=FORMS_HELP)(forms)

@@ -107,3 +107,64 @@ def test_what_is_no_curated_set_is_named(tmp_path: Path, spoil: str, message: st
         (folder / "manifest.json").write_text(json.dumps(PLAIN)[:40], encoding="utf-8")
     with pytest.raises(LearnableError, match=message):
         open_curated(folder)
+
+
+def rejected(rows: int, first: int, side: str, decision: str = "too_hard") -> pa.Table:
+    table = some(rows, first)
+    column = table.column_names.index("split")
+    table = table.set_column(column, "split", pa.array([side] * rows))
+    return table.append_column("decision", pa.array([decision] * rows))
+
+
+def pooled() -> dict[str, pa.Table]:
+    tables = [rejected(4, 100, "train"), rejected(3, 200, "test"), rejected(2, 300, "train", "duplicate")]
+    keep = some(5).append_column("decision", pa.array(["keep"] * 5))
+    rejects = pa.concat_tables(tables).append_column("triage", pa.array(["plain_hard"] * 9))
+    return {"train": keep, "test": some(2, 50), "rejects": rejects, "reserve": rejected(1, 400, "test", "low_std")}
+
+
+def ids(table: pa.Table) -> list[str]:
+    return table["prompt_id"].to_pylist()
+
+
+def test_the_pool_is_what_was_kept_and_rejected_on_the_side_that_is_trained_on(tmp_path: Path) -> None:
+    curated = publish_curated(tmp_path / "set", pooled(), MANIFEST)
+    pool = curated.read("pool")
+    assert set(ids(pool)) == {*ids(some(5)), *ids(some(4, 100))}
+    assert pool.num_rows == 9
+    assert [pool["triage"][place].as_py() is None for place in range(9)] == [name in ids(some(5)) for name in ids(pool)]
+    assert set(ids(curated.read_rejected("test"))) == {*ids(some(3, 200)), *ids(some(1, 400))}
+    assert curated.read("pool", columns=["prompt"]).column_names == ["prompt"]
+    assert curated.read("pool", ["other"]).num_rows == 0
+
+
+def test_the_pool_s_order_is_drawn_by_the_seed(tmp_path: Path) -> None:
+    drawn = {
+        seed: ids(publish_curated(tmp_path / str(seed), pooled(), MANIFEST.with_changes(seed=seed)).read("pool"))
+        for seed in (0, 1)
+    }
+    assert sorted(drawn[0]) == sorted(drawn[1])
+    assert drawn[0] != drawn[1]
+    assert drawn[0] != sorted(drawn[0])
+    kept = [name in ids(some(5)) for name in drawn[0]]
+    assert kept != sorted(kept, reverse=True)
+    assert ids(open_curated(tmp_path / "0").read("pool")) == drawn[0]
+
+
+def test_a_pool_without_rejects_is_train_and_one_without_sides_is_refused(tmp_path: Path) -> None:
+    bare = {"train": some(3), "test": some(2, 50)}
+    curated = publish_curated(tmp_path / "bare", bare, MANIFEST)
+    assert sorted(ids(curated.read("pool"))) == sorted(ids(some(3)))
+    assert curated.read_rejected("test").num_rows == 0
+    unknown = publish_curated(tmp_path / "unknown", {**bare, "rejects": some(2, 90)}, MANIFEST)
+    with pytest.raises(LearnableError, match=r"rejects of .* have no column 'decision'.*kept prompts alone"):
+        unknown.read("pool")
+
+
+def test_a_changed_shard_of_the_pool_is_found(tmp_path: Path) -> None:
+    curated = publish_curated(tmp_path / "set", pooled(), MANIFEST)
+    curated.check_shards(("pool",))
+    [shard] = curated.shards("rejects")
+    shard.write_bytes(shard.read_bytes() + b" ")
+    with pytest.raises(LearnableError, match="SHA-256 differs"):
+        curated.check_shards(("pool",))

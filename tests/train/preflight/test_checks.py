@@ -297,3 +297,24 @@ def test_an_adapter_is_trained_on_as_it_is(settings: TrainSettings, tiny_policy:
         prepare_run(replace(settings, policy=str(adapter), lora_rank=4))
     assert not prepare_run(settings).trains_adapter
     assert prepare_run(replace(settings, lora_rank=4)).trains_adapter
+
+
+def test_the_pool_is_trained_on_and_its_rejects_count_as_held_out(
+    make_curated: MakeCurated, prompts_of_ones: Prompts, tiny_policy: Path, tmp_path: Path
+) -> None:
+    others = prompts_of_ones(12, length=7)
+    rejects = [replace(prompt, split="test" if index < 5 else "train") for index, prompt in enumerate(others)]
+    curated = make_curated(tiny_policy, test=[], others={"rejects": rejects}, columns={"decision": "too_hard"})
+    settings = TrainSettings(str(curated), str(tmp_path / "run"), part="pool", held_out="pool", num_generations=2)
+    run = prepare_run(settings)
+    assert run.settings.batch_size == 30  # of 2 completions for each of 8 kept prompts and 7 rejected ones
+    assert "only 5 held-out prompts: too few to tell a change from chance" in run.warnings
+    with pytest.raises(LearnableError, match="holds out no test prompts"):
+        prepare_run(replace(settings, output=str(tmp_path / "other"), held_out="kept"))
+
+
+def test_an_option_of_the_evaluation_s_engine_is_checked_before_anything_starts(settings: TrainSettings) -> None:
+    with pytest.raises(LearnableError, match="--engine-arg model has no use here"):
+        prepare_run(replace(settings, engine_options={"model": "x"}))
+    with pytest.raises(LearnableError, match="--held-out 'all' is not known: choose one of kept, pool"):
+        prepare_run(replace(settings, held_out="all"))

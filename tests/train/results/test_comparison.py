@@ -3,7 +3,7 @@ from math import isnan
 
 import pytest
 
-from learnable.train.results.comparison import compare, compare_families, judge_direction
+from learnable.train.results.comparison import compare, compare_families, compare_held_out_parts, judge_direction
 from learnable.train.results.evaluation import Evaluation, PromptResult
 from learnable.train.results.statistics import Interval
 
@@ -115,3 +115,18 @@ def test_prompts_without_a_greedy_reward_leave_it_unknown() -> None:
 
     assert isnan(held_out.greedy_reward.change.value)
     assert held_out.mean_reward.in_words in held_out.verdict
+
+
+def test_kept_and_rejected_prompts_are_told_apart() -> None:
+    before, after = evaluation([5] * 20), evaluation([8] * 10 + [5] * 10)
+    assert compare_held_out_parts(before, after, k=4, group_size=COMPLETIONS) == {}
+
+    def split(whole: Evaluation) -> Evaluation:
+        results = [replace(one, part="rejected") for one in whole.prompts[10:]]
+        return replace(whole, prompts=(*whole.prompts[:10], *results))
+
+    parts = compare_held_out_parts(split(before), split(after), k=4, group_size=COMPLETIONS)
+    assert [(part, found.prompts, found.direction) for part, found in parts.items()] == [
+        ("kept", 10, "rose"),
+        ("rejected", 10, "no clear change"),
+    ]

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt, Sampling, Score
 from learnable.rollouts.protocol import GroupRequest
@@ -14,9 +16,10 @@ from learnable.rollouts.scripted import ScriptedEngine
 from learnable.train.results.evaluation import (
     SEED_OFFSET,
     EvaluationSettings,
+    HeldOutPrompts,
     evaluate_policy,
     read_evaluation,
-    read_held_out_prompts,
+    read_held_out,
     summarise_prompt,
 )
 from learnable.verifiers.pool.scoring import ScoringPool
@@ -54,7 +57,7 @@ def test_every_prompt_gets_fresh_completions_and_a_greedy_one(prompts_of_ones: P
     events: list[Any] = []
 
     with ScoringPool(workers=0) as pool:
-        found = evaluate_policy(engine, pool, prompts, settings(), events.append)
+        found = evaluate_policy(engine, pool, HeldOutPrompts(prompts), settings(), events.append)
 
     assert [(result.n, result.passes, result.mean, result.greedy) for result in found.prompts] == [
         (6, 0, 0.0, 0.0),
@@ -83,12 +86,48 @@ def test_read_held_out_prompts_are_those_that_were_curated(make_curated, prompts
     test = [*prompts_of_ones(4, chat=True)]
     folder = make_curated(test=test)
 
-    found = read_held_out_prompts(settings(curated=str(folder)))
+    found = read_held_out(open_curated(folder)).prompts
 
     assert {prompt.prompt_id for prompt in found} == {prompt.prompt_id for prompt in test}
     assert isinstance(found[0].prompt[0], Message)
-    assert read_held_out_prompts(settings(curated=str(folder), limit=2)) == found[:2]
-    assert read_held_out_prompts(settings(curated=str(folder), families=("poetry",))) == []
+    assert read_held_out(open_curated(folder), limit=2).prompts == found[:2]
+    assert read_held_out(open_curated(folder), families=("poetry",)).prompts == []
+
+
+def test_the_pool_s_held_out_prompts_are_kept_and_rejected_ones(make_curated, prompts_of_ones: Prompts) -> None:
+    kept, others = prompts_of_ones(4), prompts_of_ones(6, length=6)
+    rejects = [replace(prompt, split="test" if index < 3 else "train") for index, prompt in enumerate(others)]
+    folder = make_curated(test=kept, others={"rejects": rejects}, columns={"decision": "too_hard"})
+
+    found = read_held_out(open_curated(folder), "pool")
+
+    parts = {prompt.prompt_id: found.find_part(prompt) for prompt in found.prompts}
+    assert parts == {**{p.prompt_id: "kept" for p in kept}, **{p.prompt_id: "rejected" for p in rejects[:3]}}
+    assert list(parts) == sorted(parts)
+    assert {prompt.prompt_id for prompt in read_held_out(open_curated(folder)).prompts} == {p.prompt_id for p in kept}
+
+
+def test_the_part_of_a_prompt_is_said_and_read_again(prompts_of_ones: Prompts, tmp_path: Path) -> None:
+    prompts = prompts_of_ones(2)
+    engine = RecordingEngine({prompt.text: ["1"] for prompt in prompts})
+    with ScoringPool(workers=0) as pool:
+        held_out = HeldOutPrompts(prompts, {prompts[1].prompt_id})
+        found = evaluate_policy(engine, pool, held_out, settings(), lambda event: None)
+    assert [result.part for result in found.prompts] == ["kept", "rejected"]
+
+    (tmp_path / "new.json").write_text(json.dumps(asdict(found)))
+    assert read_evaluation(tmp_path / "new.json") == found
+    old = asdict(found)
+    for prompt in old["prompts"]:
+        del prompt["part"], prompt["difficulty"], prompt["problem_id"]
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    assert {result.part for result in read_evaluation(tmp_path / "old.json").prompts} == {"kept"}
+
+
+def test_settings_of_an_earlier_version_are_those_of_today() -> None:
+    assert not {"held_out", "engine_options"} & settings().as_json().keys()
+    given = settings(held_out="pool", engine_options={"max_model_len": 64}).as_json()
+    assert (given["held_out"], given["engine_options"]) == ("pool", {"max_model_len": 64})
 
 
 def test_an_evaluation_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:

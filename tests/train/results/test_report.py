@@ -130,3 +130,10 @@ def test_a_summary_is_read_as_it_was_written(tmp_path: Path) -> None:
 
     assert TrainingSummary.read(tmp_path / "training.json") == WHOLE.training
     assert json.loads((tmp_path / "training.json").read_text())["resumed_from"] == 2
+
+
+def test_parts_of_what_is_held_out_are_written_where_there_are_some(tmp_path: Path) -> None:
+    replace(WHOLE, held_out_parts={"kept": HELD_OUT}).write(tmp_path / "report.json")
+    read: dict[str, Any] = json.loads((tmp_path / "report.json").read_text())
+
+    assert read["held_out_parts"] == {"kept": read["held_out"]}

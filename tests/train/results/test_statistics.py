@@ -3,10 +3,16 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learnable.train.results.statistics import estimate_change, estimate_mean, estimate_pass_at_k
+from learnable.train.results.statistics import (
+    RESAMPLES,
+    Interval,
+    estimate_change,
+    estimate_mean,
+    estimate_pass_at_k,
+)
 
 rates = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -88,3 +94,35 @@ def test_pairing_sees_a_change_that_two_separate_intervals_hide() -> None:
 
     assert late.low < early.high
     assert estimate_change(before.tolist(), after.tolist()).is_above_zero
+
+
+@settings(max_examples=5)
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from("abcd")), min_size=5, max_size=20))
+def test_problems_are_drawn_whole(drawn: list[tuple[float, str]]) -> None:
+    values, problems = [value for value, _ in drawn], [problem for _, problem in drawn]
+    groups = [[value for value, mine in drawn if mine == name] for name in sorted(set(problems))]
+    generator, means = np.random.default_rng(3), []
+    for chosen in generator.integers(len(groups), size=(RESAMPLES, len(groups))).tolist():
+        together = [value for place in chosen for value in groups[place]]
+        means.append(sum(together) / len(together))
+
+    interval = estimate_mean(values, problems=problems, seed=3)
+
+    assert interval.value == pytest.approx(sum(values) / len(values))
+    assert [interval.low, interval.high] == pytest.approx(np.quantile(means, [0.025, 0.975]).tolist())
+
+
+def test_other_words_for_a_problem_make_nothing_surer() -> None:
+    values = np.random.default_rng(4).random(60).tolist()
+    names = [str(number) for number in range(60)]
+    once, twice = estimate_mean(values, problems=names), estimate_mean(values * 2, problems=names * 2)
+
+    assert once == estimate_mean(values)
+    assert twice.high - twice.low == pytest.approx(once.high - once.low, rel=0.05)
+    plain = estimate_mean(values * 2)
+    assert plain.high - plain.low < 0.8 * (once.high - once.low)
+
+
+def test_a_problem_without_a_value_is_left_out() -> None:
+    assert estimate_mean([0.5, nan, 0.5], problems=["a", "b", "a"]) == Interval(0.5, 0.5, 0.5)
+    assert estimate_change([0.25, 0.5, 0.5], [0.5, nan, 0.75], problems=["a", "a", "a"]).value == 0.25

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
-from learnable.cli.arguments import ScheduleArguments
+from learnable.cli.arguments import ScheduleArguments, read_literal, read_pairs
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts, tabulate_settings
 from learnable.data.records import JsonObject
@@ -35,6 +35,7 @@ Examples:
   learnable train --curated SET --eval-steps 5 --on-alarm stop
   learnable train --curated SET --monitor my_rules.toml --on-alarm checkpoint
   learnable train --curated SET --part control
+  learnable train --curated SET --part pool --held-out pool
   learnable train --curated SET --reward-range -1 1 --scale-rewards none
   learnable train --curated SET --output runs/first --resume
 """
@@ -59,7 +60,10 @@ class TrainArguments:
     curated: Annotated[str, set_option(help="A curated set: its folder, or a version's.")]
     part: Annotated[
         str | None,
-        set_option(help="The set's train, its random control, or the reserve of its preset. (default: train)"),
+        set_option(
+            help="The set's train, its random control, the reserve of its preset, or pool: kept and rejected prompts "
+            "alike. (default: train)"
+        ),
     ] = None
     family: Annotated[list[str] | None, set_option("--family", help="Train on this family alone; repeatable.")] = None
     output: Annotated[str | None, set_option(help="Folder of the run. (default: runs/NAME-N, runs/NAME-PART-N)")] = None
@@ -143,6 +147,19 @@ class TrainArguments:
         bool | None,
         measure_option("--evaluate/--no-evaluate", help="Measure held-out reward before and after. (default: yes)"),
     ] = None
+    held_out: Annotated[
+        str | None,
+        measure_option(
+            help="kept: the held-out prompts that the curation kept; pool: the rejected ones too, which are reported "
+            "apart. (default: kept)"
+        ),
+    ] = None
+    engine_arg: Annotated[
+        list[str] | None,
+        measure_option(
+            "--engine-arg", help="For the evaluation's vllm.LLM, such as gpu_memory_utilization=0.5; repeatable."
+        ),
+    ] = None
     eval_group_size: Annotated[
         int | None, measure_option(help="Fresh completions a held-out prompt. (default: 16)")
     ] = None
@@ -179,13 +196,16 @@ class TrainArguments:
         return find_train_preset(self.preset) if self.preset else None
 
     def list_given(self) -> JsonObject:
-        """Return the settings that were typed. Raises `LearnableError` for a `--trl` that is no key=value."""
+        """Return the settings that were typed. Raises `LearnableError` for an item that is no key=value."""
         typed = {name: getattr(self, name) for name in SETTINGS}
         given = {name: value for name, value in typed.items() if value is not None}
         if self.family:
             given["families"] = tuple(self.family)
         if self.trl:
             given["trl"] = read_trl_options(self.trl)
+        if self.engine_arg:
+            pairs = read_pairs(self.engine_arg, "--engine-arg")
+            given["engine_options"] = {name: read_literal(text) for name, text in pairs.items()}
         return given
 
     def settings(self) -> TrainSettings:
@@ -259,6 +279,8 @@ def show_training(shell: Shell, report: TrainingReport) -> None:
         return
     if report.held_out:
         shell.out.print(tabulate_held_out(report.held_out))
+    for part, held_out in report.held_out_parts.items():
+        shell.out.print(tabulate_held_out(held_out, part))
     shell.line(f"\n{report.verdict}\n")
     if report.forecast:
         shell.line(f"{report.forecast.sentence}\n")

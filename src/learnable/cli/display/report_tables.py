@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from learnable.train.presets import ExplainedSetting
     from learnable.train.results.comparison import Comparison, HeldOut
     from learnable.train.results.earlier_runs import PartsComparison
+    from learnable.train.results.figures import Figures
     from learnable.train.results.statistics import Interval
 
 MAX_FORM_ROWS = 16  # with more forms than this, each family is one row
@@ -102,9 +103,10 @@ def tabulate_ledger(summary: LedgerSummary) -> FittedTable:
     return table
 
 
-def tabulate_held_out(held_out: HeldOut) -> FittedTable:
-    """Return the table of held-out figures, with 95 % intervals over prompts."""
-    title = f"{held_out.prompts} held-out prompts x {held_out.group_size} fresh completions, 95% intervals"
+def tabulate_held_out(held_out: HeldOut, part: str = "") -> FittedTable:
+    """Return the table of held-out figures, or of a part of them, with 95 % intervals over prompts."""
+    which = f"{part} held-out" if part else "held-out"
+    title = f"{held_out.prompts} {which} prompts x {held_out.group_size} fresh completions, 95% intervals"
     table = _titled(title, ("before", "after", "change"))
     for label, measure in (
         ("mean reward", held_out.mean_reward),
@@ -113,6 +115,18 @@ def tabulate_held_out(held_out: HeldOut) -> FittedTable:
         ("greedy reward", held_out.greedy_reward),
     ):
         table.add_row(label, *_comparison_cells(measure))
+    return table
+
+
+def tabulate_figures(title: str, rows: Sequence[Figures], k: int, *, signed: bool = False) -> FittedTable:
+    """Return the table of an evaluation's figures, or with signs of what changed, group by group."""
+    measures = ("mean_reward", "pass_at_1", "pass_at_k", "greedy_reward")
+    headings = ("mean reward", "pass@1", f"pass@{k}", "greedy")
+    columns = [Column(heading, need=need) for heading, need in zip(headings, (0, 2, 3, 4), strict=True)]
+    table = FittedTable([Column("", text=14), Column("prompts", need=5), *columns], title)
+    for row in rows:
+        cells = [_interval(getattr(row, measure), signed=signed) for measure in measures]
+        table.add_row(f"{row.by} {row.name}".strip(), f"{row.prompts:,}", *cells)
     return table
 
 
@@ -147,9 +161,14 @@ def _comparison_cells(measure: Comparison) -> list[str]:
 
 
 def _interval(interval: Interval, *, signed: bool = False) -> str:
-    """Write a measure over its interval, so that three fit side by side; `-` where it could not be estimated."""
+    """Write a measure over its interval, so that three fit side by side; `-` where it could not be estimated.
+
+    A measure of too few prompts has no interval.
+    """
     if isnan(interval.value):
         return "-"
+    if isnan(interval.low):
+        return figure(interval.value, 3, signed=signed)
     value, low, high = (figure(end, 3, signed=signed) for end in (interval.value, interval.low, interval.high))
     return f"{value}\n[{low}, {high}]"
 

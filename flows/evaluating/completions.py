@@ -1,0 +1,107 @@
+"""New completions of held-out prompts, in a ledger of the evaluations' own: nothing there ever chose a prompt.
+
+The completions of a curation said which prompts it kept. Of the kept ones they are too near the middle of the band, and
+of the rejected ones too far from it, so none of them is counted in an evaluation. Those of an evaluation choose
+nothing. They are kept in `<store>/evaluations/seed-N`, so that one that was stopped goes on, a larger group adds to a
+smaller one, and a policy that was measured once costs nothing when another is compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import polars as pl
+
+from learnable.data.progress import progress
+from learnable.data.records import Prompt
+from learnable.data.sources.selection import PromptSet
+from learnable.filters.statistics.groups import group_stats
+from learnable.filters.stopping.budget import SamplingBudget
+from learnable.flows.engines import policy_for
+from learnable.flows.run import Run, locked_store, new_run_id
+from learnable.flows.sampling.sampler import open_sampling
+from learnable.flows.settings import CurateSettings
+from learnable.flows.settings.evaluation import GreedySettings
+from learnable.train.results.evaluation import Evaluation, HeldOutPrompts, PromptResult
+
+COUNTED = ("prompt_id", "n", "mean", "passes", "tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An evaluation of a policy, and how many of its completions were made now."""
+
+    evaluation: Evaluation
+    generated: int
+
+
+def measure_policy(settings: CurateSettings, held_out: HeldOutPrompts, *, greedy: bool) -> Measured:
+    """Return what a policy's completions of held-out prompts are worth; the store is that of the evaluations.
+
+    Raises `LearnableError` when the engine or a verifier is given up, `InterruptedRunError` for Ctrl-C: the same call
+    goes on from there.
+    """
+    with locked_store(settings) as store:
+        run = Run(new_run_id(), settings, policy_for(settings), store)
+        progress().stage(f"Held-out reward of {run.policy.policy_id}")
+        groups, generated = _roll_out(run, held_out.prompts)
+        likeliest, more = _roll_out(_as_greedy(run), held_out.prompts) if greedy else (groups.clear(), 0)
+    return Measured(
+        Evaluation(
+            policy_id=run.policy.policy_id,
+            prompts=_join(held_out, groups, likeliest, settings.group_size),
+            tokens=int(groups["tokens"].sum()) + int(likeliest["tokens"].sum()),
+            seconds=0.0,
+        ),
+        generated + more,
+    )
+
+
+def fix_budget(settings: CurateSettings, group_size: int) -> CurateSettings:
+    """Return settings under which every prompt gets a group of this size."""
+    return replace(settings, budget=SamplingBudget("fixed"), group_size=group_size)
+
+
+def _as_greedy(run: Run) -> Run:
+    values = {field.name: getattr(run.settings, field.name) for field in fields(CurateSettings)}
+    given = {**values, "sampling": run.settings.sampling.as_greedy, "group_size": 1}
+    return replace(run, settings=GreedySettings(**given))
+
+
+def _roll_out(run: Run, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, int]:
+    """Return a row for each prompt that has rollouts, with the columns `COUNTED`, and how many are new."""
+    with open_sampling(run, PromptSet(list(prompts))) as sampling, sampling.interruptible():
+        sampling.collector.settle()
+        sampling.generate(sampling.find_missing(sampling.schedule.request_pilot()))
+        sampling.collector.finish()
+        rows = [group_stats(part.lazy(), ks=()).select(COUNTED).collect() for part in sampling.scan().parts()]
+        return pl.concat(rows), sampling.generated
+
+
+def _join(
+    held_out: HeldOutPrompts, groups: pl.DataFrame, likeliest: pl.DataFrame, group_size: int
+) -> tuple[PromptResult, ...]:
+    found = {row["prompt_id"]: row for row in groups.to_dicts()}
+    best = {row["prompt_id"]: row for row in likeliest.to_dicts()}
+    results = []
+    for prompt in held_out.prompts:
+        group, one = found.get(prompt.prompt_id, {}), best.get(prompt.prompt_id, {})
+        n = group.get("n", 0)
+        results.append(
+            PromptResult(
+                prompt_id=prompt.prompt_id,
+                family=prompt.family,
+                form=prompt.form,
+                n=n,
+                passes=group.get("passes", 0),
+                mean=group.get("mean"),
+                unscored=group_size - n,
+                greedy=one.get("mean"),
+                greedy_passed=bool(one["passes"]) if one.get("n") else None,
+                part=held_out.find_part(prompt),
+                difficulty=prompt.difficulty,
+                problem_id=prompt.problem_id,
+            )
+        )
+    return tuple(results)

@@ -1,0 +1,151 @@
+"""The order of an evaluation: its prompts, completions of one policy or two, figures, comparison."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from learnable.data.curated.curated_set import CuratedSet, open_curated
+from learnable.data.errors import LearnableError
+from learnable.data.records import SIMULATED, Sampling
+from learnable.data.storage.places import find_place
+from learnable.flows.engines import check_engine, policy_for
+from learnable.flows.evaluating.completions import Measured, fix_budget, measure_policy
+from learnable.flows.evaluating.report import EvalReport, OtherPolicy, read_eval_report
+from learnable.flows.run import locked_store
+from learnable.flows.settings import CurateSettings, PromptSettings, VLLMSettings
+from learnable.flows.settings.engines import RaySettings
+from learnable.flows.settings.evaluation import EvalSettings
+from learnable.train.results.comparison import pair_prompts
+from learnable.train.results.evaluation import SEED_OFFSET, Evaluation, HeldOutPrompts, read_held_out
+from learnable.train.results.figures import summarise, summarise_changes, write_verdict
+
+
+def run_evaluation(settings: EvalSettings) -> EvalReport:
+    """Measure a policy on a set's held-out prompts, compare it with another where one is given, and return the report.
+
+    An evaluation is a function of its settings and of the rewards, and its completions are in the store: the same call
+    goes on where an earlier one stopped. Raises `LearnableError` for bad input before anything is sampled.
+    """
+    started = time.monotonic()
+    curated = open_curated(settings.curated)
+    held_out = _read_prompts(settings, curated)
+    mine = make_run_settings(settings, curated)
+    check_engine(mine)
+    policy_for(mine)
+    other = _find_other(settings, mine)
+    with _stores(settings, curated, mine):
+        theirs = measure_policy(other, held_out, greedy=settings.greedy) if isinstance(other, CurateSettings) else other
+        measured = measure_policy(mine, held_out, greedy=settings.greedy)
+    report = _build_report(settings, curated, mine.sampling, measured, theirs)
+    return replace(report, seconds=round(time.monotonic() - started, 2))
+
+
+def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSettings:
+    """Return the settings under which the policy answers: the set's sampling, and the store of the evaluations.
+
+    Raises `LearnableError` where a simulation would answer real prompts, or a model simulated ones.
+    """
+    manifest = curated.manifest
+    is_simulated = manifest.engine == SIMULATED
+    if (settings.engine.name == SIMULATED) != is_simulated:
+        raise LearnableError(
+            f"curated set {str(curated.path)!r} was made by engine {manifest.engine or 'unknown'!r}, and --engine "
+            f"{settings.engine.name} cannot answer its prompts: {'add' if is_simulated else 'leave out'} "
+            "--engine simulated"
+        )
+    takes_default = isinstance(settings.engine, VLLMSettings | RaySettings)
+    named = settings.policy or ((manifest.policy.name or None) if takes_default else None)
+    root = find_place(settings.store or _find_store(curated))
+    return fix_budget(
+        CurateSettings(
+            prompts=PromptSettings(families=(SIMULATED,) if is_simulated else ()),
+            policy=named,
+            engine=settings.engine,
+            sampling=Sampling() if manifest.find_absent(("sampling",)) else manifest.sampling,
+            seed=settings.seed + SEED_OFFSET,
+            store=str(root / "evaluations" / f"seed-{settings.seed}"),
+            name="evaluation",
+            workers=settings.workers,
+            verifier_timeout=settings.verifier_timeout,
+            wait=settings.wait,
+        ),
+        settings.group_size,
+    )
+
+
+def _read_prompts(settings: EvalSettings, curated: CuratedSet) -> HeldOutPrompts:
+    held_out = read_held_out(curated, settings.held_out, limit=settings.limit)
+    if not held_out.prompts:
+        raise LearnableError(
+            f"curated set {str(curated.path)!r} holds out no prompts: curate more, or raise --test-share"
+            + (", or give --held-out pool" if settings.held_out == "kept" else "")
+        )
+    return held_out
+
+
+def _find_other(settings: EvalSettings, mine: CurateSettings) -> CurateSettings | Measured | None:
+    """Return how the other policy is measured, or what was measured of it before."""
+    if settings.against is None:
+        return None
+    if settings.against.endswith(".json") and Path(settings.against).is_file():
+        return Measured(read_eval_report(Path(settings.against), mine.sampling), 0)
+    if not isinstance(settings.engine, VLLMSettings | RaySettings):
+        raise LearnableError(
+            f"--engine {settings.engine.name} has one policy, so --against {settings.against} cannot be asked: "
+            "evaluate that one first with --output FILE.json, and give that file to --against"
+        )
+    other = replace(mine, policy=settings.against)
+    policy_for(other)
+    return other
+
+
+@contextmanager
+def _stores(settings: EvalSettings, curated: CuratedSet, mine: CurateSettings) -> Iterator[None]:
+    """Be the only writer of the store and of the evaluations in it: whoever opens a store sweeps all of its folders."""
+    with locked_store(replace(mine, store=settings.store or _find_store(curated))), locked_store(mine):
+        yield
+
+
+def _find_store(curated: CuratedSet) -> str:
+    folder = curated.path.parent.parent
+    if folder.name != "curated":
+        raise LearnableError(f"curated set {str(curated.path)!r} lies in no store: give --store")
+    return str(folder.parent)
+
+
+def _build_report(
+    settings: EvalSettings, curated: CuratedSet, sampling: Sampling, measured: Measured, theirs: Measured | None
+) -> EvalReport:
+    evaluation = measured.evaluation
+    return EvalReport(
+        curated=str(curated.path),
+        policy_id=evaluation.policy_id,
+        held_out=settings.held_out,
+        sampling=sampling,
+        group_size=settings.group_size,
+        k=settings.k,
+        confidence=settings.confidence,
+        seed=settings.seed,
+        figures=summarise(evaluation.prompts, k=settings.k, confidence=settings.confidence, seed=settings.seed),
+        against=_compare(settings, evaluation, theirs.evaluation) if theirs else None,
+        tokens=evaluation.tokens,
+        generated=measured.generated + (theirs.generated if theirs else 0),
+        seconds=0.0,
+        prompts=evaluation.prompts,
+    )
+
+
+def _compare(settings: EvalSettings, mine: Evaluation, theirs: Evaluation) -> OtherPolicy:
+    pairs = pair_prompts(theirs, mine)
+    if not pairs:
+        raise LearnableError(
+            f"--against {settings.against} has no prompt in common with this evaluation: nothing to pair"
+        )
+    k, confidence, seed = settings.k, settings.confidence, settings.seed
+    changes = summarise_changes(pairs, k=k, confidence=confidence, seed=seed)
+    figures = summarise([early for early, _ in pairs], k=k, confidence=confidence, seed=seed)
+    return OtherPolicy(theirs.policy_id, figures, changes, write_verdict(changes[0], confidence))

@@ -1,0 +1,60 @@
+"""What an evaluation depends on, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.flows.settings.curation import CurateSettings
+from learnable.flows.settings.engines import EngineSettings, VLLMSettings
+from learnable.train.settings import HELD_OUT, HeldOutName
+
+
+@dataclass(frozen=True, slots=True)
+class EvalSettings:
+    """Everything that an evaluation depends on. Raises `LearnableError` for settings that cannot work.
+
+    `curated` is a set's folder or a version's, and `policy` a model folder or hub id, None for the one that the set was
+    curated for. `against` is another policy, or the file of an earlier evaluation of one. `held_out` says which of the
+    set's held-out prompts are measured, at most `limit` of them: the `kept` ones, or those of the whole `pool`. Each
+    gets `group_size` completions, and with `greedy` one at temperature 0. `k` is that of pass@k; `confidence` that of
+    the intervals. `store` is where completions go, by default the store that the set lies in. The rest is as in
+    `CurateSettings`.
+    """
+
+    curated: str
+    policy: str | None = None
+    against: str | None = None
+    engine: EngineSettings = field(default_factory=VLLMSettings)
+    held_out: HeldOutName = "pool"
+    group_size: int = 32
+    k: int = 8
+    greedy: bool = True
+    limit: int | None = None
+    confidence: float = 0.95
+    seed: int = 0
+    store: str | None = None
+    workers: int = 1
+    verifier_timeout: float | None = None
+    wait: bool = True
+
+    def __post_init__(self) -> None:
+        if self.held_out not in HELD_OUT:
+            raise UnknownNameError("--held-out", self.held_out, HELD_OUT)
+        if not 1 <= self.k <= self.group_size:
+            raise LearnableError(
+                f"--k {self.k} is not among 1 to {self.group_size}, the completions of a prompt: give another, or a "
+                "larger --group-size"
+            )
+        if self.limit is not None and self.limit < 1:
+            raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
+        if not 0.5 <= self.confidence < 1:
+            raise LearnableError(f"--confidence {self.confidence:g} is out of range: give .95, or .9")
+
+
+@dataclass(frozen=True, slots=True)
+class GreedySettings(CurateSettings):
+    """Those of one completion a prompt at temperature 0: nothing can be curated from it, and much be measured."""
+
+    def _check_group(self) -> None:
+        """Take what a curation refuses."""

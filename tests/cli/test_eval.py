@@ -1,0 +1,82 @@
+"""`learnable eval` as it is typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.files_for_tests import Run
+
+FIND = ("find", "--family", "simulated", "--limit", 80, "--no-prefect", "--quiet", "--json")
+SIMULATED = ("--engine", "simulated", "--workers", 0)
+EVAL = ("eval", "--curated", "learnable-store/curated/simulated", *SIMULATED)
+
+
+@pytest.fixture
+def curated(run: Run) -> Run:
+    """Return `run` in a folder with a simulated set."""
+    status, _, _ = run(*FIND, *SIMULATED, "--test-share", 0.4)
+    assert status == 0
+    return run
+
+
+def test_an_evaluation_and_its_file(curated: Run) -> None:
+    status, out, _ = curated(*EVAL, "--json", "--group-size", 8, "--k", 4, "--limit", 30, "--output", "now.json")
+    report = json.loads(out)
+    assert status == 0
+    assert json.loads(Path("now.json").read_text()) == report
+    assert (report["policy_id"], report["held_out"], report["k"], report["confidence"]) == (
+        "simulated",
+        "pool",
+        4,
+        0.95,
+    )
+    assert len(report["prompts"]) == report["figures"][0]["prompts"] == 30
+    assert {row["name"] for row in report["figures"] if row["by"] == "part"} == {"kept", "rejected"}
+    status, out, _ = curated(*EVAL, "--json", "--group-size", 8, "--k", 4, "--limit", 30, "--against", "now.json")
+    again = json.loads(out)
+    assert again["generated"] == 0
+    assert again["against"]["changes"][0]["mean_reward"]["value"] == 0
+
+
+def test_the_figures_are_shown(curated: Run) -> None:
+    curated(*EVAL, "--quiet", "--output", "now.json")
+    status, out, _ = curated(*EVAL, "--quiet", "--against", "now.json", "--confidence", 0.9)
+    assert status == 0
+    lines = out.splitlines()
+    assert sum(line.startswith("part kept") for line in lines) == sum(line.startswith("all") for line in lines) == 3
+    assert "32 new completions a prompt, 90% intervals" in out
+    assert "simulated against simulated: held-out reward shows no clear change" in out
+    assert out.rstrip().endswith("0 completions are new")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--k", 64), "--k 64 is not among 1 to 32"),
+        (("--held-out", "keep"), "did you mean 'kept'?"),
+        (("--policy", "p"), "--engine simulated asks no model: leave out --policy p"),
+        (("--against", "p"), "give that file to --against"),
+        (("--engine", "vllm"), "was made by engine 'simulated', and --engine vllm cannot answer its prompts"),
+    ],
+)
+def test_what_cannot_work_is_said_at_once(curated: Run, arguments: tuple[object, ...], message: str) -> None:
+    status, out, said = curated(*EVAL, *arguments)
+    assert (status, out) == (2, "")
+    assert message in said
+
+
+def test_a_set_that_is_not_there_is_named(run: Run) -> None:
+    status, out, said = run("eval", "--curated", "nowhere")
+    assert (status, out) == (2, "")
+    assert "curated set 'nowhere' does not exist" in said
+
+
+def test_a_narrow_terminal_cuts_no_figure(curated: Run, on_a_terminal: Callable[..., list[str]]) -> None:
+    assert curated(*EVAL, "--quiet")[0] == 0
+    lines = on_a_terminal(44, *map(str, EVAL), "--quiet")
+    assert max(map(len, lines)) <= 44 or any("completions are new" in line for line in lines)
+    assert any("too narrow for" in line for line in lines)
