@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,3 +87,21 @@ def test_settings_are_plain_data() -> None:
 def test_larger_policies_learn_more_slowly_and_adapters_faster() -> None:
     assert usual_learning_rate(2_000_000, lora=False) > usual_learning_rate(7_000_000_000, lora=False)
     assert usual_learning_rate(7_000_000_000, lora=True) > usual_learning_rate(7_000_000_000, lora=False)
+
+
+@pytest.mark.parametrize(
+    ("share", "changes", "batch"),
+    [
+        (1.0, {}, 128),
+        (0.4, {}, 48),
+        (0.01, {}, 32),  # two prompts at least
+        (0.4, {"num_generations": 64}, 128),
+        (0.4, {"num_generations": 100}, 100),  # the usual batch holds one group alone
+        (0.4, {"micro_batch_size": 32}, 64),  # whole passes
+        (0.4, {"batch_size": 96}, 96),
+    ],
+)
+def test_a_share_of_the_usual_batch_is_whole_groups_and_passes(
+    share: float, changes: dict[str, Any], batch: int
+) -> None:
+    assert TrainSettings(curated="c", output="o", **changes).fitted_to(1000, share).batch_size == batch
