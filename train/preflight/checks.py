@@ -293,7 +293,7 @@ def find_weak_settings(
         *warn_of_groups(settings),
         *warn_of_temperature(settings),
         *warn_of_collapse(settings),
-        *warn_of_learning_rate(settings, shape and shape.parameters, lora=bool(rank)),
+        *warn_of_learning_rate(settings, shape.parameters if shape else None, lora=bool(rank)),
         *_find_other_policy(curated, policy),
         *warn_of_few_held_out(settings, rows["test"]),
         *warn_of_epochs(settings, rows[settings.rows_part]),

@@ -256,8 +256,8 @@ def suggest_smaller(estimate: MemoryEstimate, settings: TrainSettings) -> str:
         return f"give a --batch-size below {settings.step_size}, or a lower --max-completion-length"
     passes = settings.micro_batch_size or settings.step_size // settings.num_processes
     if passes > 1:
-        smaller = next(size for size in range(passes // 2, 0, -1) if passes % size == 0)
-        return f"give --micro-batch-size {smaller}"
+        half = next(size for size in range(passes // 2, 0, -1) if passes % size == 0)
+        return f"give --micro-batch-size {half}"
     return "give a lower --max-completion-length"
 
 
