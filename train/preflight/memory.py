@@ -132,13 +132,15 @@ class MemoryEstimate:
 
 
 def read_shape(policy: Policy) -> ModelShape | None:
-    """Return the sizes of a policy on this disk; None for one that is not here, or is of another kind."""
+    """Return the sizes of a policy on this disk, as its config names them.
+
+    None for a policy that is not here, whose config lacks one of them, or whose layers are shared among experts.
+    """
     file = Path(policy.path) / "config.json"
-    return parse_shape(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+    return _parse_shape(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
-def parse_shape(config: Mapping[str, Any]) -> ModelShape | None:
-    """Return the sizes that a `config.json` names; None where one is missing, or experts share the work."""
+def _parse_shape(config: Mapping[str, Any]) -> ModelShape | None:
     text = config.get("text_config") or config
     names = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
     if any(not text.get(name) for name in names) or any("experts" in name for name in text):
@@ -152,7 +154,8 @@ def parse_shape(config: Mapping[str, Any]) -> ModelShape | None:
         kv_heads=int(text.get("num_key_value_heads") or heads),
         head_size=int(text.get("head_dim") or hidden // heads),
         feed_forward=feed_forward,
-        tied=bool(text.get("tie_word_embeddings", config.get("tie_word_embeddings", False))),
+        # transformers leaves out what is its own default, as Gemma's files do
+        tied=bool(text.get("tie_word_embeddings", config.get("tie_word_embeddings", True))),
     )
 
 

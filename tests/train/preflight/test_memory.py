@@ -17,7 +17,6 @@ from learnable.train.preflight.memory import (
     check_memory,
     estimate_memory,
     explain_memory,
-    parse_shape,
     read_rank,
     read_shape,
     suggest_smaller,
@@ -120,15 +119,20 @@ def test_the_bundled_policy_has_as_many_weights_as_its_file() -> None:
     assert shape.parameters == stored == 1_916_640
 
 
-def test_what_is_not_known_is_not_estimated() -> None:
+def test_what_is_not_known_is_not_estimated(tmp_path: Path) -> None:
+    def read(config: dict[str, Any]) -> ModelShape | None:
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        return read_shape(Policy(str(tmp_path), "x"))
+
     sizes = {
         "vocab_size": 10, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 6,
     }  # fmt: skip
-    plain = parse_shape(sizes)
-    assert plain == ModelShape(10, 4, 1, heads=2, kv_heads=2, head_size=2, feed_forward=6, tied=False)
-    assert parse_shape({"text_config": sizes, "tie_word_embeddings": True}) == replace(plain, tied=True)
-    assert parse_shape({**sizes, "num_local_experts": 8}) is None
-    assert parse_shape({"n_embd": 768}) is None
+    plain = ModelShape(10, 4, 1, heads=2, kv_heads=2, head_size=2, feed_forward=6, tied=True)
+    assert read(sizes) == plain
+    assert read(sizes | {"num_key_value_heads": 1}) == SHAPE
+    assert read({"text_config": sizes, "tie_word_embeddings": False}) == replace(plain, tied=False)
+    assert read({**sizes, "num_local_experts": 8}) is None
+    assert read({"n_embd": 768}) is None
     assert read_shape(Policy("organisation/on-the-hub", "x")) is None
 
 

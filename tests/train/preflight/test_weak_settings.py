@@ -36,7 +36,7 @@ LENGTHS: dict[str, Any] = {"sampling": {"max_tokens": 128}, "lengths": {"p50": 1
 
 
 @pytest.mark.parametrize(("limit", "warned"), [(39, True), (40, False), (100, False)])
-def test_a_limit_is_held_against_the_lengths_of_the_curation(limit: int, warned: bool) -> None:
+def test_a_limit_is_compared_with_the_lengths_of_the_curation(limit: int, warned: bool) -> None:
     warnings = warn_of_short_completions(replace(SETTINGS, max_completion_length=limit), Manifest.from_json(LENGTHS))
     assert bool(warnings) is warned
     if warned:
