@@ -26,6 +26,7 @@ SAMPLERS = ("static", "live")
 ON_ALARM = ("warn", "stop", "checkpoint")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
 USUAL_BATCH = 128  # completions a step
+FEWEST_PROMPTS = 2  # a step, where the batch is fitted to the set: of one prompt alone a step follows its noise
 NEW = (
     "min_p",
     "repetition_penalty",
@@ -61,7 +62,8 @@ class TrainSettings:
         steps: optimizer steps.
         num_generations: completions a prompt, the group size of GRPO.
         batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO; None
-            takes 128, or as many as the part has prompts for.
+            takes 128, or as many as the part has prompts for, or fewer where more of the set's groups are expected to
+            be usable than of its pool's (`train/preflight/batch.py`).
         micro_batch_size: completions in one forward and backward pass of one process; None takes all at once.
         learning_rate: None takes one that suits the policy's number of parameters.
         beta: weight of the KL term that pulls toward the policy as it was before training.
@@ -204,13 +206,18 @@ class TrainSettings:
             defaults |= {"stop": sampling.stop or None, "chat_template_kwargs": dict(sampling.template_args) or None}
         return replace(self, **{key: value for key, value in defaults.items() if getattr(self, key) is None})
 
-    def fitted_to(self, prompts: int) -> Self:
-        """Return these settings with a batch size that so many prompts can fill, unless one was given."""
+    def fitted_to(self, prompts: int, share: float = 1.0) -> Self:
+        """Return these settings with a batch size that so many prompts can fill, unless one was given.
+
+        `share` of the usual number of prompts a step is enough, but never less than two.
+        """
         if self.batch_size is not None:
             return self
-        unit = lcm(self.completions_per_prompt, (self.micro_batch_size or 1) * self.num_processes)
-        most = min(USUAL_BATCH, prompts * self.completions_per_prompt)
-        return replace(self, batch_size=max(unit, most // unit * unit))
+        group = self.completions_per_prompt
+        unit = lcm(group, (self.micro_batch_size or 1) * self.num_processes)
+        most = min(USUAL_BATCH, prompts * group)
+        enough = group * max(FEWEST_PROMPTS, round(USUAL_BATCH // group * share))
+        return replace(self, batch_size=max(unit, min(most // unit, -(-enough // unit)) * unit))
 
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""

@@ -26,7 +26,8 @@ class Evidence:
     `groups`: `prompt_id`, the columns of `group_stats`, `opening_stats` and `certify`, a row for each prompt that has
     rollouts. `components`: as of `prompt_components`. `attempts`: what explains that a prompt was never solved, but for
     its answers. `best`: `prompt_id` and `rollout_id` of the rollouts that `pick_demonstrations` picks. `unread`: as of
-    `count_unread`.
+    `count_unread`. `lengths`: `num_tokens`, and how many `rollouts` were so long; without those that the engine failed
+    on.
     """
 
     groups: pl.DataFrame
@@ -34,6 +35,7 @@ class Evidence:
     attempts: Attempts
     best: pl.DataFrame
     unread: pl.DataFrame
+    lengths: pl.DataFrame
 
 
 def gather_evidence(
@@ -63,7 +65,18 @@ def gather_evidence(
         Attempts.merge([each.attempts for each in gathered]),
         pl.concat([each.best for each in gathered]),
         pl.concat([each.unread for each in gathered]).group_by("family", "form").sum().sort("family", "form"),
+        pl.concat([each.lengths for each in gathered]).group_by("num_tokens").sum().sort("num_tokens"),
     )
+
+
+def find_length(lengths: pl.DataFrame, share: float) -> int:
+    """Return the tokens that at least this share of the rollouts keep within, from `Evidence.lengths`; 0 for none.
+
+    >>> find_length(pl.DataFrame({"num_tokens": [3, 5, 9], "rollouts": [90, 5, 5]}), 0.95)
+    5
+    """
+    within = lengths.filter(pl.col("rollouts").cum_sum() >= share * pl.col("rollouts").sum())
+    return int(within["num_tokens"][0]) if within.height else 0
 
 
 def _gather(
@@ -84,6 +97,7 @@ def _gather(
         count_attempts(scores),
         pick_demonstrations(rows).collect(),
         count_unread(scores),
+        scores.filter(pl.col("verdict") != "engine_error").group_by("num_tokens").agg(pl.len().alias("rollouts")),
     )
 
 

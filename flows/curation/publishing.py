@@ -16,10 +16,12 @@ from learnable.data.curated.manifest import (
     FamilyPriorRecord,
     ForecastRow,
     Forecasts,
+    LengthsRecord,
     Manifest,
     SummaryRow,
 )
 from learnable.filters.decisions.choosing import is_in_reserve
+from learnable.filters.decisions.evidence import find_length
 from learnable.filters.decisions.forecast import forecast
 from learnable.filters.statistics.forms import summarise
 from learnable.flows.curation.chat import decide_chat
@@ -109,6 +111,13 @@ def describe_rows(
     )
 
 
+def describe_lengths(lengths: pl.DataFrame) -> LengthsRecord | None:
+    """Return how long the completions were that a run collected (`Evidence.lengths`); None where there are none."""
+    if not lengths.height:
+        return None
+    return LengthsRecord(p50=find_length(lengths, 0.5), p95=find_length(lengths, 0.95), longest=find_length(lengths, 1))
+
+
 def _forecast_rows(decided: pl.DataFrame, graded: Mapping[str, bool]) -> tuple[ForecastRow, ...]:
     return tuple(ForecastRow(**asdict(row)) for row in forecast(decided, graded))
 
@@ -133,6 +142,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},
         band=BandRecord(**asdict(settings.band)),
         preset=asdict(settings.preset),
+        lengths=describe_lengths(collected.evidence.lengths),
         truncated=settings.truncated,
         test_share=settings.test_share,
         seed=settings.seed,

@@ -30,6 +30,7 @@ from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
     DECISION,
     build_demonstrations,
+    describe_lengths,
     describe_rows,
     read_passed_completions,
     split_parts,
@@ -187,6 +188,7 @@ def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outco
         policy=run.policy,
         engine=run.settings.engine.name,
         family_priors={**parent.manifest.family_priors, **priors},
+        lengths=describe_lengths(outcome.collected.evidence.lengths),
         refresh=RefreshRecord(
             refreshed_from=Origin(version=parent.path.name, policy=parent.manifest.policy.policy_id),
             changed=_count_changes(pool, decided, outcome),

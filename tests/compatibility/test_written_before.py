@@ -52,6 +52,7 @@ UNREAD = "extraction_failed: "  # how reasons begin today where there is no answ
 NEW_COLUMNS = (
     "problem_id",
     "extraction_failed_share",
+    "lengths",  # a key of manifests
     "variance_share",
     "opening_n",
     "opening_mean",

@@ -286,6 +286,21 @@ def test_explain_says_where_each_setting_is_from_and_trains_nothing(
     assert not (tmp_path / "runs").exists()
 
 
+def test_explain_shows_the_memory_and_what_to_mind(run: Run, make_curated: MakeCurated) -> None:
+    typed = ("--curated", make_curated(bundled_policy_path()), "--temperature", 0.3, "--explain")
+    _, out, _ = run(*typed)
+    words = " ".join(out.split())
+    assert "memory: it takes about" in words
+    assert "optimizer 14.6 MiB" in words  # two states of 1,916,640 weights
+    assert "warning: --temperature 0.3 is low" in words
+
+    told = json.loads(run(*typed, "--json")[1])
+    assert told["memory"]["optimizer"] == 8 * 1_916_640
+    assert told["memory"]["peak"] > told["memory"]["optimizer"]
+    assert any("--temperature 0.3" in warning for warning in told["warnings"])
+    assert [note for note in told["notes"] if "8 of the set's 8 train prompts a step" in note] == told["notes"]
+
+
 def test_a_kl_weight_that_is_typed_counts_against_a_preset_without_one(
     prepared: Callable[..., TrainSettings], make_curated: MakeCurated
 ) -> None:

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,3 +94,21 @@ def test_what_is_measured_survives_and_is_not_written_where_it_is_usual(tmp_path
     settings.write(tmp_path / "settings.json")
     assert read_settings(tmp_path / "settings.json") == settings
     assert not {"held_out", "engine_options"} & TrainSettings(curated="c", output="o").as_json().keys()
+
+
+@pytest.mark.parametrize(
+    ("share", "changes", "batch"),
+    [
+        (1.0, {}, 128),
+        (0.4, {}, 48),
+        (0.01, {}, 32),  # two prompts at least
+        (0.4, {"num_generations": 64}, 128),
+        (0.4, {"num_generations": 100}, 100),  # the usual batch holds one group alone
+        (0.4, {"micro_batch_size": 32}, 64),  # whole passes
+        (0.4, {"batch_size": 96}, 96),
+    ],
+)
+def test_a_share_of_the_usual_batch_is_whole_groups_and_passes(
+    share: float, changes: dict[str, Any], batch: int
+) -> None:
+    assert TrainSettings(curated="c", output="o", **changes).fitted_to(1000, share).batch_size == batch

@@ -16,6 +16,15 @@ from learnable.data.records import weights_id
 from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled
 from learnable.rollouts.vllm_engine import check_options
 from learnable.train.monitor.rules import Rule, read_rules
+from learnable.train.preflight.batch import fit_batch
+from learnable.train.preflight.device import find_device
+from learnable.train.preflight.memory import (
+    MemoryEstimate,
+    check_memory,
+    estimate_memory,
+    read_rank,
+    read_shape,
+)
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
 from learnable.train.preflight.shards import (
     check_families,
@@ -24,6 +33,18 @@ from learnable.train.preflight.shards import (
     check_verifiers,
     count_rows,
     has_chats,
+    measure_longest_prompt,
+    read_prompt_texts,
+)
+from learnable.train.preflight.weak_settings import (
+    warn_of_collapse,
+    warn_of_epochs,
+    warn_of_few_held_out,
+    warn_of_groups,
+    warn_of_learning_rate,
+    warn_of_repeats,
+    warn_of_short_completions,
+    warn_of_temperature,
 )
 from learnable.train.settings import (
     HELD_OUT,
@@ -34,19 +55,17 @@ from learnable.train.settings import (
     SAMPLERS,
     SCALES,
     SIGNALS,
-    USUAL_BATCH,
     TrainSettings,
 )
 from learnable.train.trl_options import check_trl_options
 
-FEW_GENERATIONS = 8
-FEW_HELD_OUT = 8
-MANY_EPOCHS = 20
-
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """A run that passed its checks: settings with nothing left open, data, policy, what to warn of, what to watch."""
+    """A run that passed its checks: settings with nothing left open, data, policy, what to warn of, what to watch.
+
+    `memory` is None for a policy that is not on this disk, or of a kind whose memory is not estimated.
+    """
 
     settings: TrainSettings
     curated: CuratedSet
@@ -54,6 +73,7 @@ class PreparedRun:
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    memory: MemoryEstimate | None = None
 
     @property
     def trains_adapter(self) -> bool:
@@ -76,12 +96,11 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     check_engine(curated)
     curated.check_shards((settings.rows_part, "test"))
     check_families(settings, curated)
-    rows = {part: count_rows(curated, part, settings.families) for part in (settings.rows_part, "test")}
-    if settings.held_out == "pool":
-        rows["test"] += curated.read_rejected("test", settings.families).num_rows
-    given, settings = settings, settings.filled_from(curated.manifest).fitted_to(rows[settings.rows_part])
+    part = settings.rows_part
+    rows = count_prompts(settings, curated)
+    settings, notes = fit_batch(settings.filled_from(curated.manifest), curated, rows[part])
     check_rows(settings, curated, rows)
-    check_verifiers(curated, settings.rows_part)
+    check_verifiers(curated, part)
     silent = check_silent_rewards(settings, curated)
     policy = find_policy(settings.policy)
     check_adapter(settings, policy)
@@ -89,10 +108,37 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     check_trl_options(settings.trl, settings.method)
     check_options(settings.engine_options or {})
     check_output(settings)
-    check_lengths(settings, curated, policy)
-    warnings = [*silent, *find_weak_settings(settings, curated, policy, rows)]
-    notes = [*explain_batch(given, settings, rows), *explain_range(settings)]
-    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules)
+    trained, held_out = (read_prompt_texts(curated, name, settings.families) for name in (part, "test"))
+    longest = measure_longest_prompt([*trained, *held_out], policy)
+    check_lengths(settings, policy, longest)
+    memory = estimate_run(settings, policy, longest)
+    warnings = [
+        *silent,
+        *find_weak_settings(settings, curated, policy, rows),
+        *warn_of_repeats(trained, held_out, part),
+        *(check_memory(memory, settings) if memory else []),
+    ]
+    notes += explain_range(settings)
+    return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
+
+
+def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int]:
+    """Return the prompts that are trained on, by the name of their part, and those that are measured, as `test`."""
+    rows = {name: count_rows(curated, name, settings.families) for name in (settings.rows_part, "test")}
+    if settings.held_out == "pool":
+        rows["test"] += curated.read_rejected("test", settings.families).num_rows
+    return rows
+
+
+def estimate_run(settings: TrainSettings, policy: Policy, longest: int | None) -> MemoryEstimate | None:
+    """Return what memory a run takes; None where the policy's sizes or its tokenizer are not known here.
+
+    `longest` are the tokens of the longest prompt.
+    """
+    shape = read_shape(policy)
+    if shape is None or longest is None:
+        return None
+    return estimate_memory(shape, settings, find_device(), prompt_tokens=longest, rank=read_rank(settings, policy))
 
 
 def check_engine(curated: CuratedSet) -> None:
@@ -204,18 +250,6 @@ def check_kl(settings: TrainSettings) -> None:
         )
 
 
-def explain_batch(given: TrainSettings, settings: TrainSettings, rows: Mapping[str, int]) -> list[str]:
-    """Return why the batch size is what it is, where it was chosen here and is not the usual one; else nothing."""
-    if given.batch_size is not None or settings.batch_size == USUAL_BATCH:
-        return []
-    rest = "" if settings.method == "sft" else f" x {settings.num_generations} completions"
-    named = "demonstrations" if settings.method == "sft" else f"{settings.part} prompts"
-    return [
-        f"--batch-size {settings.batch_size}, not the usual {USUAL_BATCH}: {settings.prompts_per_step} of the set's "
-        f"{rows[settings.rows_part]} {named} a step{rest}"
-    ]
-
-
 def explain_range(settings: TrainSettings) -> list[str]:
     """Return what another range of rewards changes, where one is given."""
     if settings.reward_range is None:
@@ -272,23 +306,17 @@ def find_weak_settings(
     settings: TrainSettings, curated: CuratedSet, policy: Policy, rows: Mapping[str, int]
 ) -> list[str]:
     """Return warnings about settings that work but disappoint. `rows` counts the rows of each part."""
-    warnings = []
-    generations = settings.num_generations
-    if generations < FEW_GENERATIONS and settings.method == "grpo":
-        warnings.append(
-            f"--num-generations {generations} is small: at a pass rate of 0.25, "
-            f"{0.75**generations + 0.25**generations:.0%} of groups would have no spread and teach nothing (1% at 16)"
-        )
-    if settings.no_kl:
-        warnings.append("training without a KL term: watch entropy, since nothing stops the policy from collapsing")
-    warnings += _find_other_policy(curated, policy)
-    if settings.evaluate and rows["test"] < FEW_HELD_OUT:
-        warnings.append(f"only {rows['test']} held-out prompts: too few to tell a change from chance")
-    count = rows[settings.rows_part]
-    epochs = settings.steps * settings.prompts_per_step / count
-    if epochs > MANY_EPOCHS:
-        warnings.append(f"{settings.steps} steps visit each of {count} prompts {epochs:.0f} times: expect over-fitting")
-    return warnings + _find_shorter_completions(settings, curated)
+    shape, rank = read_shape(policy), read_rank(settings, policy)
+    return [
+        *warn_of_groups(settings),
+        *warn_of_temperature(settings),
+        *warn_of_collapse(settings),
+        *warn_of_learning_rate(settings, shape.parameters if shape else None, lora=bool(rank)),
+        *_find_other_policy(curated, policy),
+        *warn_of_few_held_out(settings, rows["test"]),
+        *warn_of_epochs(settings, rows[settings.rows_part]),
+        *warn_of_short_completions(settings, curated.manifest),
+    ]
 
 
 def _find_other_policy(curated: CuratedSet, policy: Policy) -> list[str]:
@@ -309,15 +337,3 @@ def _names_weights(weights: str, policy: Policy) -> bool:
     return weights == hash_as_earlier(folder)[0] or (
         is_sampled(own) and weights == hash_folder(folder, every_byte=True)
     )
-
-
-def _find_shorter_completions(settings: TrainSettings, curated: CuratedSet) -> list[str]:
-    max_tokens = settings.sampling.max_tokens
-    manifest = curated.manifest
-    curated_at = None if manifest.find_absent(("sampling",)) else manifest.sampling.max_tokens
-    if not curated_at or max_tokens >= curated_at:
-        return []
-    return [
-        f"--max-completion-length {max_tokens} is below the {curated_at} tokens of the curation: completions that "
-        "passed there may be cut short here"
-    ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +109,12 @@ def has_chats(curated: CuratedSet, part: str) -> bool:
     return any(pa.types.is_nested(pq.read_schema(str(shard)).field("prompt").type) for shard in shards)
 
 
-def check_lengths(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> None:
+def check_lengths(settings: TrainSettings, policy: Policy, longest: int | None) -> None:
     """Raise `LearnableError` when the longest prompt and a full completion together exceed the policy's context.
 
-    A policy on the hub is not checked: its files may not be here yet.
+    `longest` is in tokens. A policy on the hub is not checked: its files may not be here yet.
     """
-    context, longest = read_context_length(policy), measure_longest_prompt(curated, settings.rows_part, policy)
-    max_tokens = settings.sampling.max_tokens
+    context, max_tokens = read_context_length(policy), settings.sampling.max_tokens
     if context and longest and longest + max_tokens > context:
         room = context - longest
         fix = f"give --max-completion-length {room} or less" if room > 0 else "curate the set again for this policy"
@@ -124,7 +124,7 @@ def check_lengths(settings: TrainSettings, curated: CuratedSet, policy: Policy) 
         )
 
 
-def measure_longest_prompt(curated: CuratedSet, part: str, policy: Policy) -> int | None:
+def measure_longest_prompt(texts: Iterable[str], policy: Policy) -> int | None:
     """Return the tokens of the longest prompt, without a chat template's own; None without a local tokenizer."""
     path = Path(policy.path) / "tokenizer.json"
     if not path.is_file():
@@ -134,14 +134,18 @@ def measure_longest_prompt(curated: CuratedSet, part: str, policy: Policy) -> in
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    texts = sorted(read_prompt_texts(curated, part), key=len)[-MEASURED_PROMPTS:]
-    return max(len(encoding.ids) for encoding in tokenizer.encode_batch(texts))
+    longest = nlargest(MEASURED_PROMPTS, texts, key=len)
+    return max((len(encoding.ids) for encoding in tokenizer.encode_batch(longest)), default=None)
 
 
-def read_prompt_texts(curated: CuratedSet, part: str) -> Iterator[str]:
-    """Yield the text of each prompt of a part and of `test`; the turns of a chat are joined."""
-    for _, column in _read_column(curated, part, "prompt"):
-        yield from map(_join_turns, column.to_pylist())
+def read_prompt_texts(curated: CuratedSet, part: str, families: Collection[str] = ()) -> list[str]:
+    """Return the text of each prompt of a part, of all families or of the named ones; the turns of a chat are joined.
+
+    Raises `LearnableError` for a broken shard.
+    """
+    if not curated.shards(part):
+        return []
+    return [_join_turns(prompt) for prompt in curated.read(part, families, ["prompt"])["prompt"].to_pylist()]
 
 
 def _read_column(curated: CuratedSet, part: str, name: str) -> Iterator[tuple[str, pa.ChunkedArray[Any]]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from learnable.data.curated.curated_set import open_curated
-from learnable.data.curated.manifest import Manifest
+from learnable.data.curated.manifest import LengthsRecord, Manifest
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
 from learnable.data.records import Sampling
@@ -65,6 +65,18 @@ def test_keys_that_an_earlier_version_did_not_have_stay_away_until_they_are_give
     assert (manifest.preset, manifest.test_share, manifest.sampling) == ({"name": "band"}, 0.0, Sampling())
     assert manifest.to_json() == plain
     assert manifest.with_changes(test_share=0.0).to_json() == plain | {"test_share": 0.0}
+
+
+def test_lengths_are_there_only_where_they_were_measured() -> None:
+    plain = read(CURATED)
+    before = Manifest.from_json(plain)
+    assert before.lengths is None
+    assert "lengths" not in before.to_json()
+    assert not before.find_absent(("lengths",))
+    lengths = {"p50": 10, "p95": 40, "longest": 128}
+    measured = Manifest.from_json(plain | {"lengths": lengths})
+    assert measured.lengths == LengthsRecord(p50=10, p95=40, longest=128)
+    assert measured.to_json() == plain | {"lengths": lengths}
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", '{"parts": [1]}', '{"policy": "p"}', '{"forms": 3}'])

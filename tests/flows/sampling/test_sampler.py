@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,17 @@ def test_a_row_carries_its_certificate(settings: CurateSettings) -> None:
     assert 0 < expected < 0.3 * report.totals.kept
     assert report.certified_precision == pytest.approx(1 - expected / report.totals.kept)
     assert [row.group_size for row in curated.manifest.forecast.pool] == [4, 8, 16, 32, 64]
+
+
+def test_the_manifest_says_how_long_the_completions_were(settings: CurateSettings) -> None:
+    report, engine = run(settings)
+    files = (Path(settings.store) / "rollouts").rglob("*.parquet")
+    tokens = sorted(pl.concat([pl.read_parquet(file, columns=["num_tokens"]) for file in files])["num_tokens"])
+    assert len(tokens) == engine.drawn
+    lengths = open_curated(report.curated).manifest.lengths
+    assert lengths is not None
+    assert (lengths.p50, lengths.longest) == (tokens[ceil(len(tokens) / 2) - 1], tokens[-1])
+    assert lengths.p95 == tokens[ceil(len(tokens) * 0.95) - 1]
 
 
 @pytest.mark.parametrize("patience", [5, 70, 200, 400])

@@ -152,7 +152,7 @@ def test_an_empty_test_split_is_refused_unless_nothing_is_evaluated(
 def test_few_held_out_prompts_are_said_aloud(
     make_curated: MakeCurated, prompts_of_ones: Prompts, tiny_policy: Path, tmp_path: Path
 ) -> None:
-    curated = make_curated(tiny_policy, test=prompts_of_ones(3))
+    curated = make_curated(tiny_policy, test=prompts_of_ones(3, length=6))
     settings = TrainSettings(
         curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8, steps=4
     )

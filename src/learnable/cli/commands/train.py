@@ -82,7 +82,8 @@ class TrainArguments:
     batch_size: Annotated[
         int | None,
         training_option(
-            help="Completions a step: prompts times --num-generations. (default: 128, or what the set fills)"
+            help="Completions a step: prompts times --num-generations. (default: 128, or what the set fills, or fewer "
+            "where that gives as many usable groups as 128 of the pool)"
         ),
     ] = None
     micro_batch_size: Annotated[
@@ -234,7 +235,10 @@ def train(
     prefect: options.UsePrefect = False,
     explain: Annotated[
         bool,
-        training_option("--explain", help="Print every setting of the run, where it is from and why; train nothing."),
+        training_option(
+            "--explain",
+            help="Print every setting of the run, where it is from and why, and its memory; train nothing.",
+        ),
     ] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -257,19 +261,28 @@ def train(
 
 
 def show_settings(shell: Shell, arguments: TrainArguments) -> None:
-    """Show the settings that a run would have, where each is from and why."""
+    """Show the settings that a run would have, where each is from and why, its memory, and what to mind."""
     from learnable.train.preflight.checks import prepare_run
+    from learnable.train.preflight.memory import explain_memory
 
     settings, preset, given = arguments.settings(), arguments.find_preset(), arguments.list_given()
     with TemporaryDirectory() as folder:  # a run without --output would begin a folder of its own
-        filled = prepare_run(replace(settings, output=settings.output or folder)).settings
-    rows = explain_settings(settings, replace(filled, output=settings.output), given, preset)
+        run = prepare_run(replace(settings, output=settings.output or folder))
+    rows = explain_settings(settings, replace(run.settings, output=settings.output), given, preset)
     if shell.as_json:
-        shell.dump({"settings": [asdict(row) for row in rows]})
+        memory = asdict(run.memory) | {"peak": run.memory.peak} if run.memory else None
+        told = {"notes": run.notes, "warnings": run.warnings, "memory": memory}
+        shell.dump({"settings": [asdict(row) for row in rows], **told})
         return
     if preset:
         shell.line(f"{preset.name}: {preset.title} ({preset.source})\n")
     shell.out.print(tabulate_settings(rows))
+    for note in run.notes:
+        shell.line(f"\n{note}")
+    if run.memory:
+        shell.line(f"\nmemory: {explain_memory(run.memory)}")
+    for warning in run.warnings:
+        shell.line(f"\nwarning: {warning}")
 
 
 def show_training(shell: Shell, report: TrainingReport) -> None:

@@ -1,0 +1,107 @@
+"""How many prompts a step takes where nobody said: enough for the usable groups that the usual batch has of the pool.
+
+A group without spread costs tokens and teaches nothing. Of a pool that nobody curated, 8 prompts may give 3 groups that
+teach; of a curated set 3 prompts give as many. Adam takes the same step for either, and 5 groups need not be paid for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log
+
+import numpy as np
+
+from learnable.data.curated.curated_set import POOL, CuratedSet
+from learnable.data.curated.manifest import ForecastRow, Manifest
+from learnable.train.monitor.forecast import forecast_training
+from learnable.train.settings import USUAL_BATCH, TrainSettings
+
+
+@dataclass(frozen=True, slots=True)
+class UsableShares:
+    """The shares of groups with spread that are forecast for one group size: of the set's prompts, of its pool's."""
+
+    group_size: int
+    curated: float
+    pool: float
+
+    @property
+    def enough(self) -> float:
+        """The share of a batch of the pool's prompts that has as many usable groups when it is of the set's; at most 1.
+
+        >>> UsableShares(16, curated=0.9, pool=0.36).enough
+        0.4
+        """
+        return min(1.0, self.pool / self.curated) if self.curated > 0 else 1.0
+
+
+def fit_batch(settings: TrainSettings, curated: CuratedSet, prompts: int) -> tuple[TrainSettings, list[str]]:
+    """Return the settings with a batch size, and why it is not the usual one where it was chosen here and is not.
+
+    `prompts` are those of the part that is trained on.
+    """
+    if settings.batch_size is not None:
+        return settings, []
+    shares = forecast_usable(settings, curated)
+    filled = settings.fitted_to(prompts)
+    fitted = filled if shares is None else settings.fitted_to(prompts, shares.enough)
+    if fitted.batch_size == USUAL_BATCH:
+        return fitted, []
+    note = explain_batch(fitted, prompts)
+    if shares is not None and fitted.step_size < filled.step_size:
+        note += f"; {explain_saving(fitted, filled, shares, mean_length(curated.manifest))}"
+    return fitted, [note]
+
+
+def forecast_usable(settings: TrainSettings, curated: CuratedSet) -> UsableShares | None:
+    """Return what is forecast of groups of this size; None for a set that does not say, for some families or the pool.
+
+    A pool's forecast is of all its families. The control is forecast as `train` is: the two are for comparison, at
+    equal batches.
+    """
+    pool = curated.manifest.forecast.pool
+    if settings.families or not pool or settings.part == POOL:
+        return None
+    part = "train" if settings.part == "control" else settings.part
+    expected = forecast_training(curated, replace(settings, part=part)) if curated.shards(part) else None
+    if expected is None:
+        return None
+    size = settings.num_generations
+    return UsableShares(size, 1 - expected.zero_std_share, read_usable_rate(pool, size))
+
+
+def read_usable_rate(rows: tuple[ForecastRow, ...], group_size: int) -> float:
+    """Return the forecast share of usable groups; between the sizes of the rows on straight lines in log size."""
+    ordered = sorted(rows, key=lambda row: row.group_size)
+    sizes = [log(row.group_size) for row in ordered]
+    return float(np.interp(log(group_size), sizes, [row.usable_rate for row in ordered]))
+
+
+def mean_length(manifest: Manifest) -> float | None:
+    """Return the mean tokens of the curation's completions; None where the manifest does not say."""
+    families = [row for row in manifest.forms if row.form is None]
+    rollouts = sum(row.rollouts or 0 for row in families)
+    return sum(row.tokens or 0 for row in families) / rollouts if rollouts else None
+
+
+def explain_batch(settings: TrainSettings, prompts: int) -> str:
+    """Return what a step is made of."""
+    rest = "" if settings.method == "sft" else f" x {settings.num_generations} completions"
+    named = "demonstrations" if settings.method == "sft" else f"{settings.part} prompts"
+    return (
+        f"--batch-size {settings.batch_size}, not the usual {USUAL_BATCH}: {settings.prompts_per_step} of the set's "
+        f"{prompts} {named} a step{rest}"
+    )
+
+
+def explain_saving(fitted: TrainSettings, filled: TrainSettings, shares: UsableShares, tokens: float | None) -> str:
+    """Return why the batch may be smaller than the prompts could fill, and what that saves. `tokens`: a completion."""
+    few, many = fitted.prompts_per_step, filled.prompts_per_step
+    saved = filled.step_size - fitted.step_size
+    cost = "" if tokens is None else f", about {saved * tokens:,.0f} tokens"
+    return (
+        f"{shares.curated:.0%} of its groups are expected to be usable and {shares.pool:.0%} of its pool's, so "
+        f"{few} a step give {few * shares.curated:.1f} usable groups where {many} of the pool's give "
+        f"{many * shares.pool:.1f}; that saves {saved} completions a step ({saved / filled.step_size:.0%}{cost}): "
+        f"spend them on more --steps, or give --batch-size {filled.batch_size}"
+    )

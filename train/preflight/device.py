@@ -1,0 +1,50 @@
+"""Which device a run will train on, and how much memory it has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a control group
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where a process trains: the first CUDA device, or this `host`; `memory` in bytes."""
+
+    kind: Literal["cuda", "host"]
+    memory: int
+
+
+def find_device() -> Device:
+    """Return where the trainer's process will train. Asks the driver: torch is not loaded here."""
+    memory = _ask_driver()
+    return Device("cuda", memory) if memory else Device("host", _read_host_memory())
+
+
+def _ask_driver() -> int:
+    """Return the bytes of the first visible GPU; 0 where there is none, or the driver does not say."""
+    program = shutil.which("nvidia-smi")
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    if program is None or first in ("", "-1"):
+        return 0
+    command = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits", f"--id={first}"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+        return int(said) << 20
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return 0
+
+
+def _read_host_memory() -> int:
+    """Return the bytes that this machine has, or that its control group leaves us."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for name in LIMITS:
+        file = Path(name)
+        if file.is_file() and (text := file.read_text(encoding="ascii").strip()).isdigit():
+            found.append(int(text))
+    return min(found)

@@ -1,0 +1,273 @@
+"""How much memory a training run takes at its widest, term by term, from the policy's config and the settings alone.
+
+Bytes of one process, P parameters, T of them trained (P, or the A of LoRA adapters), w bytes of a weight (4, or 2 where
+adapters train over bf16), a bytes of an activation (2 under bf16 on CUDA, else 4), N tokens in one pass (micro batch
+times the longest prompt plus the completion limit), B completions of a step and their W tokens each:
+
+    weights      P w + 4 A
+    reference    P w                       the policy as it was, where beta > 0 and every weight is trained
+    optimizer    8 T                       AdamW: two float32 states
+    vllm         its share of the GPU      with --use-vllm, in place of kv_cache and next_tokens
+    gradients    4 T
+    casts        2 P                       autocast's bf16 copies of float32 weights
+    activations  L N (24 h + a (4 q + 4 f))         of L layers without checkpointing; with it L N h w, and one layer
+    logits       one tile of 4,096 tokens x 32,768 words on CUDA; eight float32 ones of the vocabulary elsewhere
+    kv_cache     2 L k a B W
+    next_tokens  16 B V                    float32 logits of the next token, and the copies that sampling makes
+
+h: hidden size, q and k: widths of queries and of keys, f: width of the feed-forward part, V: vocabulary. Generation and
+the gradient step do not overlap, so the peak is what stays (the first four) plus the wider of the two. A layer keeps
+for its backward pass the input, the normed and the scaled values of both norms in float32 (6 h); queries, keys, values
+(repeated for each head) and what attention made of them (4 q); gate, its SiLU, up and their product (4 f). That is the
+count of Korthikanti et al. 2022, arXiv:2205.05198, section 4, made anew for RMSNorm and gated layers, without dropout
+and with attention that keeps no matrix of scores. The tile is that of TRL's fused head. Not counted: the runtime (on a
+GPU some 0.5 GiB), fragments of the allocator, LoRA's own activations. Of mixtures of experts no estimate is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from learnable.data.errors import LearnableError
+from learnable.data.policies import Policy, read_adapter_config
+from learnable.train.preflight.device import Device
+from learnable.train.settings import TrainSettings
+
+FLOAT, HALF = 4, 2  # bytes
+TILE_TOKENS, TILE_WORDS = 4096, 32768  # of TRL's fused head (trl/kernels/chunked_logprob.py, trl/trainer/utils.py)
+TILES_WITHOUT_TRITON = 8  # float32 temporaries of the same file's `_backward_tile` that live at once
+NEXT_TOKEN_COPIES = 4  # logits, scores, probabilities, and the sorted ones of top-k or top-p
+VLLM_SHARE = 0.3  # TRL's vllm_gpu_memory_utilization
+ROOM = 0.9  # of a device: the rest is for the runtime and for fragments
+OFFLOADING = ("optim", "deepspeed", "fsdp", "fsdp_config")  # TRL's settings with which less may do
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """Sizes of a decoder with gated feed-forward layers and RMSNorm, as Llama, Mistral, Qwen and Gemma are."""
+
+    vocabulary: int
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_size: int
+    feed_forward: int
+    tied: bool
+
+    @property
+    def query_width(self) -> int:
+        """Numbers in a token's queries."""
+        return self.heads * self.head_size
+
+    @property
+    def key_width(self) -> int:
+        """Numbers in a token's keys, and in its values."""
+        return self.kv_heads * self.head_size
+
+    @property
+    def parameters(self) -> int:
+        """All weights, without biases."""
+        h, q, k = self.hidden, self.query_width, self.key_width
+        layer = 2 * h * q + 2 * h * k + 3 * h * self.feed_forward + 2 * h
+        return self.vocabulary * h * (1 if self.tied else 2) + self.layers * layer + h
+
+    def count_adapter(self, rank: int) -> int:
+        """Count the weights of LoRA adapters of this rank on every linear layer but the head."""
+        h, q, k, f = self.hidden, self.query_width, self.key_width, self.feed_forward
+        ends = 2 * (h + q) + 2 * (h + k) + 3 * (h + f)
+        return self.layers * rank * ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEstimate:
+    """Bytes of one process by what they are for: see the module's formulas. So many `processes` share the device."""
+
+    device: Device
+    processes: int
+    weights: int
+    reference: int
+    optimizer: int
+    vllm: int
+    gradients: int
+    casts: int
+    activations: int
+    logits: int
+    kv_cache: int
+    next_tokens: int
+
+    @property
+    def lasting(self) -> int:
+        """What is there at every moment of a step."""
+        return self.weights + self.reference + self.optimizer + self.vllm
+
+    @property
+    def stepping(self) -> int:
+        """What is added while gradients are computed."""
+        return self.gradients + self.casts + self.activations + self.logits
+
+    @property
+    def generating(self) -> int:
+        """What is added while completions are generated."""
+        return self.kv_cache + self.next_tokens
+
+    @property
+    def peak(self) -> int:
+        """The most at any moment."""
+        return self.lasting + max(self.stepping, self.generating)
+
+    @property
+    def required(self) -> int:
+        """What no micro batch, however small, does without."""
+        return self.lasting + self.gradients
+
+    def list_terms(self) -> dict[str, int]:
+        """Return the terms that are not 0, the largest first."""
+        terms = {name: size for name, size in asdict(self).items() if name not in ("device", "processes") and size}
+        return dict(sorted(terms.items(), key=lambda term: -term[1]))
+
+
+def read_shape(policy: Policy) -> ModelShape | None:
+    """Return the sizes of a policy on this disk, as its config names them.
+
+    None for a policy that is not here, whose config lacks one of them, or whose layers are shared among experts.
+    """
+    file = Path(policy.path) / "config.json"
+    return _parse_shape(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+
+
+def _parse_shape(config: Mapping[str, Any]) -> ModelShape | None:
+    text = config.get("text_config") or config
+    names = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    if any(not text.get(name) for name in names) or any("experts" in name for name in text):
+        return None
+    vocabulary, hidden, layers, heads, feed_forward = (int(text[name]) for name in names)
+    return ModelShape(
+        vocabulary,
+        hidden,
+        layers,
+        heads,
+        kv_heads=int(text.get("num_key_value_heads") or heads),
+        head_size=int(text.get("head_dim") or hidden // heads),
+        feed_forward=feed_forward,
+        # transformers leaves out what is its own default, as Gemma's files do
+        tied=bool(text.get("tie_word_embeddings", config.get("tie_word_embeddings", True))),
+    )
+
+
+def read_rank(settings: TrainSettings, policy: Policy) -> int:
+    """Return the rank of the adapter that is trained, the new one's or the policy's own; 0 where every weight is."""
+    return read_adapter_config(Path(policy.adapter)).rank if policy.adapter else settings.lora_rank or 0
+
+
+def estimate_memory(
+    shape: ModelShape, settings: TrainSettings, device: Device, *, prompt_tokens: int, rank: int
+) -> MemoryEstimate:
+    """Estimate the memory of one process of a run whose batch size is filled in.
+
+    Args:
+        shape: the policy's.
+        settings: the run's.
+        device: where it trains.
+        prompt_tokens: of the longest prompt.
+        rank: of the adapter that is trained, 0 where every weight is.
+    """
+    half = device.kind == "cuda" and bool(settings.trl.get("bf16", True))
+    completions = settings.step_size // settings.num_processes
+    width = prompt_tokens + settings.sampling.max_tokens
+    tokens = min(settings.micro_batch_size or completions, completions) * width
+    adapter = shape.count_adapter(rank) if rank else 0
+    trained, weight, activation = adapter or shape.parameters, HALF if rank and half else FLOAT, HALF if half else FLOAT
+    grpo = settings.method == "grpo"
+    samples = completions if grpo and not settings.use_vllm else 0
+    return MemoryEstimate(
+        device=device,
+        processes=settings.num_processes if device.kind == "host" else 1,
+        weights=shape.parameters * weight + adapter * FLOAT,
+        reference=shape.parameters * weight if grpo and settings.kl_weight and not rank else 0,
+        optimizer=2 * FLOAT * trained,
+        vllm=_share_of_vllm(settings, device),
+        gradients=FLOAT * trained,
+        casts=HALF * shape.parameters if half and not rank else 0,
+        activations=count_activations(shape, settings, device, tokens, (weight, activation)),
+        logits=count_logits(shape, device, tokens, activation),
+        kv_cache=2 * shape.layers * shape.key_width * activation * samples * width,
+        next_tokens=NEXT_TOKEN_COPIES * FLOAT * samples * shape.vocabulary,
+    )
+
+
+def count_activations(
+    shape: ModelShape, settings: TrainSettings, device: Device, tokens: int, sizes: tuple[int, int]
+) -> int:
+    """Return the bytes kept for the backward pass over so many tokens; `sizes`: of a weight, of an activation."""
+    weight, activation = sizes
+    layer = tokens * (6 * FLOAT * shape.hidden + 4 * activation * (shape.query_width + shape.feed_forward))
+    if settings.trl.get("gradient_checkpointing", device.kind == "cuda"):
+        return shape.layers * tokens * shape.hidden * weight + layer
+    return shape.layers * layer
+
+
+def count_logits(shape: ModelShape, device: Device, tokens: int, activation: int) -> int:
+    """Return the bytes of the fused head's tiles, which never hold the logits of a whole pass."""
+    rows = min(tokens, TILE_TOKENS)
+    if device.kind == "cuda":
+        return rows * TILE_WORDS * activation
+    return TILES_WITHOUT_TRITON * rows * min(shape.vocabulary, TILE_WORDS) * FLOAT
+
+
+def _share_of_vllm(settings: TrainSettings, device: Device) -> int:
+    share = settings.trl.get("vllm_gpu_memory_utilization", VLLM_SHARE)
+    return int(device.memory * share) if settings.use_vllm and isinstance(share, int | float) else 0
+
+
+def check_memory(estimate: MemoryEstimate, settings: TrainSettings) -> list[str]:
+    """Warn of a run whose peak leaves its device no room.
+
+    Raises `LearnableError` where even the smallest micro batch would not fit.
+    """
+    required, memory = estimate.required * estimate.processes, estimate.device.memory
+    if required > memory and not any(name in settings.trl for name in OFFLOADING):
+        raise LearnableError(
+            f"this run cannot fit: {explain_memory(estimate)}; weights, optimizer and gradients alone take "
+            f"{show_size(required)}: {suggest_smaller(estimate, settings)}"
+        )
+    if estimate.peak * estimate.processes <= ROOM * memory:
+        return []
+    return [f"this run may not fit: {explain_memory(estimate)}: {suggest_smaller(estimate, settings)}"]
+
+
+def explain_memory(estimate: MemoryEstimate) -> str:
+    """Return the estimate as a phrase, with its terms."""
+    terms = ", ".join(f"{name.replace('_', ' ')} {show_size(size)}" for name, size in estimate.list_terms().items())
+    where = "the GPU" if estimate.device.kind == "cuda" else "this machine"
+    times = f" in each of {estimate.processes} processes" if estimate.processes > 1 else ""
+    memory = show_size(estimate.device.memory)
+    return f"it takes about {show_size(estimate.peak)}{times} of {where}'s {memory} ({terms})"
+
+
+def suggest_smaller(estimate: MemoryEstimate, settings: TrainSettings) -> str:
+    """Return the flag that takes most off the peak."""
+    widest = max(estimate.required, estimate.activations + estimate.logits, estimate.generating)
+    if widest == estimate.required:
+        smaller = "train a smaller policy"
+        return smaller if settings.lora_rank else f"give --lora-rank 16, or {smaller}"
+    if widest == estimate.generating:
+        return f"give a --batch-size below {settings.step_size}, or a lower --max-completion-length"
+    passes = settings.micro_batch_size or settings.step_size // settings.num_processes
+    if passes > 1:
+        half = next(size for size in range(passes // 2, 0, -1) if passes % size == 0)
+        return f"give --micro-batch-size {half}"
+    return "give a lower --max-completion-length"
+
+
+def show_size(size: float) -> str:
+    """Return bytes as people read them.
+
+    >>> show_size(3 << 30), show_size(5_000_000)
+    ('3.0 GiB', '4.8 MiB')
+    """
+    return f"{size / (1 << 30):,.1f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):,.1f} MiB"
