@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.stats import f as f_distribution
-from scipy.stats import norm
+from scipy.special import fdtr, fdtrc, ndtr, ndtri
 
 from learnable.filters.arrays import Values
 from learnable.filters.statistics.variance import read_openings
@@ -66,10 +65,10 @@ def compare_prompts(groups: pl.DataFrame) -> Comparison:
 
     def tail(chance: Callable[..., float], ratio: float, over_noise: float) -> float:
         weights = n * (1 + over_noise * n / size)
-        return float(chance(ratio, weights.sum() ** 2 / (weights**2).sum() - 1, total - len(n)))
+        return float(chance(weights.sum() ** 2 / (weights**2).sum() - 1, total - len(n), ratio))
 
-    differ = tail(f_distribution.sf, f_ratio, 0.0) <= FALSE_ALARM / 2 or _test_all_rollouts(groups) <= FALSE_ALARM / 2
-    alike = tail(f_distribution.cdf, f_ratio / (1 + true_over_noise), true_over_noise) <= DOUBT
+    differ = tail(fdtrc, f_ratio, 0.0) <= FALSE_ALARM / 2 or _test_all_rollouts(groups) <= FALSE_ALARM / 2
+    alike = tail(fdtr, f_ratio / (1 + true_over_noise), true_over_noise) <= DOUBT
     likeness: Likeness = "different" if differ else "alike" if alike else "unknown"
     return Comparison(likeness, float(f_ratio), len(n), size, _count_enough(size))
 
@@ -87,7 +86,7 @@ def _test_all_rollouts(groups: pl.DataFrame) -> float:
     off = mean - (n * mean).sum() / n.sum()
     pairs: Values = (n * (n - 1) * off**2 - n * std**2) / 2
     squares = float((pairs**2).sum())
-    return float(norm.sf(pairs.sum() / squares**0.5)) if squares > 0 else 1.0
+    return float(ndtr(-pairs.sum() / squares**0.5)) if squares > 0 else 1.0
 
 
 def _count_enough(size: float) -> int:
@@ -95,7 +94,7 @@ def _count_enough(size: float) -> int:
 
     The logarithm of F is nearly normal with the variance 2 / k + 2 / (k (n - 1)) for k prompts (Fisher's z).
     """
-    deviations = norm.isf(DOUBT) + norm.isf(1 - TOLD)
+    deviations = -ndtri(DOUBT) - ndtri(1 - TOLD)
     variance_of_log = 2 * size / max(size - 1, 0.5)
     return int(np.ceil(variance_of_log * (deviations / np.log1p(_true_over_noise(size))) ** 2))
 

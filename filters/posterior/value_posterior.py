@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betainc, gammaln
-from scipy.stats import chi2
+from scipy.special import betainc, chdtrc, gammaln
 
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band
@@ -148,7 +147,7 @@ class ValuePosterior:
         variance = np.maximum(self._apart[3][rows][:, None], MIN_VARIANCE)
         freedom = np.maximum(self.counts[rows].sum(axis=1)[:, None], 1.0)
         squares = np.maximum(points**2, 1e-300)
-        below: Values = np.where(points > 0, chi2.sf(freedom * variance / squares, freedom), 0.0)
+        below: Values = np.where(points > 0, chdtrc(freedom, freedom * variance / squares), 0.0)
         return below
 
     def _quantiles(

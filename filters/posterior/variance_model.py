@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2, f
+from scipy.special import betaln, chdtr, gammaincinv, xlogy
 
 from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
@@ -72,7 +72,7 @@ class VarianceModel:
         freedom = self._posterior_df(n, mean)
         if std <= 0:
             return np.ones_like(freedom)
-        chance: Values = np.asarray(chi2.cdf(freedom * self.shrunken(n, mean, variance) / std**2, freedom))
+        chance: Values = np.asarray(chdtr(freedom, freedom * self.shrunken(n, mean, variance) / std**2))
         return chance
 
     def interval(
@@ -84,7 +84,7 @@ class VarianceModel:
         """
         freedom, tail = self._posterior_df(n, mean), (1 - coverage) / 2
         total = freedom * self.shrunken(n, mean, variance)
-        low, high = (np.sqrt(total / chi2.ppf(q, freedom)) for q in (1 - tail, tail))
+        low, high = (np.sqrt(total / (2 * gammaincinv(freedom / 2, q))) for q in (1 - tail, tail))
         return np.minimum(low, 0.5), np.minimum(high, 0.5)
 
     def variance_ratios(self, n: Values, mean: Values, variance: Values) -> tuple[Values, Values]:
@@ -172,8 +172,14 @@ def _fit_prior_df(model: VarianceModel, n: Values, mean: Values, variance: Value
     """
     ratios, own_df = model.variance_ratios(n, mean, variance)
     ratios = np.maximum(ratios, MIN_RATIO)
-    fits = [np.sum(f.logpdf(ratios, own_df, df)) - np.log(df / USUAL_PRIOR_DF) ** 2 / 2 for df in PRIOR_DFS]
+    fits = [np.sum(_log_f(ratios, own_df, df)) - np.log(df / USUAL_PRIOR_DF) ** 2 / 2 for df in PRIOR_DFS]
     return PRIOR_DFS[int(np.argmax(fits))]
+
+
+def _log_f(ratio: Values, df: Values, other_df: float) -> Values:
+    """Return the logarithm of the density of F(`df`, `other_df`); `scipy.stats` has it too but imports slowly."""
+    shape: Values = xlogy(df / 2, df) + xlogy(other_df / 2, other_df) + xlogy(df / 2 - 1, ratio)
+    return shape - (df + other_df) / 2 * np.log(other_df + df * ratio) - betaln(df / 2, other_df / 2)
 
 
 def _filled(values: ArrayLike) -> Values:

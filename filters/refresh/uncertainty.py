@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.stats import beta as beta_distribution
+from scipy.special import betaincinv
 
 from learnable.filters.arrays import Values
 from learnable.filters.band import Band
@@ -85,7 +85,7 @@ def _as_beta(mean: float, variance: float, coverage: float) -> ShareStillInBand:
     if variance <= 0:
         return ShareStillInBand(mean, mean, mean)
     size = max(mean * (1 - mean) / variance - 1, MIN_SIZE)
-    low, high = beta_distribution.interval(coverage, mean * size, (1 - mean) * size)
+    low, high = (betaincinv(mean * size, (1 - mean) * size, tail) for tail in ((1 - coverage) / 2, (1 + coverage) / 2))
     return ShareStillInBand(mean, float(low), float(high))
 
 
