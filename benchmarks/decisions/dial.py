@@ -1,10 +1,11 @@
 """Does the dial find what it says? Against pass rates that are known, and with fresh rollouts of a policy.
 
 Without a family: searches over nine settings whose pass rates are known, prompts differing within a setting, and
-reports how each search ended, how often outside the tolerance, and how many prompts it took. With families: dials each
-with vLLM, then draws fresh rollouts with another seed at the knobs that were found.
+reports how each search ended, how often outside the tolerance, and how many prompts it took. With families or data sets
+of reasoning-gym: dials each with vLLM, then draws fresh rollouts with another seed at the knobs that were found.
 
-    python -m benchmarks.decisions.dial [--seeds 25] [--family arithmetic]... [--policy FOLDER] [--fresh 2000]
+    python -m benchmarks.decisions.dial [--seeds 25] [--policy FOLDER] [--fresh 2000]
+        [--family arithmetic]... [--gym leg_counting:max_animals=2..9]...
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -47,6 +49,7 @@ CURVES: dict[str, Values] = {
 }
 CONCENTRATION = 1.5  # alpha + beta of the prompts of a setting: few of them are near its mean
 BUDGET = 4096  # prompts
+FRESH_GROUP = 8  # rollouts a prompt: some settings have few hundred problems
 
 
 def main() -> None:
@@ -54,13 +57,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=25)
     parser.add_argument("--family", action="append", default=[])
+    parser.add_argument("--gym", action="append", default=[], metavar="NAME:KNOB=RANGE[;KNOB=RANGE]")
     parser.add_argument("--policy")
     parser.add_argument("--fresh", type=int, default=2000)
     arguments = parser.parse_args()
-    if arguments.family:
-        for family in arguments.family:
-            report_family(family, arguments.policy, arguments.fresh)
-    else:
+    for family in arguments.family:
+        report_generator(family, PromptSettings(families=(family,)), {}, arguments.policy, arguments.fresh)
+    for dataset in arguments.gym:
+        name, _, knobs = dataset.partition(":")
+        prompts = PromptSettings(location=f"reasoning-gym:{name}")
+        report_generator(
+            "reasoning-gym",
+            prompts,
+            dict(pair.split("=", 1) for pair in knobs.split(";")),
+            arguments.policy,
+            arguments.fresh,
+        )
+    if not arguments.family and not arguments.gym:
         report_curves(arguments.seeds)
 
 
@@ -92,17 +105,20 @@ def search(rates: Values, aim: Aim, seed: int) -> tuple[str, int | None, int]:
         picks = look.picks
 
 
-def report_family(family: str, policy: str | None, fresh: int) -> None:
-    """Dial a family, and print what the policy passes at the knobs that were found, by fresh rollouts."""
+def report_generator(
+    family: str, prompts: PromptSettings, knobs: Mapping[str, str], policy: str | None, fresh: int
+) -> None:
+    """Dial a generator, and print what the policy passes at the knobs that were found, by fresh rollouts."""
     with tempfile.TemporaryDirectory() as folder:
-        prompts = PromptSettings(families=(family,))
         settings = CurateSettings(prompts=prompts, policy=policy, store=f"{folder}/store", workers=0)
-        report = run_dial(DialSettings(settings, find_grid(family, {}), curate=False))
-        print(f"{family}: {describe_outcome(report)} {report.rollouts:,} rollouts", flush=True)
-        there = replace(prompts, forms=report.forms, families=report.families, limit=fresh // 2)
-        again = replace(settings, prompts=there, budget=SamplingBudget("fixed"), group_size=2, seed=7, test_share=0.0)
+        report = run_dial(DialSettings(settings, find_grid(family, knobs), curate=False))
+        print(f"{prompts.name}: {describe_outcome(report)} {report.rollouts:,} rollouts", flush=True)
+        there = replace(prompts, forms=report.forms, families=report.families, limit=fresh // FRESH_GROUP)
+        again = replace(
+            settings, prompts=there, budget=SamplingBudget("fixed"), group_size=FRESH_GROUP, seed=7, test_share=0.0
+        )
         [row] = run_pipeline(settings_at(again, report.nearest.knobs)).families
-        print(f"{family}: {row.pass_at_1:.3f} of {2 * row.prompts:,} fresh rollouts pass", flush=True)
+        print(f"{prompts.name}: {row.pass_at_1:.3f} of {FRESH_GROUP * row.prompts:,} fresh rollouts pass", flush=True)
 
 
 if __name__ == "__main__":

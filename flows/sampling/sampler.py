@@ -11,7 +11,6 @@ import polars as pl
 
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
-from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.arrays import Indices
 from learnable.filters.decisions.evidence import Evidence, gather_evidence
@@ -165,13 +164,16 @@ class AdaptiveSampling:
 
     def find_missing(self, round_: Round) -> list[MissingRollouts]:
         """Return the rollouts of a round that the ledger lacks, once for the prompts that share a question."""
-        lacking: dict[str, tuple[Prompt, set[int]]] = {}
-        for row, first, end in zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True):
-            prompt = self.prompts[row]
-            _, indices = lacking.setdefault(prompt.question_id, (prompt, set()))
-            indices.update((np.flatnonzero(~self.table.have[row, first:end]) + first).tolist())
+        ranges = list(zip(round_.prompts.tolist(), round_.first.tolist(), round_.end.tolist(), strict=True))
+        asking: dict[str, list[int]] = {}
+        for place, (row, _, _) in enumerate(ranges):
+            asking.setdefault(self.prompts[row].question_id, []).append(place)
         missing: list[MissingRollouts] = []
-        for question_id, (prompt, indices) in lacking.items():
+        for question_id, places in asking.items():
+            indices: set[int] = set()  # of one question at a time: a large pool has millions of them
+            for row, first, end in (ranges[place] for place in places):
+                indices.update((np.flatnonzero(~self.table.have[row, first:end]) + first).tolist())
+            prompt = self.prompts[ranges[places[0]][0]]
             missing += find_runs(prompt, sorted(indices), self._seeds.get(question_id, {}))
         return missing
 
