@@ -178,8 +178,9 @@ def _fit_prior_df(model: VarianceModel, n: Values, mean: Values, variance: Value
 
 def _log_f(ratio: Values, df: Values, other_df: float) -> Values:
     """Return the logarithm of the density of F(`df`, `other_df`); `scipy.stats` has it too but imports slowly."""
-    shape: Values = xlogy(df / 2, df) + xlogy(other_df / 2, other_df) + xlogy(df / 2 - 1, ratio)
-    return shape - (df + other_df) / 2 * np.log(other_df + df * ratio) - betaln(df / 2, other_df / 2)
+    powers = xlogy(df / 2, df) + xlogy(other_df / 2, other_df) + xlogy(df / 2 - 1, ratio)
+    found: Values = powers - (df + other_df) / 2 * np.log(other_df + df * ratio) - betaln(df / 2, other_df / 2)
+    return found
 
 
 def _filled(values: ArrayLike) -> Values:

@@ -10,6 +10,8 @@ from itertools import islice
 
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import FAMILIES
+from learnable.data.sources.gym.location import is_gym
+from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.train.policy.answers import write_answer
 from learnable.train.policy.lexicon import load_lexicon
 
@@ -43,6 +45,16 @@ DOCUMENTS = {
 }
 # Of those, what is learned once more at the end: two sonnets' rhymes take the longest to learn.
 AGAIN = dict.fromkeys(DOCUMENTS, 0.08) | {"Sonnet": 0.8, "ShakespeareanSonnet": 0.6, RHYME_DRILL: 0.0}
+# What the second run has besides, from the generators of reasoning-gym as they are installed: its data sets too get a
+# policy that is partly right.
+GYM_DOCUMENTS = {
+    "reasoning-gym:letter_counting?min_words=1&max_words=8": 4000,
+    "reasoning-gym:count_bits?min_n=1&max_n=1000": 3000,
+    "reasoning-gym:lcm?min_value=1&max_value=20": 2000,
+    "reasoning-gym:chain_sum?num_terms=2&num_digits=1": 1200,
+    "reasoning-gym:chain_sum?num_terms=3&num_digits=1": 1200,
+    "reasoning-gym:chain_sum?num_terms=2&min_digits=1&max_digits=2": 1600,
+}
 # The part of the run, 0 to 1, in which a form's documents come; the other forms take all of it.
 WHEN = {RHYME_DRILL: (0.0, 0.6), "Sonnet": (0.25, 1.0), "ShakespeareanSonnet": (0.25, 1.0), "Villanelle": (0.3, 1.0)}
 
@@ -65,6 +77,8 @@ def write_corpus(scale: float, seed: int | str, processes: int = 2, *, again: bo
     counts = {
         form: round(count * scale * (find_share(form) if again else 1)) for form, count in count_documents().items()
     }
+    if again:
+        counts |= {location: round(count * scale) for location, count in GYM_DOCUMENTS.items()}
     jobs = [
         (form, min(CHUNK, count - start), f"{seed}:{start}")
         for form, count in counts.items()
@@ -89,11 +103,13 @@ def find_share(form: str) -> float:
 
 
 def write_documents(form: str, count: int, seed: str) -> list[Document]:
-    """Return `count` documents of one form."""
+    """Return `count` documents of one form, or of a location of reasoning-gym."""
     rng = random.Random(f"{form}:{seed}")
     first, last = WHEN.get(form, (0.0, 1.0))
     if form == RHYME_DRILL:
         pairs = [_write_drill(rng) for _ in range(count)]
+    elif is_gym(form):
+        pairs = [(prompt.text, str(prompt.spec["answer"])) for prompt in islice(_endless_gym(form, rng), count)]
     else:
         pairs = [(prompt.text, write_answer(prompt, rng)) for prompt in islice(_endless(form, rng), count)]
     return [Document(rng.uniform(first, last), form, prompt, completion) for prompt, completion in pairs]
@@ -103,6 +119,12 @@ def _endless(form: str, rng: random.Random) -> Iterator[Prompt]:
     family = next(family for family in FAMILIES.values() if form in family.forms)
     while True:
         yield from family.generate(form, rng.randrange(2**32), family.knobs())
+
+
+def _endless_gym(location: str, rng: random.Random) -> Iterator[Prompt]:
+    """Yield the questions at a location, again once all were asked. Raises `LearnableError` without reasoning-gym."""
+    while True:
+        yield from gym_prompts(location, rng.randrange(2**31))
 
 
 def _write_drill(rng: random.Random) -> tuple[str, str]:
