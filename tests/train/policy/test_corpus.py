@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from math import lcm
+
 import pytest
 
 from learnable.train.policy.corpus import RHYME_DRILL, count_documents, write_documents
@@ -15,6 +18,14 @@ def test_the_seed_fixes_the_documents(form):
 def test_every_form_has_documents():
     assert min(count_documents().values()) > 0
     assert {"Haiku", "LargeSums", "BalancedParentheses", RHYME_DRILL} <= set(count_documents())
+
+
+def test_questions_of_reasoning_gym_come_again_with_their_answers():
+    pytest.importorskip("reasoning_gym")
+    documents = write_documents("reasoning-gym:lcm?min_value=1&max_value=2", 12, "1")  # four questions
+    numbers = {document.prompt: re.findall(r"\d+", document.prompt) for document in documents}
+    assert len(documents) == 12 and len(numbers) == 4
+    assert all(int(document.completion) == lcm(*map(int, numbers[document.prompt])) for document in documents)
 
 
 def test_drills_come_early():
