@@ -34,9 +34,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "keywords:existence": Kind(wording.has_keywords, {"keywords": TEXTS}),
-    "keywords:frequency": Kind(
-        wording.has_keyword_often, {"keyword": TEXT, "frequency": COUNT, "relation": RELATION}
-    ),
+    "keywords:frequency": Kind(wording.has_keyword_often, {"keyword": TEXT, "frequency": COUNT, "relation": RELATION}),
     "keywords:forbidden_words": Kind(wording.has_no_forbidden_word, {"forbidden_words": TEXTS}),
     "keywords:letter_frequency": Kind(
         wording.has_letter_often, {"letter": SIGN, "let_frequency": COUNT, "let_relation": RELATION}
@@ -53,9 +51,7 @@ KINDS: Mapping[str, Kind] = {
     "detectable_format:number_bullet_lists": Kind(layout.has_bullets, {"num_bullets": COUNT}),
     "detectable_format:constrained_response": Kind(layout.is_an_option),
     "detectable_format:number_highlighted_sections": Kind(layout.has_highlights, {"num_highlights": COUNT}),
-    "detectable_format:multiple_sections": Kind(
-        layout.has_sections, {"section_spliter": TEXT, "num_sections": COUNT}
-    ),
+    "detectable_format:multiple_sections": Kind(layout.has_sections, {"section_spliter": TEXT, "num_sections": COUNT}),
     "detectable_format:json_format": Kind(layout.is_json),
     "detectable_format:title": Kind(layout.has_title),
     "combination:two_responses": Kind(layout.has_two_responses),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -37,11 +37,16 @@ KANA = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HALFWIDTH")
 MIN_KANA = 0.1  # of the signs of a Japanese text; the rest may be Chinese ones
 MIN_SHARE = 0.7  # of the letters that are of the script, names and terms in another apart
 MIN_EVIDENCE = 0.08  # a word, on average
+LETTER = 0.5  # what a word counts that is told by a letter alone, as names are in any language
 FEW_WORDS = 2  # which may be of several languages
+FEW_EVIDENCE = 0.25  # a word, of so few
 LINE_WORDS = 6  # of a line that may be told by itself
 LINE_EVIDENCE = 0.15  # a word of such a line
 CLEARLY = 1.5  # times the evidence for English, where another language is told in its place
-_AROUND_WORDS = ".,;:!?\"'()[]{}<>*_#`~|/\\-+=\u2013\u2014\u2026\u00ab\u00bb\u201c\u201d\u2018\u2019\u201e\u0964\u060c\u061b\u061f\u06d4"
+_AROUND_WORDS = (
+    ".,;:!?\"'()[]{}<>*_#`~|/\\-+=\u2013\u2014\u2026\u00ab\u00bb\u201c\u201d\u2018\u2019\u201e\u00bf\u00a1"
+    "\u0964\u060c\u061b\u061f\u06d4"
+)
 
 
 class UntoldLanguageError(LearnableError):
@@ -72,11 +77,11 @@ def find_foreign(text: str, language: str) -> str:
     """
     code = primary_code(language)
     told = _tell(text)
-    if told.script != script_of(code) or told.share < MIN_SHARE:
-        return f"it reads as {told.best or told.script.lower() or 'no language'}, not {code}" + (
-            f", with {1 - told.share:.0%} of its letters in other scripts" if told.script == script_of(code) else ""
-        )
-    if not told.is_sure(0.0 if told.words <= FEW_WORDS else MIN_EVIDENCE):
+    if told.script != script_of(code):
+        return f"it reads as {told.best or told.script.lower() or 'no language'}, not {code}"
+    if told.share < MIN_SHARE:
+        return f"{1 - told.share:.0%} of its letters are in another script than {code}"
+    if not told.is_sure(FEW_EVIDENCE if told.words <= FEW_WORDS else MIN_EVIDENCE):
         if told.words <= FEW_WORDS:
             raise UntoldLanguageError(f"so few words do not tell whether they are {code}: {text.strip()[:40]!r}")
         return f"it reads as no language that is known, not {code}"
@@ -166,23 +171,28 @@ def _script(sign: str) -> str:
 def _weigh(word: str, script: str) -> tuple[tuple[str, float], ...]:
     """Return the languages that a word is of, each with its weight: by the lists, or else by its letters."""
     words, letters = _tables(script)
-    found = words.get(word, ())
-    if not found:
-        found = tuple({code for letter in set(word) for code in letters.get(letter, ())})
-    return tuple((code, 1 / len(found)) for code in found)
+    if found := words.get(word):
+        return tuple((code, 1 / len(found)) for code in found)
+    by_letters = sorted({code for letter in set(word) for code in letters.get(letter, ())})
+    return tuple((code, LETTER / len(by_letters)) for code in by_letters)
 
 
 @cache
 def _tables(script: str) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
     """Return the languages of each listed word, and those of each listed letter."""
-    words: dict[str, tuple[str, ...]] = {}
-    letters: dict[str, tuple[str, ...]] = {}
-    for code, entry in _load().items():
-        if entry["script"] == script:
-            for table, items in ((words, dict.fromkeys(entry["words"].split())), (letters, dict.fromkeys(entry["letters"]))):
-                for item in items:
-                    table[item] = (*table.get(item, ()), code)
-    return words, letters
+    entries = {code: entry for code, entry in _load().items() if entry["script"] == script}
+    return (
+        _invert({code: entry["words"].split() for code, entry in entries.items()}),
+        _invert({code: entry["letters"] for code, entry in entries.items()}),
+    )
+
+
+def _invert(lists: Mapping[str, Iterable[str]]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for code, items in lists.items():
+        for item in dict.fromkeys(items):
+            found[item] = (*found.get(item, ()), code)
+    return found
 
 
 @cache

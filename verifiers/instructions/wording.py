@@ -12,7 +12,7 @@ from learnable.verifiers.instructions.arguments import Arguments, compare
 from learnable.verifiers.instructions.language import find_foreign, reads_as_english
 
 COMMAS = ",\uff0c\u3001\u060c"  # and those of Chinese, Japanese and Arabic
-QUOTES = "\"\u201c\u201d"
+QUOTES = '"\u201c\u201d'
 
 _CAPITALS = re.compile(r"[^\W_]+(?:[.&/-][^\W_]+)*")  # a hyphenated word is one; "I'm" has the word "I"
 _SPACES = re.compile(r"\s+")
