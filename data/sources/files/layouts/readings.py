@@ -21,6 +21,7 @@ from learnable.data.sources.files.columns import json_ready, parse_cell
 MAX_EXPRESSION = 300  # characters: what is longer is a solution, not an answer
 NO_ANSWER = ("proof", "notfound", "not found", "none", "null", "n/a", "nan", "unknown")
 AIME_MAX = 999
+EMPTY_CELLS = ("", "null", "none", "nan")
 
 _FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*(?:(\{)|([^\s{}$]+))")
@@ -141,7 +142,11 @@ def _read_instructions(value: Any, arguments: Any) -> Spec:
 
 
 def _parse(value: Any) -> Any:
-    return json_ready(parse_cell(value) if isinstance(value, str) else value)
+    """Return what a cell holds, None where it is empty, and text that is no literal as it is."""
+    if not isinstance(value, str):
+        return json_ready(value)
+    parsed = json_ready(parse_cell(value))
+    return value if parsed is None and value.strip().casefold() not in EMPTY_CELLS else parsed
 
 
 def _by_item(given: Any, count: int) -> Any:
