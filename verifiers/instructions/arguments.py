@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from learnable.verifiers.instructions.language import known_languages, primary_code
 
 LESS, AT_LEAST = "less than", "at least"
-Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from learnable.verifiers.instructions.arguments import (
     TEXT,
     TEXTS,
     Argument,
-    Arguments,
 )
 from learnable.verifiers.protocol import fault
 
@@ -28,7 +27,7 @@ ID = "id"
 class Kind:
     """One kind: `find_fault` returns "" for an answer that follows it, `arguments` are all that it needs, by name."""
 
-    find_fault: Callable[[str, Arguments], str]
+    find_fault: Callable[[str, Spec], str]
     arguments: Mapping[str, Argument] = field(default_factory=dict)
 
 
@@ -72,11 +71,11 @@ def check_instruction(key: str, given: Spec) -> None:
 
     `key` is what messages call it. Arguments of null are as good as none: tables give each row the columns of all.
     """
-    name = given.get(ID)
+    name = str(given.get(ID))
     if name not in KINDS:
-        near = nearest_names(str(name), KINDS)
+        near = nearest_names(name, KINDS)
         fix = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(KINDS)}"
-        raise fault(f"{key}.{ID}", name, f"no such instruction; {fix}")
+        raise fault(f"{key}.{ID}", given.get(ID), f"no such instruction; {fix}")
     wanted = KINDS[name].arguments
     for argument, value in given.items():
         if argument != ID and argument not in wanted and value is not None:

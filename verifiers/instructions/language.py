@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -135,10 +135,10 @@ def _tell(text: str) -> _Told:
     if not total:
         return _Told("", 0.0, 0, {})
     script, count = scripts.most_common(1)[0]
-    if script in ONE_LANGUAGE:
-        return _Told(script, count / total, len(text.split()), {ONE_LANGUAGE[script]: float(len(text.split()))})
     words = [word for word in (part.strip(_AROUND_WORDS) for part in text.lower().split()) if word]
-    evidence: Counter[str] = Counter()
+    if script in ONE_LANGUAGE:
+        return _Told(script, count / total, len(words), {ONE_LANGUAGE[script]: float(len(words))})
+    evidence: dict[str, float] = defaultdict(float)
     for word in words:
         for code, weight in _weigh(word.replace("\u2019", "'"), script):
             evidence[code] += weight

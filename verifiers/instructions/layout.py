@@ -9,7 +9,8 @@ import json
 import re
 from functools import lru_cache
 
-from learnable.verifiers.instructions.arguments import AT_LEAST, Arguments, compare
+from learnable.data.records import Spec
+from learnable.verifiers.instructions.arguments import AT_LEAST, compare
 from learnable.verifiers.instructions.counting import (
     count_sentences,
     count_words,
@@ -29,17 +30,17 @@ _NOT_LETTERS = re.compile(r"[\W_]+")
 _WORD_ENDS = re.compile(r"[.,;:?!'\"\u2019\u201d)]")
 
 
-def has_sentences(text: str, given: Arguments) -> str:
+def has_sentences(text: str, given: Spec) -> str:
     """Sentences are as many as `relation` and `num_sentences` say."""
     return compare(count_sentences(text), "sentences", given["num_sentences"], given["relation"])
 
 
-def has_words(text: str, given: Arguments) -> str:
+def has_words(text: str, given: Spec) -> str:
     """Words are as many as `relation` and `num_words` say."""
     return compare(count_words(text), "words", given["num_words"], given["relation"])
 
 
-def has_paragraphs(text: str, given: Arguments) -> str:
+def has_paragraphs(text: str, given: Spec) -> str:
     """The divider "***" parts it in `num_paragraphs`, none of them empty."""
     parts = split_at_dividers(text)
     if not all(parts):
@@ -47,7 +48,7 @@ def has_paragraphs(text: str, given: Arguments) -> str:
     return _exactly(len(parts), "paragraphs", given["num_paragraphs"])
 
 
-def has_first_word(text: str, given: Arguments) -> str:
+def has_first_word(text: str, given: Spec) -> str:
     """Blank lines part it in `num_paragraphs`, and `nth_paragraph`, from 1 on, begins with `first_word`."""
     parts, nth = split_at_blank_lines(text), given["nth_paragraph"]
     if len(parts) != given["num_paragraphs"]:
@@ -56,13 +57,13 @@ def has_first_word(text: str, given: Arguments) -> str:
     return "" if word.casefold() == given["first_word"].strip().casefold() else f"paragraph {nth} begins with {word!r}"
 
 
-def has_placeholders(text: str, given: Arguments) -> str:
+def has_placeholders(text: str, given: Spec) -> str:
     """At least `num_placeholders` stand in square brackets, as in [address]."""
     count = sum(map(_says_something, _PLACEHOLDER.findall(text)))
     return compare(count, "placeholders", given["num_placeholders"], AT_LEAST)
 
 
-def has_postscript(text: str, given: Arguments) -> str:
+def has_postscript(text: str, given: Spec) -> str:
     """A postscript begins with `postscript_marker`, and says something."""
     marker = given["postscript_marker"].strip()
     return "" if _postscript_pattern(marker).search(text) else f"no postscript behind {marker!r}"
@@ -77,12 +78,12 @@ def _postscript_pattern(marker: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^[ \t*_>#\"'(-]*|(?<=\s)){text}(?![^\W_])(?=[\W_]*[^\W_])", re.IGNORECASE | re.MULTILINE)
 
 
-def has_bullets(text: str, given: Arguments) -> str:
+def has_bullets(text: str, given: Spec) -> str:
     """It has exactly `num_bullets` bullet points of Markdown."""
     return _exactly(len(_BULLET.findall(text)), "bullet points", given["num_bullets"])
 
 
-def is_an_option(text: str, given: Arguments) -> str:
+def is_an_option(text: str, given: Spec) -> str:
     """It has one of the three public options, and no other."""
     found = [option for option in OPTIONS if option in text]
     if len(found) == 1:
@@ -90,13 +91,13 @@ def is_an_option(text: str, given: Arguments) -> str:
     return f"it has {' and '.join(map(repr, found))}" if found else "none of the options"
 
 
-def has_highlights(text: str, given: Arguments) -> str:
+def has_highlights(text: str, given: Spec) -> str:
     """At least `num_highlights` parts stand between asterisks, as in *this*."""
     count = sum(1 for _ in _HIGHLIGHT.finditer(text))
     return compare(count, "highlighted parts", given["num_highlights"], AT_LEAST)
 
 
-def has_sections(text: str, given: Arguments) -> str:
+def has_sections(text: str, given: Spec) -> str:
     """At least `num_sections` lines begin with `section_spliter` and a number, each with another one."""
     numbers = set(_section_pattern(given["section_spliter"].strip()).findall(text))
     return compare(len(numbers), "sections", given["num_sections"], AT_LEAST)
@@ -107,7 +108,7 @@ def _section_pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"^[^\w\n]*{re.escape(word)}\s?(\d+)", re.MULTILINE)
 
 
-def is_json(text: str, given: Arguments) -> str:
+def is_json(text: str, given: Spec) -> str:
     """All of it is one JSON object or list; a fence of Markdown may stand around it."""
     text = text.strip()
     fenced = _FENCE.fullmatch(text)
@@ -118,13 +119,13 @@ def is_json(text: str, given: Arguments) -> str:
     return "" if isinstance(value, dict | list) else "it is JSON of one value, and neither object nor list"
 
 
-def has_title(text: str, given: Arguments) -> str:
+def has_title(text: str, given: Spec) -> str:
     """A title stands in double angular brackets, as in <<poem of joy>>."""
     found = any(map(_says_something, _TITLE.findall(text)))
     return "" if found else "no title in double angular brackets"
 
 
-def has_two_responses(text: str, given: Arguments) -> str:
+def has_two_responses(text: str, given: Spec) -> str:
     """Six asterisks part two responses that differ in their words."""
     parts = [_NOT_LETTERS.sub(" ", part).strip().casefold() for part in _SIX_STARS.split(text)]
     if not all(parts[1:-1]):

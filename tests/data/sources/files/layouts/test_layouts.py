@@ -258,7 +258,7 @@ def test_columns_alone_tell_a_layout_whose_answers_are_all_wrong() -> None:
         read([MMLU | {"answer": "E"}])
 
 
-ASKED_FOR = {"instructions": [{"id": "punctuation:no_comma"}, {"id": "length_constraints:number_words", **MANY}]}
+WANTED = {"instructions": [{"id": "punctuation:no_comma"}, {"id": "length_constraints:number_words", **MANY}]}
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ ASKED_FOR = {"instructions": [{"id": "punctuation:no_comma"}, {"id": "length_con
 def test_arguments_of_instructions_as_tables_have_them(kwargs: Any) -> None:
     ids = ["punctuation:no_comma", "length_constraints:number_words"]
     [prompt] = read([IFEVAL | {"instruction_id_list": ids, "kwargs": kwargs}])
-    assert (prompt.verifier, prompt.spec) == ("instructions", ASKED_FOR)
+    assert (prompt.verifier, prompt.spec) == ("instructions", WANTED)
     find_verifier(prompt.verifier).check_spec(prompt.spec)
 
 
