@@ -55,7 +55,7 @@ KINDS: Mapping[str, Kind] = {
     "detectable_format:title": Kind(layout.has_title),
     "combination:two_responses": Kind(layout.has_two_responses),
     "combination:repeat_prompt": Kind(wording.repeats_prompt, {"prompt_to_repeat": TEXT}),
-    "startend:end_checker": Kind(wording.ends_as_asked, {"end_phrase": TEXT}),
+    "startend:end_checker": Kind(wording.ends_with_phrase, {"end_phrase": TEXT}),
     "startend:quotation": Kind(wording.is_quoted),
     "change_case:capital_word_frequency": Kind(
         wording.has_capital_words, {"capital_frequency": COUNT, "capital_relation": RELATION}

@@ -97,7 +97,7 @@ def has_no_comma(text: str, given: Spec) -> str:
     return f"{count} comma{'s' if count > 1 else ''}" if count else ""
 
 
-def ends_as_asked(text: str, given: Spec) -> str:
+def ends_with_phrase(text: str, given: Spec) -> str:
     """It ends with `end_phrase`, in any case; quotation marks may follow."""
     wanted = _even(given["end_phrase"].strip(QUOTES))
     return "" if _even(text.rstrip().rstrip(QUOTES)).endswith(wanted) else f"it ends in {text.rstrip()[-30:]!r}"
