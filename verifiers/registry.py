@@ -19,6 +19,7 @@ VERIFIERS = {
     "arithmetic": "learnable.verifiers.answers.judges:ArithmeticVerifier",
     "choice": "learnable.verifiers.answers.judges:ChoiceVerifier",
     "counting": "learnable.verifiers.answers.judges:CountingVerifier",
+    "instructions": "learnable.verifiers.instructions.verifier:InstructionsVerifier",
     "json": "learnable.verifiers.answers.kinds.structured:JsonVerifier",
     "mathematics": "learnable.verifiers.answers.kinds.mathematics:MathsVerifier",
     "number": "learnable.verifiers.answers.kinds.number:NumberVerifier",

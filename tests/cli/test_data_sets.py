@@ -43,10 +43,27 @@ def test_the_split_of_a_saved_data_set_is_said(find: Find) -> None:
     assert "both looks like GSM8K" in found.err
 
 
-def test_instructions_without_a_judge_are_refused_before_anything_is_sampled(find: Find) -> None:
-    rows = [{"prompt": f"Say {n}.", "instruction_id_list": ["x:y"], "kwargs": [{}], "key": n} for n in range(3)]
-    found = find(write("q.jsonl", rows))
+def test_instructions_are_previewed_with_their_judge(run: Run) -> None:
+    rows = [{"prompt": f"Say {n}.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]} for n in range(4)]
+    status, out, err = run("find", "--prompts", write("ifeval.jsonl", rows), "--show", 3, *SHOW)
+    assert status == 0, err
+    assert out.count('{"id": "punctuation:no_comma"}') == 3
+    assert out.count("made of the instructions in column 'instruction_id_list'") == 3
+    assert (
+        "ifeval.jsonl looks like IFEval: the prompt is column 'prompt', the spec is made of the instructions in" in err
+    )
+    assert "judged by the verifier 'instructions'; --prompt-column, --answer-column and --verifier say otherwise" in err
+
+
+def test_instructions_that_cannot_be_judged_are_named_by_row_and_value(find: Find) -> None:
+    good = {"prompt": "Say it.", "instruction_id_list": ["language:response_language"], "kwargs": [{"language": "de"}]}
+    bad = [
+        good | {"prompt": "Count.", "instruction_id_list": ["length_constraints:number_word"]},
+        good | {"prompt": "Sing.", "kwargs": [{"language": "zu"}]},
+    ]
+    found = find(write("q.jsonl", [good, *bad]))
     assert found.status == 2
-    assert "IFEval" in found.err
-    assert "x:y 3" in found.err
+    assert "q.jsonl, line 2: spec key 'instructions.0.id' is 'length_constraints:number_word': no such" in found.err
+    assert "did you mean 'length_constraints:number_words'?" in found.err
+    assert "q.jsonl, line 3: spec key 'instructions.0.language' is 'zu': no answer can be told to be in it" in found.err
     assert found.prompts == []

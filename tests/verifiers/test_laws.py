@@ -17,6 +17,9 @@ SPECS: dict[str, dict[str, Any]] = {
     "arithmetic": {"answer": 23},
     "choice": {"answer": "No", "choices": ["Yes", "No"]},
     "counting": {"answer": 3},
+    "instructions": {
+        "instructions": [{"id": "length_constraints:number_words", "num_words": 3, "relation": "at least"}]
+    },
     "json": {"answer": 23},
     "mathematics": {"answer": "23"},
     "number": {"answer": 23},

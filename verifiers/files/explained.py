@@ -31,8 +31,9 @@ class ExplainedAnswer:
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """Yield what there is to show, each under its label."""
-        yield "rule", self.rule or "-"
-        yield "read", "nothing" if self.read is None else self.read
+        if self.rule or self.read is not None or self.expected is not None:  # others read no answer
+            yield "rule", self.rule or "-"
+            yield "read", "nothing" if self.read is None else self.read
         if self.expected is not None:
             yield "expected", self.expected
         for name, value in self.components.items():

@@ -1,24 +1,27 @@
 r"""How layouts write their answers: behind "####", in `\boxed{}`, as a place among choices. Read from rows, not models.
 
-A reading takes the value of the answer's column and the choices of the row, labels and texts, both empty where it has
-none. It returns the spec, or raises `UnreadError` with what an answer of the layout looks like.
+A reading takes the value of the answer's column and what stands beside it: the choices of the row, labels and texts,
+both empty where it has none, or the arguments of the answer's items. It returns the spec, or raises `UnreadError` with
+what an answer of the layout looks like.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Spec
 from learnable.data.sources.files.answers import choice_text, final_answer, fit_number
+from learnable.data.sources.files.columns import json_ready, parse_cell
 
 MAX_EXPRESSION = 300  # characters: what is longer is a solution, not an answer
 NO_ANSWER = ("proof", "notfound", "not found", "none", "null", "n/a", "nan", "unknown")
 AIME_MAX = 999
+EMPTY_CELLS = ("", "null", "none", "nan")
 
 _FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*(?:(\{)|([^\s{}$]+))")
@@ -35,7 +38,7 @@ class UnreadError(LearnableError):
 class Reading:
     """How an answer is read, and what it is in words, followed by the name of its column."""
 
-    read: Callable[[Any, Choices], Spec]
+    read: Callable[[Any, Any], Spec]
     words: str
 
 
@@ -121,11 +124,53 @@ def _read_tests(_: Any, __: Choices) -> Spec:
     return {}  # `test_code` makes the spec
 
 
+def _read_instructions(value: Any, arguments: Any) -> Spec:
+    """Read ids, and for each an object of arguments, into `{"instructions": [{"id": ..., **arguments}, ...]}`.
+
+    Both may be JSON or a Python literal in a cell. Nulls and NaN, with which tables fill the columns that a row has not
+    got, are left out, and numbers such as 300.0 are whole. Instructions and arguments are the verifier's to know.
+    """
+    ids, given = _parse(value), _parse(arguments)
+    if not isinstance(ids, list) or not ids or not all(isinstance(one, str) and one for one in ids):
+        raise UnreadError('give a list of ids, as in ["punctuation:no_comma"]')
+    given = [{} for _ in ids] if given is None else _by_item(given, len(ids))
+    items = [{} if one is None else _parse(one) for one in given] if isinstance(given, list) else []
+    if len(items) != len(ids) or not all(isinstance(one, Mapping) for one in items):
+        shown = f"{len(items)} objects" if items and all(isinstance(one, Mapping) for one in items) else repr(arguments)
+        raise UnreadError(f"their arguments are {shown[:60]}: give a list of {len(ids)} objects, one for each id")
+    return {"instructions": [{"id": name, **_filled(one)} for name, one in zip(ids, items, strict=True)]}
+
+
+def _parse(value: Any) -> Any:
+    """Return what a cell holds, None where it is empty, and text that is no literal as it is."""
+    if not isinstance(value, str):
+        return json_ready(value)
+    parsed = json_ready(parse_cell(value))
+    return value if parsed is None and value.strip().casefold() not in EMPTY_CELLS else parsed
+
+
+def _by_item(given: Any, count: int) -> Any:
+    """Return a list of objects for an object of lists, which is how some tables keep it; anything else as it is."""
+    columns = given.values() if isinstance(given, Mapping) else ()
+    if not columns or not all(isinstance(column, list) and len(column) == count for column in columns):
+        return given
+    return [{name: column[place] for name, column in given.items()} for place in range(count)]
+
+
+def _filled(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: fit_number(value) if isinstance(value, float) else value
+        for name, value in arguments.items()
+        if value is not None and name != "id"
+    }
+
+
 READINGS = {
     "hashes": Reading(_read_hashes, "the number behind the last '####' of"),
     "boxed": Reading(_read_boxed, r"what the last \boxed{} holds in"),
     "to_999": Reading(_read_to_999, f"the whole number from 0 to {AIME_MAX} in"),
     "expression": Reading(_read_expression, "the number or expression in"),
     "choice": Reading(_read_choice, "the choice that is named in"),
+    "instructions": Reading(_read_instructions, "made of the instructions in"),
     "tests": Reading(_read_tests, "made of the tests in"),
 }

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from learnable.data.errors import LearnableError
 from learnable.data.records import Row, Spec, is_own_verifier
 from learnable.data.sources.files.answers import choice_text, fit_number, read_choices
 from learnable.data.sources.files.bad_rows import BadRowError
@@ -18,6 +16,7 @@ from learnable.data.sources.files.layouts.table import LAYOUTS, LETTERS, Layout
 
 LOOKED_AT = 200  # rows at the beginning of a file, by which its layout is told
 OTHERWISE = "--prompt-column, --answer-column and --verifier say otherwise"
+MADE_SPECS = ("tests", "instructions")  # readings of what is a spec without an answer
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
@@ -42,7 +41,7 @@ class Recognised:
         first, *others = (f"the verifier {judge!r}" for judge in judges)
         judged = f"{first} where it is a number, else by {others[0]}" if others else first
         listed = " with the choices below it" if self.layout.choices else ""
-        right = "the spec" if self.layout.reading == "tests" else "the answer"
+        right = "the spec" if self.layout.reading in MADE_SPECS else "the answer"
         return (
             f"{source} looks like {self.layout.name}: the prompt is column {self.prompt!r}{listed}, {right} "
             f"is {self.told_answer}, judged by {judged}; {OTHERWISE}"
@@ -64,7 +63,7 @@ class Recognised:
         prompt = read_column(row, self.prompt, place, "--prompt-column")
         if texts and isinstance(prompt, str) and prompt.strip():
             prompt = _list_choices(prompt, spec["choices"], texts)
-        number = isinstance(fit_number(spec["answer"]), int | float)
+        number = isinstance(fit_number(spec.get("answer")), int | float)
         verifier = self.verifier or self.layout.verifiers[0 if number else -1]
         return {**row, **level, "prompt": prompt, "spec": spec, "verifier": verifier}
 
@@ -74,8 +73,11 @@ class Recognised:
         value = None
         try:
             value = column_value(row, self.answer)
+            read = READINGS[self.layout.reading].read
+            if self.layout.arguments:
+                return read(value, column_value(row, _find(row, self.layout.arguments) or self.layout.arguments)), ()
             choices = _find_choices(row, self.layout.choices, place)
-            return READINGS[self.layout.reading].read(value, choices), choices[1]
+            return read(value, choices), choices[1]
         except NoColumnError as error:
             raise BadRowError(f"{place}: {error} ({self._told})") from error
         except UnreadError as error:
@@ -106,7 +108,7 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     Several layouts are no matter where all but one fail to read some of the rows, or where they read the same columns:
     then the table's first is meant.
 
-    Raises `BadRowError` where two layouts read the rows equally well, and `LearnableError` where nothing judges them.
+    Raises `BadRowError` where two layouts read the rows equally well.
     """
     named = columns.prompt != PROMPT or columns.answer is not None
     if columns.verifier and (named or is_own_verifier(columns.verifier)):
@@ -122,10 +124,7 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
         return None
     if len(best) > 1:
         raise BadRowError(_two_layouts(plain[0][0], list(reversed(best.values()))))
-    [one] = best.values()
-    if not one.layout.reading:
-        raise LearnableError(_no_judge(one, plain))
-    return one
+    return next(iter(best.values()))
 
 
 def _is_complete(row: Row, verifier: str | None) -> bool:
@@ -138,7 +137,7 @@ def _find_columns(layout: Layout, rows: Sequence[tuple[str, Row]], columns: Colu
     """Return the layout with the columns of the first row that has them all."""
     for _, row in rows:
         prompt, answer = _prompt_column(layout, row, columns), _answer_column(layout, row, columns)
-        needed = [name for name in (*layout.more, layout.choices) if name]
+        needed = [name for name in (*layout.more, layout.choices, layout.arguments) if name]
         unwanted = () if columns.answer else layout.without
         if not (prompt and answer) or not all(_find(row, name) for name in needed):
             continue
@@ -174,7 +173,7 @@ def _find(row: Row, column: str) -> str | None:
 
 
 def _can_read(one: Recognised, row: Row, place: str) -> bool:
-    if not one.layout.reading or one.layout.reading == "tests":
+    if one.layout.reading == "tests":
         return _find(row, one.answer) is not None
     try:
         one.read_spec(row, place)
@@ -219,20 +218,3 @@ def _two_layouts(place: str, found: Sequence[Recognised]) -> str:
         f"{place}: the rows look like {told}: say which column has the answer, as in --answer-column {column}, and "
         "which has the prompt with --prompt-column, or split a file that has rows of both"
     )
-
-
-def _no_judge(one: Recognised, rows: Sequence[tuple[str, Row]]) -> str:
-    counts = Counter(name for _, row in rows for name in _names(row.get(one.answer)))
-    told = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-    return (
-        f"{rows[0][0]}: the rows look like {one.layout.name} ({one.prompt}, {one.answer}), and no verifier of ours "
-        f"judges its instructions (in the first {len(rows):,} rows: {told}): give yours with --verifier "
-        f"judge.py:score, whose spec has the columns of the row, {one.answer!r} among them"
-    )
-
-
-def _names(value: object) -> Iterator[str]:
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        yield from map(str, value)
-    elif isinstance(value, Mapping) or value is not None:
-        yield str(value)

@@ -15,10 +15,10 @@ class Layout:
     """How one kind of data set writes its rows. Names of columns may be dotted, and their case does not matter.
 
     - `prompt`, `answer`: the column of each; of several names the first that rows have.
-    - `reading`: how the answer is read out of its column, a name in `readings.READINGS`; without one nothing of ours
-      judges the rows.
+    - `reading`: how the answer is read out of its column, a name in `readings.READINGS`.
     - `verifiers`: who judges. Of two, the first judges answers that are numbers, the second all others.
     - `choices`: the column of the choices, which are listed behind the question; `LETTERS` for columns A, B, C, ...
+    - `arguments`: the column of what the answer's items take as arguments.
     - `more`: further columns that rows of this layout have. `without`: columns that they do not have.
     - `of`: a column that says what kind of task a row is, and the beginnings of the kinds that are judged so.
     - `level`: the column of the difficulty; its words are numbers by `levels`, and else the number in them counts.
@@ -27,10 +27,11 @@ class Layout:
 
     name: str
     prompt: tuple[str, ...]
-    answer: tuple[str, ...] = ()
-    reading: str = ""
-    verifiers: tuple[str, ...] = ()
+    answer: tuple[str, ...]
+    reading: str
+    verifiers: tuple[str, ...]
     choices: str = ""
+    arguments: str = ""
     more: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     of: tuple[str, tuple[str, ...]] = ("", ())
@@ -80,5 +81,5 @@ LAYOUTS = (
     Layout("HumanEval", ("prompt",), ("test",), "tests", ("programs",), more=("entry_point",)),
     Layout("MBPP", ("text", "prompt"), ("test_list",), "tests", ("programs",), more=("code",)),
     Layout("APPS", ("question",), ("input_output",), "tests", ("programs",), levels=APPS_LEVELS),
-    Layout("IFEval", ("prompt",), ("instruction_id_list",), more=("kwargs",)),
+    Layout("IFEval", ("prompt",), ("instruction_id_list",), "instructions", ("instructions",), arguments="kwargs"),
 )

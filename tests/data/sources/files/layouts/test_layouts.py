@@ -28,6 +28,7 @@ APPS = {"question": "Add.", "input_output": '{"inputs": ["1"], "outputs": ["2"]}
 MBPP = {"text": "Write a function to add.", "code": "def add(a, b): ...", "test_list": ["assert add(1, 2) == 3"]}
 HUMAN = {"prompt": "def add(a, b):", "entry_point": "add", "test": "def check(f):\n    assert f(1, 2) == 3"}
 IFEVAL = {"prompt": "Say it.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}], "key": 7}
+MANY = {"num_words": 300, "relation": "at least"}
 
 
 def place(rows: list[Row]) -> list[tuple[str, Row]]:
@@ -118,9 +119,7 @@ def test_the_page_lists_every_layout() -> None:
 
 
 def test_every_layout_of_the_table_can_be_read() -> None:
-    assert {layout.reading for layout in LAYOUTS} - {""} == set(READINGS)
-    for layout in LAYOUTS:
-        assert bool(layout.reading) == bool(layout.verifiers), layout.name
+    assert {layout.reading for layout in LAYOUTS} == set(READINGS)
 
 
 @pytest.mark.parametrize(
@@ -259,10 +258,68 @@ def test_columns_alone_tell_a_layout_whose_answers_are_all_wrong() -> None:
         read([MMLU | {"answer": "E"}])
 
 
-def test_instructions_that_nothing_of_ours_judges_are_counted_by_name() -> None:
-    rows = [IFEVAL, IFEVAL | {"instruction_id_list": ["keywords:existence", "punctuation:no_comma"]}]
-    with pytest.raises(LearnableError, match=r"IFEval .*no_comma 2, keywords:existence 1\): .*--verifier judge\.py"):
-        find(rows)
+WANTED = {"instructions": [{"id": "punctuation:no_comma"}, {"id": "length_constraints:number_words", **MANY}]}
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        [{}, MANY],
+        [{"relation": None, "num_words": None, "language": None}, {**MANY, "language": None}],
+        [{"num_words": float("nan")}, {**MANY, "num_words": 300.0, "keywords": float("nan")}],
+        [None, MANY],
+        '[{}, {"num_words": 300, "relation": "at least"}]',
+        "[{'num_words': None}, {'num_words': 300, 'relation': 'at least'}]",
+        '[{"num_words": NaN}, {"num_words": 300.0, "relation": "at least"}]',
+        ["{}", '{"num_words": 300, "relation": "at least"}'],
+        {"num_words": [None, 300], "relation": [None, "at least"], "keywords": [None, None]},
+    ],
+)
+def test_arguments_of_instructions_as_tables_have_them(kwargs: Any) -> None:
+    ids = ["punctuation:no_comma", "length_constraints:number_words"]
+    [prompt] = read([IFEVAL | {"instruction_id_list": ids, "kwargs": kwargs}])
+    assert (prompt.verifier, prompt.spec) == ("instructions", WANTED)
+    find_verifier(prompt.verifier).check_spec(prompt.spec)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"kwargs": [{}, {}]},
+            r"line 2: .*\['punctuation:no_comma'\]: their arguments are 2 objects: give a list of 1",
+        ),
+        ({"kwargs": []}, r"line 2: .*their arguments are \[\]: give a list of 1 objects"),
+        ({"kwargs": MANY}, r"line 2: .*their arguments are \{'num_words'.*give a list of 1 objects"),
+        ({"kwargs": ["many"]}, r"line 2: .*their arguments are \['many'\]"),
+        ({"kwargs": "many"}, r"line 2: .*their arguments are 'many'"),
+        ({"kwargs": 3}, r"line 2: .*their arguments are 3: give a list of 1 objects"),
+        (
+            {"instruction_id_list": "no_comma"},
+            r"line 2: column 'instruction_id_list' is 'no_comma': give a list of ids",
+        ),
+        ({"instruction_id_list": [3]}, r"line 2: column 'instruction_id_list' is \[3\]: give a list of ids"),
+        ({"instruction_id_list": []}, r"line 2: column 'instruction_id_list' is \[\]: give a list of ids"),
+    ],
+)
+def test_instructions_that_do_not_fit_are_named(change: Row, message: str) -> None:
+    with pytest.raises(BadRowError, match=message):
+        read([IFEVAL, IFEVAL | change])
+
+
+@pytest.mark.parametrize("kwargs", [None, "", "null", "nan", float("nan")])
+def test_instructions_of_a_row_without_arguments(kwargs: Any) -> None:
+    first, second = read([IFEVAL, IFEVAL | {"kwargs": kwargs}])
+    assert first.spec == second.spec == {"instructions": [{"id": "punctuation:no_comma"}]}
+
+
+def test_instructions_may_all_be_judged_loosely() -> None:
+    columns = Columns(spec={"loose": True})
+    [prompt] = prompts_from_rows(place([IFEVAL]), columns, "q", layout=recognise(place([IFEVAL]), columns))
+    assert prompt.spec == {"loose": True, "instructions": [{"id": "punctuation:no_comma"}]}
+
+
+def test_a_judge_of_ones_own_has_the_columns_of_instructions() -> None:
     [prompt] = read([IFEVAL], verifier="judge.py:score")
     assert prompt.spec["instruction_id_list"] == ["punctuation:no_comma"]
 
