@@ -243,7 +243,7 @@ def read_settings(path: Path | str) -> TrainSettings:
     return make_settings(values, f"settings file {str(path)!r}")
 
 
-def make_settings(values: Mapping[str, Any], where: str) -> TrainSettings:
+def make_settings(values: JsonObject, where: str) -> TrainSettings:
     """Return settings from plain data, lists for tuples. Raises `LearnableError` for an unknown or missing key."""
     known = [one.name for one in fields(TrainSettings)]
     for key in values:

@@ -128,8 +128,7 @@ def _parse(text: str, where: str) -> dict[str, Any]:
 
 
 def _are_seeds(seeds: object) -> bool:
-    whole = isinstance(seeds, list) and all(fits_type(seed, int) for seed in seeds)
-    return whole and 0 < len(seeds) == len(set(seeds))  # type: ignore[arg-type]  # it is a list there
+    return isinstance(seeds, list) and all(fits_type(seed, int) for seed in seeds) and 0 < len(seeds) == len(set(seeds))
 
 
 def _list_variants(table: Mapping[str, Any], base: Mapping[str, Any], where: str) -> Iterator[Variant]:

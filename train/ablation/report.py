@@ -92,9 +92,8 @@ class AblationReport:
 
     def write(self, folder: Path) -> None:
         """Write `ablation.json` and `ablation.md`, each whole or not at all."""
-        texts = {JSON_FILE: json.dumps(self.to_json(), indent=2) + "\n", TABLE_FILE: self.to_markdown()}
-        for name, text in texts.items():
-            write_whole(folder / name, lambda file, text=text: file.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        _write_text(folder / JSON_FILE, json.dumps(self.to_json(), indent=2) + "\n")
+        _write_text(folder / TABLE_FILE, self.to_markdown())
 
 
 def build_report(prepared: PreparedAblation, failed: Sequence[str] = ()) -> AblationReport:
@@ -153,3 +152,7 @@ def write_interval(interval: Interval) -> str:
     """
     value = write_figure(interval.value, "+.3f")
     return value if isnan(interval.low) else f"{value}\n[{interval.low:+.3f}, {interval.high:+.3f}]"
+
+
+def _write_text(path: Path, text: str) -> None:
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))

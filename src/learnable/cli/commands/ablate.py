@@ -56,7 +56,7 @@ def ablate(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train several variants and compare them."""
+    """Train several variants and compare them. Raises `LearnableError` where no FILE says which."""
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_ABLATION) as shell:
         if listed:
             show_list(shell)
