@@ -33,7 +33,7 @@ def draw_ablation(report: AblationReport) -> None:
         figure = Figure(figsize=(8.6, height + 4.4), layout="constrained")
         FigureCanvasAgg(figure)
         upper, lower = figure.subplots(2, 1, height_ratios=[height, 3.6])
-        figure.suptitle(report.title or report.name, x=0.01, ha="left", fontsize=12, color=INK)
+        figure.suptitle(report.title or report.name, x=0.01, ha="left", fontsize=12, color=INK, wrap=True)
         draw_gains(upper, report.variants)
         draw_rewards(lower, report.variants)
         write_whole(Path(report.figure), lambda file: figure.savefig(file, format="png"))
@@ -48,11 +48,14 @@ def draw_gains(axes: Axes, variants: Sequence[VariantFigures]) -> None:
         if not isnan(gain.low):
             axes.plot([gain.low, gain.high], [place, place], color=color, lw=2.4, solid_capstyle="butt")
         axes.plot([gain.value], [place], marker="D", color=color, ms=6, zorder=4)
+    several = any(len(variant.runs) > 1 for variant in variants)
     axes.axvline(0, color=GREY, lw=1)
+    axes.margins(x=0.08)
     axes.set_yticks(range(len(variants)), [variant.name for variant in variants])
     axes.set_ylim(len(variants) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel("gain in held-out reward (diamond: mean, with 95 % interval over seeds; rings: seeds)")
+    shown = "diamonds: mean, with 95 % interval over seeds; rings: seeds" if several else "one seed"
+    axes.set_xlabel(f"gain in held-out reward ({shown})")
 
 
 def draw_rewards(axes: Axes, variants: Sequence[VariantFigures]) -> None:

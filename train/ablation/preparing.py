@@ -95,7 +95,7 @@ def _prepare_variants(ablation: Ablation) -> dict[str, PreparedRun]:
         try:
             prepared[variant.name] = _prepare_variant(variant)
         except LearnableError as error:
-            hint = f" (made by: {variant.made_by})" if variant.made_by else ""
+            hint = f" (its set is made by: {variant.made_by})" if variant.made_by else ""
             failures.append(f"run {variant.name!r}: {error}{hint}")
     if failures:
         raise LearnableError(f"ablation {ablation.name!r} cannot start:\n" + "\n".join(failures))

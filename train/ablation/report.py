@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
@@ -43,12 +43,11 @@ class AblationReport:
     @property
     def heading(self) -> str:
         """What the table shows, in a line."""
-        step = f"at step {self.at_step}" if self.at_step else "each at its last step"
-        seeds = ", ".join(map(str, self.seeds))
-        return (
-            f"{self.title or self.name}: {step}, seeds {seeds}, {self.prompts} held-out prompts; {CONFIDENCE:.0%} "
-            "intervals over seeds (Student's t)"
-        )
+        step = f"at step {self.at_step}" if self.at_step else "each run at its last step"
+        seeds = "one seed, so no intervals"
+        if len(self.seeds) > 1:
+            seeds = f"{len(self.seeds)} seeds, {CONFIDENCE:.0%} intervals over them (Student's t)"
+        return f"{step}; {self.prompts} held-out prompts; {seeds}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,7 +86,14 @@ class AblationReport:
         lines.insert(1, "| --- |" + " ---: |" * (len(self.columns) - 1))
         differs = [f"- {variant.name}: {write_differences(variant.differs)}" for variant in self.variants]
         notes = [f"- {note}" for note in (*self.notes, *self.failed)]
-        parts = [[f"# {self.title or self.name}"], [self.heading], lines, differs, notes, [f"![gain]({FIGURE_FILE})"]]
+        parts = [
+            [f"# {self.title or self.name}"],
+            [self.heading[:1].upper() + self.heading[1:] + "."],
+            lines,
+            differs,
+            notes,
+            [f"![gain]({FIGURE_FILE})"],
+        ]
         return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
     def write(self, folder: Path) -> None:
@@ -129,19 +135,22 @@ def build_report(prepared: PreparedAblation, failed: Sequence[str] = ()) -> Abla
     )
 
 
-def write_differences(differs: object) -> str:
+def write_differences(differs: Mapping[str, object]) -> str:
     """Return what differs from [base] in words.
 
     >>> write_differences({"sampler": "live", "steps": 30}), write_differences({})
     ('sampler=live, steps=30', 'as in [base]')
     """
-    found = differs if isinstance(differs, dict) else {}
-    return ", ".join(f"{key}={write_value(value)}" for key, value in found.items()) or "as in [base]"
+    return ", ".join(f"{key}={write_value(value)}" for key, value in differs.items()) or "as in [base]"
 
 
 def write_figure(value: float, style: str = ".3f") -> str:
-    """Return a figure, `-` for NaN."""
-    return "-" if isnan(value) else format(value, style)
+    """Return a figure, `-` for NaN.
+
+    >>> write_figure(-0.0001, "+.3f"), write_figure(float("nan"))
+    ('+0.000', '-')
+    """
+    return "-" if isnan(value) else format(round(value, 3) + 0.0, style)  # no minus before a zero
 
 
 def write_interval(interval: Interval) -> str:
@@ -150,8 +159,8 @@ def write_interval(interval: Interval) -> str:
     >>> write_interval(Interval(0.1, 0.05, 0.15))
     '+0.100\n[+0.050, +0.150]'
     """
-    value = write_figure(interval.value, "+.3f")
-    return value if isnan(interval.low) else f"{value}\n[{interval.low:+.3f}, {interval.high:+.3f}]"
+    value, low, high = (write_figure(end, "+.3f") for end in (interval.value, interval.low, interval.high))
+    return value if isnan(interval.low) else f"{value}\n[{low}, {high}]"
 
 
 def _write_text(path: Path, text: str) -> None:

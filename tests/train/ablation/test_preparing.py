@@ -55,7 +55,7 @@ def test_all_that_cannot_work_is_named_before_anything_is_trained(prepare: Any) 
         prepare(text + 'made_by = "find-learnable --name gone"\n')
     assert "run 'a': --batch-size 30 does not divide" in str(error.value)
     assert "gone' does not exist" in str(error.value)
-    assert "(made by: find-learnable --name gone)" in str(error.value)
+    assert "(its set is made by: find-learnable --name gone)" in str(error.value)
     assert "'b'" not in str(error.value)
 
 

@@ -131,7 +131,9 @@ def test_the_table_says_what_there_is_and_what_is_missing(tmp_path: Path) -> Non
     assert rows["li|ve"][1:6] == ("1", "0.500", "0.650", "+0.150", "+0.100")
     assert rows["static"][8:] == ("0.250", "2,560", "10")
     text = report.to_markdown()
-    assert text.startswith("# A title\n\nA title: at step 4, seeds 0, 1, 2, 2 held-out prompts; 95% intervals")
+    assert text.startswith(
+        "# A title\n\nAt step 4; 2 held-out prompts; 3 seeds, 95% intervals over them (Student's t).\n"
+    )
     assert "| static | 3 | 0.500 | 0.600 | +0.100 [-0.024, +0.224] | - |" in text
     assert "| li\\|ve | 1 |" in text
     assert "- li|ve: sampler=live" in text

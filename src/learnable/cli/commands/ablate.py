@@ -133,7 +133,7 @@ def show_report(shell: Shell, report: AblationReport) -> None:
     table = FittedTable([Column(first[0], text=14), *(Column(name, need=need) for name, need in figures)])
     for variant in report.variants:
         table.add_row(*report.list_cells(variant))
-    shell.line(f"\n{report.heading}\n")
+    shell.line(f"\n{report.title or report.name}: {report.heading}\n")
     shell.out.print(table)
     for note in (*report.notes, *report.failed):
         shell.line(f"\n{note}")
