@@ -36,12 +36,12 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> list[TrainSettings]:
-    """Let runs write folders instead of training; those of seed 1 with the live sampler fail."""
-    seen: list[TrainSettings] = []
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TrainSettings, bool]]:
+    """Let runs write folders instead of training; those of seed 1 with the live sampler fail. Return what was given."""
+    seen: list[tuple[TrainSettings, bool]] = []
 
     def train(settings: TrainSettings, *, use_prefect: bool) -> None:
-        seen.append(settings)
+        seen.append((settings, use_prefect))
         if settings.sampler == "live" and settings.seed == 1:
             raise LearnableError("boom")
         prompts = [json.loads(line)["prompt_id"] for line in Path("ids.jsonl").read_text().splitlines()]
@@ -65,7 +65,7 @@ def test_shipped_ablations_are_listed_and_shown(run: Run) -> None:
 
 
 def test_a_dry_run_says_what_would_be_made_and_trains_nothing(
-    run: Run, make_curated: Any, tiny_policy: Path, trained: list[TrainSettings]
+    run: Run, make_curated: Any, tiny_policy: Path, trained: list[tuple[TrainSettings, bool]]
 ) -> None:
     curated = make_curated(tiny_policy)
 
@@ -83,7 +83,7 @@ def test_a_dry_run_says_what_would_be_made_and_trains_nothing(
 
 
 def test_runs_end_in_a_table_and_one_that_failed_ends_the_command_with_2(
-    run: Run, make_curated: Any, tiny_policy: Path, trained: list[TrainSettings], prompts_of_ones: Any
+    run: Run, make_curated: Any, tiny_policy: Path, trained: list[tuple[TrainSettings, bool]], prompts_of_ones: Any
 ) -> None:
     curated = make_curated(tiny_policy)
     ids = [json.dumps({"prompt_id": prompt.prompt_id}) for prompt in prompts_of_ones(16, length=6)]
@@ -95,9 +95,10 @@ def test_runs_end_in_a_table_and_one_that_failed_ends_the_command_with_2(
     assert "Run 3 of 4: static, seed 1" in err
     assert "live, seed 1, failed: boom" in out
     assert "+0.500" in out
-    status, out, _ = run("mine.toml", "--curated", curated, "--json")
+    status, out, _ = run("mine.toml", "--curated", curated, "--json", "--prefect")
     assert [variant["name"] for variant in json.loads(out)["variants"]] == ["static", "live"]
-    assert [(one.sampler, one.seed) for one in trained[4:]] == [("live", 1)]
+    assert [prefect for _, prefect in trained] == [False] * 4 + [True]
+    assert [(one.sampler, one.seed, one.resume) for one, _ in trained[4:]] == [("live", 1, False)]
     assert Path("runs/ablation-mine/ablation.png").is_file()
 
 
