@@ -86,6 +86,19 @@ def _read(file: Traversable, where: str) -> TrainPreset:
     )
 
 
+def merge_settings(under: JsonObject, over: JsonObject) -> JsonObject:
+    """Return settings by name, those of `over` first; of TRL's own, which stand under `trl`, both.
+
+    A `beta` that is given over `no_kl` switches the KL term on again.
+
+    >>> merge_settings({"no_kl": True, "trl": {"top_k": 1}}, {"beta": 0.1, "trl": {"min_p": 0.5}})
+    {'trl': {'top_k': 1, 'min_p': 0.5}, 'beta': 0.1}
+    """
+    kept = {name: value for name, value in under.items() if name != "no_kl" or "beta" not in over}
+    trl = {**under.get("trl", {}), **over.get("trl", {})}
+    return {**kept, **over, "trl": trl}
+
+
 @dataclass(frozen=True, slots=True)
 class ExplainedSetting:
     """A setting of a run: its value, where that is from, and why it is that; "" where nobody said."""

@@ -240,15 +240,20 @@ def read_settings(path: Path | str) -> TrainSettings:
         raise LearnableError(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
     except json.JSONDecodeError as error:
         raise LearnableError(f"settings file {str(path)!r} is not valid JSON: {error}") from error
+    return make_settings(values, f"settings file {str(path)!r}")
+
+
+def make_settings(values: JsonObject, where: str) -> TrainSettings:
+    """Return settings from plain data, lists for tuples. Raises `LearnableError` for an unknown or missing key."""
     known = [one.name for one in fields(TrainSettings)]
     for key in values:
         if key not in known:
             near = nearest_names(key, known)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-            raise LearnableError(f"settings file {str(path)!r}: key {key!r} is not known: {hint}")
+            raise LearnableError(f"{where}: key {key!r} is not known: {hint}")
     for key in ("curated", "output"):
         if key not in values:
-            raise LearnableError(f"settings file {str(path)!r}: key {key!r} is missing: add it")
+            raise LearnableError(f"{where}: key {key!r} is missing: add it")
     tuples = {"families": tuple(values.get("families", ()))}
     tuples |= {name: tuple(values[name]) for name in ("stop", "reward_range") if values.get(name) is not None}
     return TrainSettings(**{**values, **tuples})

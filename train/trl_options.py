@@ -72,23 +72,37 @@ def check_trl_options(given: Mapping[str, object], method: str) -> None:
             raise LearnableError(f"--trl {key}={value}: give {OUR_FLAGS[key]} for it")
         if key not in known:
             raise UnknownNameError(f"setting of {config.__name__} (TRL {trl.__version__})", key, sorted(known))
-        if not _is_of(value, hints[key]):
-            raise LearnableError(f"--trl {key}={value!r} cannot work: {config.__name__} wants {_describe(hints[key])}")
+        if not fits_type(value, hints[key]):
+            raise LearnableError(
+                f"--trl {key}={value!r} cannot work: {config.__name__} wants {describe_type(hints[key])}"
+            )
 
 
-def _is_of(value: Any, wanted: Any) -> bool:
-    """Whether a value that JSON can have fits a type; what is no plain type takes anything."""
+def fits_type(value: Any, wanted: Any) -> bool:
+    """Whether a value that JSON can have, or a tuple, fits a type; what is no plain type takes anything.
+
+    >>> fits_type((0, 1.5), tuple[float, float]), fits_type((0,), tuple[float, float]), fits_type("8", int | None)
+    (True, False, False)
+    """
     origin = get_origin(wanted)
     if origin in (Union, UnionType):
-        return any(_is_of(value, one) for one in get_args(wanted))
+        return any(fits_type(value, one) for one in get_args(wanted))
     if origin is Literal:
         return value in get_args(wanted)
     if wanted in (bool, str, NoneType):
         return isinstance(value, wanted)
     if wanted in (int, float):
         return isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
-    return (origin in (dict, list) and isinstance(value, origin)) or origin is None
+    if origin is tuple:
+        return isinstance(value, tuple) and _fit_types(value, get_args(wanted))
+    return (origin in (dict, list, Mapping) and isinstance(value, origin)) or origin is None
 
 
-def _describe(wanted: Any) -> str:
+def _fit_types(values: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
+    kinds = wanted[:1] * len(values) if wanted[-1:] == (...,) else wanted
+    return len(values) == len(kinds) and all(map(fits_type, values, kinds))
+
+
+def describe_type(wanted: Any) -> str:
+    """Return a type in words."""
     return getattr(wanted, "__name__", str(wanted)) if get_origin(wanted) is None else str(wanted)

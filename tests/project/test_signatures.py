@@ -38,6 +38,7 @@ JSON_BORDER = {
     "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
     "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
     "src/learnable/cli/commands/train.py",  # settings of training by their names, as in TOML
+    "train/ablation/report.py",  # `--json`
     "train/child.py",  # lines between processes
     "train/live/sampler.py",  # state beside a checkpoint
     "train/monitor/records.py",  # metrics.jsonl

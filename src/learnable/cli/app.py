@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from learnable.cli import options
+from learnable.cli.commands.ablate import ABLATE_HELP, ablate
 from learnable.cli.commands.dial import DIAL_HELP, dial
 from learnable.cli.commands.doctor import DOCTOR_HELP, doctor
 from learnable.cli.commands.evaluate import EVAL_HELP, evaluate
@@ -37,6 +38,7 @@ find_app.command(help=FIND_HELP)(find)
 app.command(help=FIND_HELP)(find)
 app.command(help=DIAL_HELP)(dial)
 app.command(help=TRAIN_HELP)(train)
+app.command(help=ABLATE_HELP)(ablate)
 app.command(help=VERIFY_HELP)(verify)
 app.command(help=REFRESH_HELP)(refresh)
 app.command("eval", help=EVAL_HELP)(evaluate)

@@ -24,6 +24,7 @@ from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
 
 UNSCORED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+STOPPED_ABLATION = "stopped: runs that are finished are kept, the same command goes on from there"
 STOPPED_RUN = "stopped: finished groups are in the store, the same command goes on from there"
 FILE_WIDTH = 100  # columns, where the output is no terminal and COLUMNS says nothing
 

@@ -12,7 +12,13 @@ from learnable.cli.arguments import ScheduleArguments, read_literal, read_pairs
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts, tabulate_settings
 from learnable.data.records import JsonObject
-from learnable.train.presets import TrainPreset, explain_settings, find_train_preset, list_train_presets
+from learnable.train.presets import (
+    TrainPreset,
+    explain_settings,
+    find_train_preset,
+    list_train_presets,
+    merge_settings,
+)
 from learnable.train.settings import TrainSettings
 from learnable.train.trl_options import read_trl_options
 
@@ -215,11 +221,8 @@ class TrainArguments:
         Raises `LearnableError` as `find_preset` and `list_given` do.
         """
         preset = self.find_preset()
-        values, given = dict(preset.values) if preset else {}, self.list_given()
-        trl = {**values.get("trl", {}), **given.get("trl", {})}
-        if "beta" in given:
-            values.pop("no_kl", None)
-        return TrainSettings(**{"output": "", **values, **given, "trl": trl})
+        values = merge_settings(preset.values if preset else {}, self.list_given())
+        return TrainSettings(**{"output": "", **values})
 
 
 # Those that are typed as they are; `family` and `trl` are not.

@@ -1,0 +1,141 @@
+"""`learnable ablate`: training runs that differ in a few settings, side by side in one table and one figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from learnable.cli import options
+from learnable.cli.console import BAD_INPUT, STOPPED_ABLATION, Shell, open_shell
+from learnable.cli.display.fitted_table import Column, FittedTable
+from learnable.data.errors import LearnableError
+from learnable.train.ablation.planning import list_ablations, read_ablation, read_text
+from learnable.train.preflight.output import RUNS
+
+if TYPE_CHECKING:
+    from learnable.train.ablation.preparing import PreparedAblation
+    from learnable.train.ablation.report import AblationReport
+
+ABLATE_HELP = """
+Train the same policy in several ways, one run after the other, and set what they came to side by side.
+
+FILE is a TOML file of variants, of a grid of settings, and of seeds, or the name of a shipped one (--list). Every \
+run is checked before the first is trained. The same command goes on where it was stopped: a run that is finished is \
+not run again. Writes ablation.md, ablation.json and ablation.png into --output: docs/ablations.md has the rest.
+
+\b
+Examples:
+  learnable ablate --list
+  learnable ablate samplers --curated learnable-store/curated/arithmetic --dry-run
+  learnable ablate samplers --curated learnable-store/curated/arithmetic
+  learnable ablate samplers --show > mine.toml
+  learnable ablate mine.toml --output runs/mine
+"""
+NEEDS = (0, 5, 0, 0, 0, 6, 4, 3, 7, 2, 1)  # of the table's columns, where a terminal is too narrow for all
+
+run_option = options.panel("Which runs")
+
+
+def ablate(
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="A TOML file, or a shipped one's name.")] = None,
+    curated: Annotated[
+        str, run_option(help="A curated set: its folder, or a version's. (default: the file's own)")
+    ] = "",
+    output: Annotated[str | None, run_option(help="Folder of all runs. (default: runs/ablation-NAME)")] = None,
+    listed: Annotated[bool, run_option("--list", help="List the shipped ablations.")] = False,
+    show: Annotated[bool, run_option("--show", help="Print the file, to make another one of it.")] = False,
+    dry_run: Annotated[
+        bool,
+        run_option(
+            "--dry-run", help="Check and print the runs, what differs and the completions each makes; train nothing."
+        ),
+    ] = False,
+    prefect: options.UsePrefect = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train several variants and compare them. Raises `LearnableError` where no FILE says which."""
+    with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_ABLATION) as shell:
+        if listed:
+            show_list(shell)
+            return
+        if not file:
+            raise LearnableError(f"no FILE was given: give a TOML file, or one of {', '.join(list_ablations())}")
+        if show:
+            shell.out.file.write(read_text(file))
+            return
+        from learnable.train.ablation.preparing import prepare_ablation
+
+        ablation = read_ablation(file, curated)
+        prepared = prepare_ablation(ablation, Path(output) if output else RUNS / f"ablation-{ablation.name}")
+        if dry_run:
+            show_plan(shell, prepared)
+            return
+        from learnable.flows.ablating import run_ablation
+
+        report = run_ablation(prepared, use_prefect=prefect)
+        show_report(shell, report)
+        if report.failed:
+            raise typer.Exit(BAD_INPUT)
+
+
+def show_list(shell: Shell) -> None:
+    """Show the shipped ablations and what each asks."""
+    found = [read_ablation(name, "SET") for name in list_ablations()]
+    if shell.as_json:
+        shell.dump([{"name": one.name, "title": one.title, "runs": len(one.variants)} for one in found])
+        return
+    table = FittedTable([Column("name", text=12), Column("variants"), Column("what it compares", text=20)])
+    for one in found:
+        table.add_row(one.name, str(len(one.variants)), one.title)
+    shell.out.print(table)
+
+
+def show_plan(shell: Shell, prepared: PreparedAblation) -> None:
+    """Show the runs as they would be made, and what preflight says of the variants."""
+    from learnable.train.ablation.report import write_differences
+
+    rows = [
+        {
+            "run": run.name,
+            "differs": dict(run.variant.differs),
+            "steps": run.settings.steps,
+            "completions": run.completions,
+            "evaluated": prepared.count_evaluated(run),
+            "state": run.state,
+            "folder": run.settings.output,
+        }
+        for run in prepared.runs
+    ]
+    if shell.as_json:
+        shell.dump({"runs": rows, "held_out_prompts": len(prepared.shared), "remarks": prepared.remarks})
+        return
+    figures = (Column("steps"), Column("completions\ntrained on"), Column("completions\nheld out", need=1))
+    table = FittedTable([Column("run", text=12), Column("what differs", text=12), *figures, Column("state")])
+    for run, row in zip(prepared.runs, rows, strict=True):
+        counts = (f"{row[name]:,}" for name in ("steps", "completions", "evaluated"))
+        table.add_row(run.name, write_differences(run.variant.differs), *counts, run.state)
+    shell.out.print(table)
+    made = sum(run.completions for run in prepared.runs if run.state != "finished")
+    shell.line(f"\n{made:,} completions are to be trained on; {len(prepared.shared)} held-out prompts are compared")
+    for remark in prepared.remarks:
+        shell.line(f"\n{remark}")
+
+
+def show_report(shell: Shell, report: AblationReport) -> None:
+    """Show the table, what is to be known of it, and where things were written."""
+    if shell.as_json:
+        shell.dump(report.to_json())
+        return
+    first, *figures = zip(report.columns, NEEDS, strict=True)
+    table = FittedTable([Column(first[0], text=14), *(Column(name, need=need) for name, need in figures)])
+    for variant in report.variants:
+        table.add_row(*report.list_cells(variant))
+    shell.line(f"\n{report.title or report.name}: {report.heading}\n")
+    shell.out.print(table)
+    for note in (*report.notes, *report.failed):
+        shell.line(f"\n{note}")
+    shell.line(f"\n{'figure':<12} {report.figure}", whole=True)
+    shell.line(f"{'table':<12} {report.table}", whole=True)
