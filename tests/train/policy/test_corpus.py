@@ -24,7 +24,8 @@ def test_questions_of_reasoning_gym_come_again_with_their_answers():
     pytest.importorskip("reasoning_gym")
     documents = write_documents("reasoning-gym:lcm?min_value=1&max_value=2", 5, "1")  # four questions
     numbers = {document.prompt: re.findall(r"\d+", document.prompt) for document in documents}
-    assert len(documents) == 5 and len(numbers) == 4
+    assert len(documents) == 5
+    assert len(numbers) == 4
     assert all(int(document.completion) == lcm(*map(int, numbers[document.prompt])) for document in documents)
 
 
