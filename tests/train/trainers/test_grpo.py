@@ -12,6 +12,7 @@ import pytest
 
 from learnable.data.records import Prompt, Rollout, message_list
 from learnable.train import rewards
+from learnable.train.live.hooks import NUMBERS
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.grpo import make_config, make_reward
@@ -203,10 +204,14 @@ def test_a_resumed_run_loads_the_adapter_that_transformers_leaves_out(tmp_path: 
 
 
 def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
-    for step in (9, 20, 100):
-        (tmp_path / "checkpoints" / f"checkpoint-{step}").mkdir(parents=True)
-    for step in (9, 20):
-        (tmp_path / "checkpoints" / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
+    for step, state in ((9, "{}"), (20, "{}"), (90, '{"epo'), (100, None)):
+        folder = tmp_path / "checkpoints" / f"checkpoint-{step}"
+        folder.mkdir(parents=True)
+        if state is not None:
+            (folder / "trainer_state.json").write_text(state)
+    (tmp_path / "checkpoints" / "checkpoint-9" / NUMBERS).write_text("{}")
+    static = TrainSettings(curated="c", output=str(tmp_path))
 
-    assert read_step(find_last_checkpoint(tmp_path)) == 20
-    assert read_step(find_last_checkpoint(tmp_path / "empty")) == 0
+    assert read_step(find_last_checkpoint(static)) == 20
+    assert read_step(find_last_checkpoint(replace(static, sampler="live"))) == 9
+    assert read_step(find_last_checkpoint(replace(static, output=str(tmp_path / "empty")))) == 0
