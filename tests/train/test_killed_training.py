@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +41,27 @@ def find_trainer(command: Run) -> int:
 
 
 def kill_in_training(run: Run, folder: Path, *, whole: bool) -> None:
-    """Kill the trainer with all that it started, or the command that it belongs to, between two checkpoints."""
+    """Kill the trainer with all that it started, after the command that it belongs to or alone, past a checkpoint."""
     metrics = folder / "metrics.jsonl"
     assert run.wait_until(lambda: metrics.exists() and len(read_metrics(metrics)) >= 5), run.err
+    trainer = find_trainer(run)
     if whole:
         run.kill()
-        return
-    os.killpg(find_trainer(run), signal.SIGKILL)
-    run.end(status=2)
-    assert "learnable.train.trainers.grpo failed (exit status -9)" in " ".join(run.err.split())
+    with suppress(ProcessLookupError):  # it ends with its command
+        os.killpg(trainer, signal.SIGKILL)
+    while is_alive(trainer):
+        time.sleep(0.01)
+    if not whole:
+        run.end(status=2)
+        assert "learnable.train.trainers.grpo failed (exit status -9)" in " ".join(run.err.split())
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process still does anything: one that nobody waited for does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def list_prompts(folder: Path) -> dict[int, list[str]]:
