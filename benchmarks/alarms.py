@@ -93,8 +93,8 @@ def find_collapse(records: Sequence[StepRecord]) -> int | None:
     values = {name: [record.read(name) or 0.0 for record in logs] for name in ("reward", "entropy")}
     reward, entropy = (fmean(series[:3]) for series in values.values())
     for end in range(5, len(logs) + 1):
-        now, spread = (fmean(series[end - 5 : end]) for series in values.values())
-        if now < reward / 2 or spread < entropy / 4 or spread > entropy + 1:
+        now, width = (fmean(series[end - 5 : end]) for series in values.values())
+        if now < reward / 2 or width < entropy / 4 or width > entropy + 1:
             return logs[end - 1].step
     return None
 
