@@ -110,7 +110,7 @@ class _Stage:
         self.watcher.stage(
             f"{settings.method.upper()}: {settings.steps} steps of {settings.prompts_per_step} prompts{group}"
         )
-        done = read_step(find_last_checkpoint(self.folder)) if self.settings.resume else 0
+        done = read_step(find_last_checkpoint(self.settings)) if self.settings.resume else 0
         if done:
             self.watcher.note(f"going on from step {done}")
         self._run(
@@ -190,7 +190,7 @@ class _Stage:
             self.seconds[name] = round(time.monotonic() - started, 2)
 
     def _explain_resume(self) -> str:
-        step = read_step(find_last_checkpoint(self.folder))
+        step = read_step(find_last_checkpoint(self.settings))
         kept = f"the checkpoint of step {step} is kept" if step else "no checkpoint was due yet"
         command = (
             f"learnable train --curated {quote(self.settings.curated)} --output {quote(str(self.folder))} --resume"

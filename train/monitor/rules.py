@@ -29,6 +29,11 @@ KEYS = (*TEXTS, *SWITCHES, "lasts", *CONDITIONS)
 NEEDED = ("metric", "lasts", "says")
 
 
+def is_held_out(name: str) -> bool:
+    """Whether the metric of that name is measured at looks at the held-out prompts."""
+    return name == HELD_OUT_GAP or name.startswith("eval_")
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A condition on one metric, and what is said when it has lasted.

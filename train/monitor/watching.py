@@ -9,9 +9,10 @@ from math import isfinite
 from statistics import fmean, median
 
 from learnable.train.monitor.records import StepRecord
-from learnable.train.monitor.rules import HELD_OUT_GAP, Rule
+from learnable.train.monitor.rules import HELD_OUT_GAP, Rule, is_held_out
 
 START_LOGS = 3  # whose median is the start: one log alone is noise
+START_LOOKS = 1  # the same of held-out prompts: three looks come too late, and one has hundreds of completions
 MEDIAN_LOGS = 50  # that the running median looks back on
 FEW_LOGS = 10  # a median of fewer is none yet
 
@@ -86,7 +87,7 @@ class Monitor:
         """Add a value to the course of its metric and return the alarm that it raises, if any."""
         course = self._courses.setdefault((rule.name, name), _Course(deque(maxlen=MEDIAN_LOGS + rule.lasts)))
         course.recent.append((step, value))
-        if isfinite(value) and len(course.first) < START_LOGS:
+        if isfinite(value) and len(course.first) < (START_LOOKS if is_held_out(name) else START_LOGS):
             course.first.append(value)
         reference = self._look_back(rule, course)
         window = list(course.recent)[-rule.lasts :]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from learnable.data.dialogue.thinking import ThinkTags, find_tags
 from learnable.data.errors import LearnableError
@@ -27,6 +27,8 @@ from learnable.train.rewards import (
 )
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.trainers.trainer import (
+    count_epochs,
+    find_last_checkpoint,
     load_policy,
     make_lora_config,
     make_training_options,
@@ -82,10 +84,29 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     )
     if settings.sampler == "live":
         LearnabilitySampler.attach(trainer)
+    elif settings.resume:
+        skip_epochs(trainer, count_epochs(find_last_checkpoint(settings)))
     if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none
         policy = trainer.accelerator.unwrap_model(trainer.model)
         policy.generate = partial(policy.generate, tokenizer=tokenizer)
     return trainer
+
+
+def skip_epochs(trainer: GRPOTrainer, epochs: int) -> None:
+    """Let a trainer draw its prompts as after so many epochs.
+
+    Transformers skips the steps of a resumed run's last epoch alone, and TRL's sampler then draws them in the order of
+    the first one: some prompts would come twice, and others not at all.
+    """
+    make_sampler = trainer._get_train_sampler
+
+    def get_train_sampler(dataset: Dataset | None = None) -> Any:
+        sampler = make_sampler(dataset)
+        for _ in range(epochs):
+            next(iter(sampler))  # draws the order of an epoch
+        return sampler
+
+    trainer._get_train_sampler = get_train_sampler
 
 
 def make_reward(settings: TrainSettings, tags: ThinkTags | None) -> RewardFunction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent
+from learnable.train.live.hooks import NUMBERS
 from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics
 from learnable.train.monitor.watching import Alarm, Monitor
 from learnable.train.preflight.checks import PreparedRun, prepare_run
@@ -19,6 +21,7 @@ from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings, read_settings
 
 CHECKPOINTS = "checkpoints"
+STATE = "trainer_state.json"  # of a checkpoint
 POLICY = "policy"
 ALARMS = "alarms"  # checkpoints of steps that raised an alarm
 SUMMARY = "training.json"
@@ -34,7 +37,7 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
     run = prepare_run(read_settings(path))
     trainer = make_trainer(run)
     parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
-    checkpoint = find_last_checkpoint(run.settings.folder) if run.settings.resume else None
+    checkpoint = find_last_checkpoint(run.settings) if run.settings.resume else None
     done = read_step(checkpoint)
     file = run.settings.folder / "metrics.jsonl"
     earlier = [record for record in read_metrics(file) if record.step <= done] if done and file.is_file() else []
@@ -219,15 +222,33 @@ def save_policy(trainer: Any, settings: TrainSettings) -> None:
         partial.rename(target)
 
 
-def find_last_checkpoint(folder: Path) -> Path | None:
-    """Return the newest checkpoint of a run that was written to its end, or None."""
-    found = [path for path in (folder / CHECKPOINTS).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
-    return max(found, key=read_step, default=None)
+def find_last_checkpoint(settings: TrainSettings) -> Path | None:
+    """Return the newest checkpoint of a run that was written to its end, or None.
+
+    The trainer's state is what transformers writes last, and the live sampler's what we write after it: a process that
+    is killed leaves either of them out, or a part of the first.
+    """
+    last = NUMBERS if settings.sampler == "live" else STATE
+    found = [path for path in (settings.folder / CHECKPOINTS).glob("checkpoint-*") if (path / last).is_file()]
+    return max((path for path in found if _is_json(path / STATE)), key=read_step, default=None)
+
+
+def _is_json(file: Path) -> bool:
+    try:
+        json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    return True
 
 
 def read_step(checkpoint: Path | None) -> int:
     """Return the step at which a checkpoint was written, 0 for none."""
     return int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+
+
+def count_epochs(checkpoint: Path | None) -> int:
+    """Return how many times a run had gone through its prompts at a checkpoint, 0 for none."""
+    return int(json.loads((checkpoint / STATE).read_text(encoding="utf-8"))["epoch"]) if checkpoint else 0
 
 
 def _use_one_gpu() -> None:

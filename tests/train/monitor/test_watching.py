@@ -126,6 +126,21 @@ def test_the_start_is_the_median_of_the_first_logs() -> None:
     assert (alarm.step, alarm.says) == (7, "2.0")
 
 
+def test_the_start_of_what_is_held_out_is_the_first_look() -> None:
+    rules = [
+        Rule("drop", "eval_reward", "falls_by", 0.1, 2, "from {reference} to {value}", relative_to="start"),
+        Rule("gap", "held_out_gap", "rises_by", 0.2, 1, "from {reference:.1f} to {value:.1f}", relative_to="start"),
+    ]
+    looks = ((0.5, 0.5), (0.9, 0.38), (0.9, 0.36))
+    records = [
+        record
+        for step, (reward, held_out) in enumerate(looks, 1)
+        for record in (StepRecord(step, {"reward": reward}), StepRecord(step, {"eval_reward": held_out}))
+    ]
+    found = [(alarm.rule, alarm.step, alarm.says) for alarm in find_alarms(rules, records)]
+    assert found == [("gap", 2, "from 0.0 to 0.5"), ("drop", 3, "from 0.5 to 0.36")]
+
+
 def test_the_running_median_is_that_of_the_logs_before() -> None:
     rule = Rule("drop", "reward", "falls_by", 0.2, 2, "from {reference} to {value}", relative_to="median")
     early = [0.5] * (FEW_LOGS - 1)

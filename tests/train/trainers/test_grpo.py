@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 
 from learnable.data.records import Prompt, Rollout, message_list
 from learnable.train import rewards
+from learnable.train.live.hooks import NUMBERS
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.grpo import make_config, make_reward
-from learnable.train.trainers.trainer import find_last_checkpoint, read_step, restore_adapter
+from learnable.train.trainers.grpo import make_config, make_reward, skip_epochs
+from learnable.train.trainers.trainer import count_epochs, find_last_checkpoint, read_step, restore_adapter
 from learnable.verifiers.own.finding import find_own_judge
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
@@ -203,10 +205,37 @@ def test_a_resumed_run_loads_the_adapter_that_transformers_leaves_out(tmp_path: 
 
 
 def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
-    for step in (9, 20, 100):
-        (tmp_path / "checkpoints" / f"checkpoint-{step}").mkdir(parents=True)
-    for step in (9, 20):
-        (tmp_path / "checkpoints" / f"checkpoint-{step}" / "trainer_state.json").write_text("{}")
+    for step, state in ((9, "{}"), (20, "{}"), (90, '{"epo'), (100, None)):
+        folder = tmp_path / "checkpoints" / f"checkpoint-{step}"
+        folder.mkdir(parents=True)
+        if state is not None:
+            (folder / "trainer_state.json").write_text(state)
+    (tmp_path / "checkpoints" / "checkpoint-9" / NUMBERS).write_text("{}")
+    static = TrainSettings(curated="c", output=str(tmp_path))
 
-    assert read_step(find_last_checkpoint(tmp_path)) == 20
-    assert read_step(find_last_checkpoint(tmp_path / "empty")) == 0
+    assert read_step(find_last_checkpoint(static)) == 20
+    assert read_step(find_last_checkpoint(replace(static, sampler="live"))) == 9
+    assert read_step(find_last_checkpoint(replace(static, output=str(tmp_path / "empty")))) == 0
+
+
+class Orders:
+    """A sampler as TRL's: each epoch has an order of its own, drawn when the epoch begins."""
+
+    def __init__(self) -> None:
+        self.generator = random.Random(0)
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self.generator.sample(range(20), 20)
+
+
+def test_a_resumed_run_draws_in_the_order_of_its_own_epoch(tmp_path: Path) -> None:
+    uninterrupted = Orders()
+    epochs = [list(uninterrupted) for _ in range(4)]
+    trainer: Any = SimpleNamespace(_get_train_sampler=lambda dataset=None: Orders())
+    (tmp_path / "trainer_state.json").write_text('{"epoch": 2.5}')
+
+    assert count_epochs(None) == 0
+    skip_epochs(trainer, count_epochs(tmp_path))
+
+    resumed = trainer._get_train_sampler()
+    assert [list(resumed), list(resumed)] == epochs[2:]
