@@ -2,9 +2,9 @@
 
 Tokens to a reward are read off the mean curve over seeds, made monotone by isotonic regression, on straight lines
 between looks. The target is the last value of the pool arm's own such curve, and the pool arm's tokens to it are read
-by the same rule. The interval of a ratio is Student's t on its logarithm over the jackknife's pseudo-values, a seed left
-out at a time (Tukey 1958; Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, 11.5): seeds are few, and
-curves of one seed cross a target by chance. Changes of held-out figures are paired with the policy before training;
+by the same rule. The interval of a ratio is Student's t on its logarithm over the jackknife's pseudo-values, a seed
+left out at a time (Tukey 1958; Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, 11.5): seeds are few,
+and curves of one seed cross a target by chance. Changes of held-out figures are paired with the policy before training;
 their intervals are Student's t over seeds.
 """
 
@@ -115,8 +115,8 @@ def estimate_ratio(runs: Sequence[Run], pool: Sequence[Run], axis: Axis, extra: 
 def jackknife_ratio(count: int, measure: Callable[[Sequence[int]], float]) -> Interval:
     """Return a ratio and its interval; `measure` returns it for the chosen ones of `count` seeds.
 
-    >>> jackknife_ratio(3, lambda chosen: 2.0)
-    Interval(value=2.0, low=2.0, high=2.0)
+    >>> jackknife_ratio(3, lambda chosen: 1.0)
+    Interval(value=1.0, low=1.0, high=1.0)
     """
     if not count:
         return NOTHING
