@@ -127,7 +127,7 @@ def measure_pool(name: PoolName, folder: Path, scope: Scope) -> dict[str, Any]:
     }
     draw_figure(name, reported, folder / "lift.png")
     plain = {"curated": str(curated.path), "curation_tokens": spent, "plans": plans, "chosen_rates": chosen}
-    return make_plain({**plain, "results": results, "runs": runs})
+    return {name: make_plain(value) for name, value in {**plain, "results": results, "runs": runs}.items()}
 
 
 def run_once(arm: str, plan: Plan, curated: CuratedSet, root: Path, rate: float, seed: int, scope: Scope) -> None:

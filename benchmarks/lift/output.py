@@ -21,7 +21,10 @@ COLORS = ("#5f6b7a", "#9aa4b0", "#c8553d", "#7a5ea8", "#1f5fa8", "#d99a2b", "#2a
 def write_tables(pool: str, results: Sequence[ArmResult], curation_tokens: int) -> str:
     """Return three tables: what each arm takes to the pool's reward, what it ends at, and how its groups were."""
     tables = [_write_costs(results), _write_ends(results), _write_groups(results)]
-    head = f"Pool `{pool}`; its curation generated {curation_tokens:,} tokens. Intervals are of 95 %, over seeds."
+    head = (
+        f"Pool `{pool}`; the curation generated {curation_tokens:,} tokens of the prompts that are trained on. "
+        "Intervals are of 95 %, over seeds."
+    )
     return "\n\n".join([head, *tables])
 
 
@@ -48,10 +51,14 @@ def _write_ends(results: Sequence[ArmResult]) -> str:
         "pass_at_8": "pass@8"
     }
     rows = [
-        (ARMS[one.arm].title, *(f"{one.ends[name]:.3f} ({write_change(one.changes[name])})" for name in names))
+        (
+            ARMS[one.arm].title,
+            *(f"{one.ends[name]:.3f} ({write_change(one.changes[name])})" for name in names),
+            write_change(one.lead),
+        )
         for one in results
     ]
-    return tabulate(("held out, at the end", *names.values()), rows)
+    return tabulate(("held out, at the end (and its change)", *names.values(), "sampled, above the pool's"), rows)
 
 
 def _write_groups(results: Sequence[ArmResult]) -> str:
@@ -91,6 +98,8 @@ def write_change(found: Interval) -> str:
     >>> write_change(Interval(0.05, 0.03, 0.07))
     '+0.050, +0.030 to +0.070'
     """
+    if isnan(found.value):
+        return "-"
     ends = "" if isnan(found.low) else f", {found.low:+.3f} to {found.high:+.3f}"
     return f"{found.value:+.3f}{ends}"
 

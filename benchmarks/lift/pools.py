@@ -16,17 +16,17 @@ from typing import Literal
 import polars as pl
 
 from benchmarks.decisions.refresh import learnable, read_rows
-from learnable.data.curated.curated_set import CuratedSet, find_versions, open_curated
+from learnable.data.curated.curated_set import POOL, CuratedSet, find_versions, open_curated
 from learnable.data.errors import LearnableError
 
 PoolName = Literal["dead", "natural"]
 POOLS: tuple[PoolName, ...] = ("dead", "natural")
 FAMILIES = ("arithmetic", "comparison", "counting")
-PROMPTS = 2400
+PROMPTS = 2000
 SURVEYED = 6000  # of which about a third are rejected for certain, and as many kept
 DEAD_SHARE = 0.7
 DEAD_FROM = 0.9  # of the certified chance that 16 completions are all alike
-TEST_SHARE = 0.2
+TEST_SHARE = 0.3
 MAX_TOKENS = 16  # as `make demo` trains
 SURVEY_SEED, POOL_SEED = 0, 1  # of the curations: no rollout of the survey is drawn again
 COLUMNS = ("prompt", "verifier", "spec", "family", "form", "difficulty")
@@ -74,8 +74,11 @@ def draw_dead_pool(rows: pl.DataFrame, prompts: int, dead_share: float, seed: in
 
 
 def count_tokens(curated: CuratedSet) -> int:
-    """Return the tokens that a curation generated, those of held-out prompts among them."""
-    return sum(row.tokens or 0 for row in curated.manifest.forms if row.form is None)
+    """Return the tokens that a curation generated of the prompts that are trained on, kept and rejected.
+
+    Those of held-out prompts are not counted: they are for the measurement, and no training needs them.
+    """
+    return int(pl.DataFrame(curated.read(POOL, columns=["tokens"]))["tokens"].sum())
 
 
 def measure_length(curated: CuratedSet, part: str) -> float:

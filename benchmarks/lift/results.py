@@ -38,11 +38,12 @@ class ArmResult:
     Args:
         arm: its name.
         rate: its learning rate.
-        seeds: those that are there, and that the pool arm has too.
+        seeds: those that are there; ratios and the lead are over those that the pool arm has too.
         steps, batch_size, tokens, cpu_seconds: of a run.
         tokens_ratio: tokens to the pool arm's final reward over the pool arm's; infinite where it was never reached.
         whole_ratio: the same with the tokens of the curation, where the arm needs it.
         seconds_ratio: as `tokens_ratio`, in seconds of training.
+        lead: by how much held-out reward at the end is above the pool arm's, over the seeds that both have.
         ends: held-out figures at the end, by name.
         changes: what they rose by.
         forecast_zero_std, first_zero_std, whole_zero_std: share of groups without spread, as forecast, over the first
@@ -60,6 +61,7 @@ class ArmResult:
     tokens_ratio: Interval
     whole_ratio: Interval
     seconds_ratio: Interval
+    lead: Interval
     ends: Mapping[str, float]
     changes: Mapping[str, Interval]
     forecast_zero_std: float
@@ -88,6 +90,7 @@ def summarise_arm(runs: Sequence[Run], pool: Sequence[Run], tried: Iterable[Run]
         tokens_ratio=estimate_ratio(runs, pool, "tokens"),
         whole_ratio=estimate_ratio(runs, pool, "tokens", curation_tokens),
         seconds_ratio=estimate_ratio(runs, pool, "seconds"),
+        lead=estimate_lead(runs, pool),
         ends={name: _mean(values) for name, values in ends.items()},
         changes={
             name: estimate_over_seeds([end - start for end, start in zip(ends[name], starts[name], strict=True)])
@@ -106,10 +109,19 @@ def estimate_ratio(runs: Sequence[Run], pool: Sequence[Run], axis: Axis, extra: 
     Over the seeds that both have. The ratio is infinite where the arm never gets there, and NaN where the pool arm
     never rose. The interval is from 0 to infinity where that is so without one of the seeds.
     """
-    mine, theirs = ({run.seed: run for run in side} for side in (runs, pool))
-    seeds = sorted(mine.keys() & theirs.keys())
-    pairs = [(mine[seed], theirs[seed]) for seed in seeds]
-    return jackknife_ratio(len(seeds), lambda chosen: _measure_ratio([pairs[place] for place in chosen], axis, extra))
+    pairs = pair_seeds(runs, pool)
+    return jackknife_ratio(len(pairs), lambda chosen: _measure_ratio([pairs[place] for place in chosen], axis, extra))
+
+
+def estimate_lead(runs: Sequence[Run], pool: Sequence[Run]) -> Interval:
+    """Return by how much an arm's held-out reward at the end is above the pool arm's, over the seeds that both have."""
+    return estimate_over_seeds([mine.looks[-1].reward - base.looks[-1].reward for mine, base in pair_seeds(runs, pool)])
+
+
+def pair_seeds(runs: Sequence[Run], pool: Sequence[Run]) -> list[tuple[Run, Run]]:
+    """Return an arm's runs with the pool arm's of the same seeds."""
+    base = {run.seed: run for run in pool}
+    return [(run, base[run.seed]) for run in runs if run.seed in base]
 
 
 def jackknife_ratio(count: int, measure: Callable[[Sequence[int]], float]) -> Interval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 from math import exp, inf, isnan, log
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -18,6 +19,7 @@ from benchmarks.lift.results import (
     jackknife_ratio,
     summarise,
 )
+from benchmarks.lift.runs import Run
 from tests.benchmarks.lift.runs_for_tests import make_run
 
 SEEDS = (1, 2, 3)
@@ -60,6 +62,23 @@ def test_seeds_that_differ_widen_the_interval_and_unpaired_ones_do_not_count() -
     assert isnan(estimate_ratio(mixed[:1], POOL, "tokens").low)
 
 
+def test_intervals_of_ratios_cover_the_truth() -> None:
+    """Five seeds an arm, one of them twice as fast; runs differ in speed by a tenth, looks by .0025."""
+    rng = np.random.default_rng(7)
+
+    def simulate(seed: int, speed: float) -> Run:
+        pace = speed * np.exp(rng.normal(0, 0.1))
+        noise = [0.0, *rng.normal(0, 0.0025, 6)]
+        return make_run(seed=seed, rewards=[0.03 * (1 - np.exp(-pace * n / 4)) + noise[n] for n in range(7)])
+
+    found = [
+        estimate_ratio([simulate(seed, 2.0) for seed in range(5)], [simulate(seed, 1.0) for seed in range(5)], "tokens")
+        for _ in range(100)
+    ]
+    assert sum(one.low <= 0.5 <= one.high for one in found) >= 88
+    assert sum(one.high < 1 for one in found) >= 60
+
+
 def test_a_ratio_that_hangs_on_one_seed_has_no_bounds() -> None:
     found = jackknife_ratio(3, lambda chosen: 0.5 if 0 in chosen else inf)
     assert (found.value, found.low, found.high) == (0.5, 0.0, inf)
@@ -100,6 +119,7 @@ def test_a_summary_has_the_chosen_rate_and_the_reported_seeds_alone() -> None:
     assert found["curated"].tokens_ratio.value == pytest.approx(0.5)
     assert found["curated"].whole_ratio.value == pytest.approx(0.7)
     assert found["curated"].changes["greedy"].value == pytest.approx(0.3)
+    assert found["curated"].lead.value == pytest.approx(0.1)
     assert found["pool"].tokens == 200.0
 
 
