@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import doctest
 from math import exp, inf, isnan, log
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from benchmarks.lift import arms, output, results
-from benchmarks.lift.output import write_tables
+from benchmarks.lift.output import draw_figure, write_tables
 from benchmarks.lift.results import (
     choose_rate,
     estimate_over_seeds,
@@ -132,3 +133,9 @@ def test_the_tables_have_a_row_an_arm() -> None:
     assert "| random control, as many as curated | 0.0001 | 20 x 128 | 0.2 | not reached |" in text
     assert "| pool | 0.0001 | 20 x 128 | 0.2 | 1.00 (1.00 to 1.00) |" in text
     assert "| pool | 0.10 | 0.15 | 0.20 | 0.0001 | 0.25 |" in text
+
+
+def test_the_figure_is_drawn_of_what_there_is(tmp_path: Path) -> None:
+    file = tmp_path / "lift.png"
+    draw_figure("dead", {"pool": POOL, "curated": [make_run("curated", 1, (0.5, 0.7, 0.8))]}, file)
+    assert file.read_bytes().startswith(b"\x89PNG")
