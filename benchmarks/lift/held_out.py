@@ -5,6 +5,7 @@ python -m benchmarks.lift.held_out FILE.json, which has a list of `EvaluationSet
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ def main(path: Path, emit: OnEvent) -> None:
         file = path.with_name(f".{path.stem}-{number}.json")
         file.write_text(json.dumps(settings), encoding="utf-8")
         evaluate(file, emit)
+        gc.collect()  # the parts of an engine refer to each other, and its cache is large
         file.unlink()
 
 
