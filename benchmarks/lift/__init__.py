@@ -1,0 +1,1 @@
+"""What does curation buy? Arms that train on one pool, at equal generated tokens."""

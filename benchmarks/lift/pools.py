@@ -1,0 +1,91 @@
+"""The two pools and their curated sets, made by the real `find-learnable`, once each.
+
+`natural`: the number tasks that `make demo` trains on (arithmetic, comparison, counting), as they are drawn. `dead`:
+prompts of the same tasks of which 70 % have no spread. Its recipe: survey 6,000 prompts; of the pool take 30 %
+at random from those that the survey kept, and 70 % from the rejected ones whose certificates say that 16 completions
+are all alike, all right or all wrong, with a chance of .9 or more. Which is which is then forgotten: the pool is
+curated anew, with other random numbers and in a store of its own, so that the curation pays for what it finds, and the
+luck of the survey's rollouts decides nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from benchmarks.decisions.refresh import learnable, read_rows
+from learnable.data.curated.curated_set import POOL, CuratedSet, find_versions, open_curated
+from learnable.data.errors import LearnableError
+
+PoolName = Literal["dead", "natural"]
+POOLS: tuple[PoolName, ...] = ("dead", "natural")
+FAMILIES = ("arithmetic", "comparison", "counting")
+PROMPTS = 2000
+SURVEYED = 6000  # of which about a third are rejected for certain, and as many kept
+DEAD_SHARE = 0.7
+DEAD_FROM = 0.9  # of the certified chance that 16 completions are all alike
+TEST_SHARE = 0.3
+MAX_TOKENS = 16  # as `make demo` trains
+SURVEY_SEED, POOL_SEED = 0, 1  # of the curations: no rollout of the survey is drawn again
+COLUMNS = ("prompt", "verifier", "spec", "family", "form", "difficulty")
+
+
+def prepare_pool(name: PoolName, folder: Path) -> CuratedSet:
+    """Return the curated set of a pool; make it where `folder` has none."""
+    if name == "natural":
+        return curate(folder / "store", name, POOL_SEED, *_family_flags(), "--limit", PROMPTS)
+    file = folder / "pool.jsonl"
+    if not file.is_file():
+        survey = curate(folder / "survey", "survey", SURVEY_SEED, *_family_flags(), "--limit", SURVEYED)
+        pool = draw_dead_pool(read_rows(str(survey.path)), PROMPTS, DEAD_SHARE, POOL_SEED)
+        pool.select(COLUMNS).write_ndjson(file)
+    return curate(folder / "store", name, POOL_SEED, "--prompts", file, "--near-duplicates", 1)
+
+
+def curate(store: Path, name: str, seed: int, *flags: object) -> CuratedSet:
+    """Return the curated set of a name in a store; run `find-learnable` where there is none."""
+    place = store / "curated" / name
+    if not find_versions(str(place)):
+        common = ("--max-tokens", MAX_TOKENS, "--test-share", TEST_SHARE, "--seed", seed)
+        learnable("find", *flags, *common, "--name", name, "--store", store)
+    return open_curated(str(place))
+
+
+def draw_dead_pool(rows: pl.DataFrame, prompts: int, dead_share: float, seed: int) -> pl.DataFrame:
+    """Return `prompts` rows of a survey in random order: `dead_share` of them without spread, the others kept.
+
+    `rows` has a row a prompt, with `decision` and `zero_std_at_16`. Raises `LearnableError` where there are too few.
+    """
+    dead, kept = round(prompts * dead_share), pl.col("decision") == "keep"
+    wanted = {
+        "rejected for certain": (rows.filter(~kept & (pl.col("zero_std_at_16") >= DEAD_FROM)), dead),
+        "kept": (rows.filter(kept), prompts - dead),
+    }
+    for what, (found, count) in wanted.items():
+        if found.height < count:
+            raise LearnableError(
+                f"the pool takes {count} prompts that the survey {what}, and there are {found.height} of "
+                f"{rows.height}: survey more prompts (SURVEYED)"
+            )
+    drawn = pl.concat([found.sample(count, seed=seed) for found, count in wanted.values()])
+    return drawn.sample(fraction=1.0, shuffle=True, seed=seed)
+
+
+def count_tokens(curated: CuratedSet) -> int:
+    """Return the tokens that a curation generated of the prompts that are trained on, kept and rejected.
+
+    Those of held-out prompts are not counted: they are for the measurement, and no training needs them.
+    """
+    return int(pl.DataFrame(curated.read(POOL, columns=["tokens"]))["tokens"].sum())
+
+
+def measure_length(curated: CuratedSet, part: str) -> float:
+    """Return the mean tokens of a completion of a part's prompts, each prompt counting alike, as in training."""
+    rows = pl.DataFrame(curated.read(part, columns=["tokens", "rollouts"])).filter(pl.col("rollouts") > 0)
+    return float((rows["tokens"] / rows["rollouts"]).to_numpy().mean())
+
+
+def _family_flags() -> list[str]:
+    return [part for family in FAMILIES for part in ("--family", family)]

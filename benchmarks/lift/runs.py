@@ -1,0 +1,229 @@
+"""One run: a folder with its training report, and what its checkpoints are worth on the held-out prompts.
+
+Held-out reward is measured during the run on checkpoints at equal distances, all in one process that starts once, with
+the prompts of the whole pool. The policy before training is measured once a seed.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.lift.arms import Arm, Plan
+from learnable.data.curated.curated_set import CuratedSet
+from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.data.progress import Progress
+from learnable.train.child import run_stage
+from learnable.train.monitor.records import StepRecord, read_metrics
+from learnable.train.results.comparison import list_measures
+from learnable.train.results.evaluation import EvaluationSettings, PromptResult, read_evaluation
+from learnable.train.settings import TrainSettings
+from learnable.train.stage import train_curated
+from learnable.train.trainers.trainer import CHECKPOINTS, POLICY, read_step
+
+LOOKS = 6  # at the held-out prompts, the one at the end among them
+FIRST_STEPS = 20  # over which the forecast is held against what is measured
+GROUP_SIZE = 16  # of the evaluation
+K = 8
+REPORT, COST, FAILED, HELD_OUT = "report.json", "cost.json", "failed.txt", "held-out"
+MEASURES = {"reward": "mean_reward", "greedy": "greedy_reward", "pass_at_8": "pass_at_k"}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Held-out figures at a step, after so many generated tokens and seconds of training.
+
+    `reward`, `greedy` and `pass_at_8` are of the pool's held-out prompts; `kept` and `rejected` are rewards of those
+    that the curation kept or rejected.
+    """
+
+    step: int
+    tokens: float
+    seconds: float
+    reward: float
+    greedy: float
+    pass_at_8: float
+    kept: float
+    rejected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that is over; `looks` has none of one that failed.
+
+    `alarms` are the monitor's, as (rule, severity); `cpu_seconds` are of training, all processes.
+    """
+
+    arm: str
+    rate: float
+    seed: int
+    steps: int = 0
+    batch_size: int = 0
+    looks: tuple[Look, ...] = ()
+    forecast_zero_std: float | None = None
+    first_zero_std: float = nan
+    whole_zero_std: float = nan
+    alarms: tuple[tuple[str, str], ...] = ()
+    cpu_seconds: float = nan
+
+
+def make_run_folder(root: Path, steps: int, arm: str, rate: float, seed: int) -> Path:
+    """Return where a run is. `steps` are the baseline's, from which those of all arms follow."""
+    return root / f"steps-{steps}" / arm / f"rate-{rate:g}" / f"seed-{seed}"
+
+
+def is_over(folder: Path) -> bool:
+    """Whether a folder has a run that failed, or a whole one: trained, measured, and its checkpoints gone."""
+    is_whole = (folder / COST).is_file() and (folder / HELD_OUT).is_dir() and not (folder / CHECKPOINTS).exists()
+    return is_whole or (folder / FAILED).is_file()
+
+
+def perform(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float, seed: int, watcher: Progress) -> None:
+    """Train and measure, in processes of their own. What was trained before is not trained again.
+
+    Raises `LearnableError` as `train_curated` and `run_stage` do. That training failed is noted in the folder.
+    """
+    settings = make_settings(arm, plan, curated, folder, rate, seed)
+    if not (folder / COST).is_file():
+        train(settings, watcher)
+    measure_held_out(settings, curated, folder, find_start(folder, seed))
+    shutil.rmtree(folder / POLICY, ignore_errors=True)
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def train(settings: TrainSettings, watcher: Progress) -> None:
+    """Train from the start, and note what it cost or why it failed. Raises `LearnableError` as `train_curated` does."""
+    shutil.rmtree(settings.folder, ignore_errors=True)
+    before = measure_cpu_seconds()
+    try:
+        train_curated(settings, watcher)
+    except InterruptedRunError:
+        raise
+    except LearnableError as error:
+        (settings.folder / FAILED).write_text(f"{error}\n", encoding="utf-8")
+        raise
+    cost = {"cpu_seconds": round(measure_cpu_seconds() - before, 2)}
+    (settings.folder / COST).write_text(json.dumps(cost) + "\n", encoding="utf-8")
+
+
+def make_settings(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float, seed: int) -> TrainSettings:
+    """Return the settings of a run. It keeps the weights alone of the checkpoints that are measured afterwards."""
+    return TrainSettings(
+        curated=str(curated.path),
+        output=str(folder),
+        part=arm.part,
+        sampler=arm.sampler,
+        steps=plan.steps,
+        batch_size=plan.batch_size,
+        learning_rate=rate,
+        seed=seed,
+        evaluate=False,
+        save_steps=max(1, -(-plan.steps // LOOKS)),
+        trl={"save_total_limit": LOOKS + 1, "save_only_model": True},
+    ).filled_from(curated.manifest)
+
+
+def measure_cpu_seconds() -> float:
+    """Return the CPU seconds of all processes that ended and that this one, or one of theirs, waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def find_start(folder: Path, seed: int) -> Path:
+    """Return where the figures of the policy before training are kept: all arms of a pool share them."""
+    return folder.parents[3] / "start" / f"seed-{seed}.json"
+
+
+def measure_held_out(settings: TrainSettings, curated: CuratedSet, folder: Path, start: Path) -> None:
+    """Measure the policy before training, the checkpoints and the trained policy, those that are not measured yet."""
+    found = sorted((folder / CHECKPOINTS).glob("checkpoint-*"), key=read_step)
+    policies = [(curated.manifest.policy.name, start)]
+    policies += [(str(path), folder / HELD_OUT / f"{read_step(path)}.json") for path in found]
+    if not found or read_step(found[-1]) < settings.steps:
+        policies.append((str(folder / POLICY), folder / HELD_OUT / f"{settings.steps}.json"))
+    missing = [(policy, output) for policy, output in policies if not output.is_file()]
+    if not missing:
+        return
+    lists = [make_evaluation(settings, policy, output).as_json() for policy, output in missing]
+    file = folder / "held-out-settings.json"
+    file.write_text(json.dumps(lists, indent=2) + "\n", encoding="utf-8")
+    for _, output in missing:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    run_stage("benchmarks.lift.held_out", file, folder / "logs" / "held-out.log", lambda event: None)
+
+
+def make_evaluation(settings: TrainSettings, policy: str, output: Path) -> EvaluationSettings:
+    """Return the settings of one evaluation; the seed is the run's, so arms of a seed share their random numbers."""
+    return EvaluationSettings(
+        curated=settings.curated,
+        policy=policy,
+        sampling=settings.sampling,
+        group_size=GROUP_SIZE,
+        seed=settings.seed,
+        limit=None,
+        output=str(output),
+        held_out="pool",
+    )
+
+
+def read_run(folder: Path, arm: str, rate: float, seed: int) -> Run:
+    """Read a run that is over."""
+    if (folder / FAILED).is_file():
+        return Run(arm, rate, seed)
+    report: dict[str, Any] = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    records = [record for record in read_metrics(folder / "metrics.jsonl") if record.read("reward") is not None]
+    batch, live = report["settings"]["batch_size"], report["settings"].get("sampler") == "live"
+    files = sorted((folder / HELD_OUT).glob("*.json"), key=lambda path: int(path.stem))
+    looks = [read_look(find_start(folder, seed), 0, [], batch)]
+    looks += [read_look(file, int(file.stem), records, batch) for file in files]
+    forecast = report.get("foresight") or {}
+    expected = average(records[:FIRST_STEPS], "expected_zero_std_share") if live else forecast.get("zero_std_share")
+    return Run(
+        arm=arm,
+        rate=rate,
+        seed=seed,
+        steps=report["training"]["steps"],
+        batch_size=batch,
+        looks=tuple(looks),
+        forecast_zero_std=expected,
+        first_zero_std=average(records[:FIRST_STEPS], "zero_std_share"),
+        whole_zero_std=average(records, "zero_std_share"),
+        alarms=tuple((alarm["rule"], alarm["severity"]) for alarm in report.get("alarms", ())),
+        cpu_seconds=json.loads((folder / COST).read_text(encoding="utf-8"))["cpu_seconds"],
+    )
+
+
+def read_look(file: Path, step: int, records: Sequence[StepRecord], batch_size: int) -> Look:
+    """Return what an evaluation found, with what training had taken by then."""
+    prompts = read_evaluation(file).prompts
+    so_far = [record for record in records if record.step <= step]
+    return Look(
+        step=step,
+        tokens=sum((record.read("completion_length") or 0.0) * batch_size for record in so_far),
+        seconds=sum(record.read("step_seconds") or 0.0 for record in so_far),
+        kept=average_measure([one for one in prompts if one.part == "kept"], "mean_reward"),
+        rejected=average_measure([one for one in prompts if one.part == "rejected"], "mean_reward"),
+        **{name: average_measure(prompts, measure) for name, measure in MEASURES.items()},
+    )
+
+
+def average_measure(prompts: Sequence[PromptResult], measure: str) -> float:
+    """Return the mean of a measure over prompts, those without it left out; NaN where none has it."""
+    read = list_measures(K)[measure]
+    values = np.array([read(one) for one in prompts], dtype=np.float64)
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def average(records: Sequence[StepRecord], name: str) -> float:
+    """Return the mean of a metric over the records that have it; NaN where none has."""
+    values = [value for record in records if (value := record.read(name)) is not None]
+    return sum(values) / len(values) if values else float("nan")
