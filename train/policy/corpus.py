@@ -124,8 +124,12 @@ def _endless(form: str, rng: random.Random) -> Iterator[Prompt]:
 
 def _endless_gym(location: str, rng: random.Random) -> Iterator[Prompt]:
     """Yield the questions at a location, again once all were asked. Raises `LearnableError` without reasoning-gym."""
+    questions = []
+    for prompt in gym_prompts(location, rng.randrange(2**31)):
+        questions.append(prompt)
+        yield prompt
     while True:
-        yield from gym_prompts(location, rng.randrange(2**31))
+        yield from rng.sample(questions, len(questions))
 
 
 def _write_drill(rng: random.Random) -> tuple[str, str]:
