@@ -69,7 +69,8 @@ LONGEST = [
 ]
 # No doctest is in these, and Prefect takes more than a second to import.
 WITH_PREFECT = [
-    ROOT / "src" / "learnable" / "flows" / place for place in ("curate.py", "finetune.py", "refresh.py", "scheduling")
+    ROOT / "src" / "learnable" / "flows" / place
+    for place in ("curate.py", "finetune.py", "loop.py", "refresh.py", "scheduling")
 ]
 MAX_WORKERS = 12
 

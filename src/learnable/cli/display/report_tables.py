@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from learnable.filters.stopping.plan import Estimate
     from learnable.flows.curation.cost import CostReport
     from learnable.flows.curation.report import CurationReport
+    from learnable.flows.looping.report import LoopReport
     from learnable.train.presets import ExplainedSetting
     from learnable.train.results.comparison import Comparison, HeldOut
     from learnable.train.results.earlier_runs import PartsComparison
@@ -137,6 +138,32 @@ def tabulate_parts(comparison: PartsComparison) -> FittedTable:
     table = FittedTable([Column("part", text=8), *figures, Column("run", text=12)], title)
     for run in (comparison.first, comparison.second):
         table.add_row(run.part, *_comparison_cells(run.mean_reward), run.folder)
+    return table
+
+
+def tabulate_rounds(report: LoopReport) -> FittedTable:
+    """Return the table of a loop: what each round trained on, and what its policy is worth on the same prompts."""
+    measured = {number: found for number, _, found in report.measured}
+    k = report.settings.train.eval_k
+    figures = [Column("reward\nbefore", need=5), Column("reward\nafter"), Column("gain")]
+    figures += [Column("greedy", need=4), Column(f"pass@{k}", need=3)]
+    counts = [Column("prompts\nkept"), Column("usable\nshare", need=2), Column("refresh\nrollouts", need=1)]
+    table = FittedTable([Column("round"), Column("set", text=5), *counts, Column("steps", need=1), *figures])
+    for row in report.rounds:
+        before, after = measured.get(row.number - 1), measured.get(row.number)
+        table.add_row(
+            str(row.number),
+            row.version,
+            f"{row.kept:,}",
+            figure(row.usable_share),
+            f"{row.refresh_rollouts:,}",
+            "-" if row.steps is None else f"{row.steps:,}",
+            _interval(before.mean_reward) if before else "-",
+            _interval(after.mean_reward) if after else "-",
+            _interval(row.gain.mean_reward, signed=True) if row.gain else "-",
+            _interval(after.greedy_reward) if after else "-",
+            _interval(after.pass_at_k) if after else "-",
+        )
     return table
 
 
