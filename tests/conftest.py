@@ -46,6 +46,7 @@ SLOW = [
         "filters/stopping/test_plan.py",
         "flows/curation/test_cost.py",
         "flows/curation/test_forecast_of_cases.py",
+        "flows/looping",
         "flows/refreshing",
         "flows/sampling/test_engines_agree.py",
         "flows/sampling/test_sampler.py",

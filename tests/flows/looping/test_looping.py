@@ -1,10 +1,10 @@
-"""Loops of policies with known rates: real curations, evaluations and refreshes around a training that is scripted."""
+"""Loops whose stages are scripted: policies of known worth, and versions of a set that were refreshed beforehand."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,39 +12,67 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learnable.data.curated.curated_set import find_versions, open_curated
+from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
+from learnable.data.records import Sampling
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine
 from learnable.flows.evaluating.pipeline import run_evaluation
-from learnable.flows.evaluating.report import EvalReport
+from learnable.flows.evaluating.report import EvalReport, OtherPolicy
+from learnable.flows.looping.figure import draw_rounds
 from learnable.flows.looping.pipeline import Stages, run_loop
-from learnable.flows.looping.report import FIGURE, LOOP, LoopReport, read_loop
+from learnable.flows.looping.report import LOOP, LoopReport, read_loop
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import open_pool
-from learnable.flows.refreshing.publishing import RefreshReport
+from learnable.flows.refreshing.publishing import RefreshReport, describe
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.train.results.figures import Figures
 from learnable.train.results.report import TrainingReport, TrainingSummary
+from learnable.train.results.statistics import Interval
 from learnable.train.settings import TrainSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted, make_policy
 
 TEXTS = [f"{family} {number}" for number in range(60) for family in ("sums", "words")]
 RATES = np.clip(np.random.default_rng(3).beta(0.4, 0.6, len(TEXTS)), 1e-4, 1 - 1e-4)
 STAGES = ["evaluate", "train", "evaluate", "refresh", "train", "evaluate"]  # of two rounds
+NOISE = 0.03  # half an interval
+
+
+def find_round(policy: str) -> int:
+    """Return the round that trained a policy, 0 for the one that was there before."""
+    return 0 if Path(policy).name == "old" else int(Path(policy).parts[-3].removeprefix("round-"))
+
+
+def rated(policy: str) -> RatedEngine:
+    """Return an engine for a policy: each round lifts the log-odds of success by 1."""
+    rates = drifted(RATES, find_round(policy), 0.0, seed=1).tolist()
+    return RatedEngine(policy, dict(zip(TEXTS, rates, strict=True)))
+
+
+def make_trained(folder: Path) -> str:
+    """Make the policy that a round's training leaves in its folder."""
+    policy = make_policy(folder, "policy")
+    (Path(policy) / "model.safetensors").write_bytes(folder.parts[-2].encode())
+    return policy
+
+
+def make_figures(value: float) -> Figures:
+    interval = Interval(value, value - NOISE, value + NOISE)
+    return Figures("all", "", 48, 0, interval, interval, interval, interval)
 
 
 @dataclass
 class Script:
-    """The stages of a loop; each round's training moves the log-odds of its policy by the next of `lifts`.
+    """The stages of a loop in which each round gains the next of `gains`.
 
     `calls` lists the stages that were begun; the one at the place `stops_at` ends as Ctrl-C would end it.
     """
 
     folder: Path
-    lifts: Sequence[float]
+    gains: Sequence[float]
     stops_at: int = -1
     calls: list[str] = field(default_factory=list)
     trained: list[TrainSettings] = field(default_factory=list)
@@ -53,10 +81,6 @@ class Script:
     @property
     def stages(self) -> Stages:
         return Stages(self.train, self.evaluate, self.refresh)
-
-    def rates(self, policy: str) -> Mapping[str, float]:
-        done = 0 if policy == str(self.folder / "old") else int(Path(policy).parts[-3].removeprefix("round-"))
-        return dict(zip(TEXTS, drifted(RATES, sum(self.lifts[:done]), 0.0, seed=1).tolist(), strict=True))
 
     def begin(self, name: str) -> None:
         self.calls.append(name)
@@ -67,13 +91,11 @@ class Script:
         self.trained.append(settings)
         settings.write(settings.folder / "settings.json")
         self.begin("train")
-        policy = Path(make_policy(settings.folder, "policy"))
-        (policy / "model.safetensors").write_bytes(settings.folder.parts[-2].encode())
         return TrainingReport(
             curated=settings.curated,
             policy=settings.policy or "",
             policy_id=find_policy(settings.policy).policy_id,
-            trained_policy=str(policy),
+            trained_policy=make_trained(settings.folder),
             settings=settings,
             training=TrainingSummary(settings.steps, 0, 1, 1e-4, 1.0),
             held_out=None,
@@ -88,34 +110,63 @@ class Script:
     def evaluate(self, settings: EvalSettings) -> EvalReport:
         self.measured.append(settings)
         self.begin("evaluate")
-        policy = str(settings.policy)
-        with use_engine(RatedEngine(policy, self.rates(policy)), CurateSettings(policy=policy)):
-            return run_evaluation(settings)
+        number = find_round(str(settings.policy))
+        changes = OtherPolicy("", (), (make_figures(self.gains[number - 1]),), "") if number else None
+        assert (changes is None) == (settings.against is None)
+        return EvalReport(
+            curated=settings.curated,
+            policy_id="",
+            held_out=settings.held_out,
+            sampling=Sampling(),
+            group_size=settings.group_size,
+            k=settings.k,
+            confidence=settings.confidence,
+            seed=settings.seed,
+            figures=(make_figures(0.3 + sum(self.gains[:number])),),
+            against=changes,
+            tokens=0,
+            generated=0,
+            seconds=0.0,
+            prompts=(),
+        )
 
     def refresh(self, settings: RefreshSettings) -> RefreshReport:
+        """Publish the version that was made beforehand for the round that `settings` name."""
         self.begin("refresh")
-        policy = str(settings.policy)
-        with use_engine(RatedEngine(policy, self.rates(policy)), open_pool(settings).settings):
-            return run_refresh(settings)
+        version = Path(settings.curated).parent / f"v{find_round(str(settings.policy)) + 1:04d}"
+        shutil.copytree(self.folder / "refreshed" / "curated" / "q" / version.name, version)
+        return describe(open_curated(version), generated=0, seconds=0.0)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of one version, and another store where it was refreshed for rounds 1 and 2."""
     folder = tmp_path_factory.mktemp("made")
     settings = replace(ask_rated(folder, TEXTS, make_policy(folder, "old")), test_share=0.4)
-    with use_engine(RatedEngine(str(settings.policy), dict(zip(TEXTS, RATES.tolist(), strict=True))), settings):
+    with use_engine(rated(str(settings.policy)), settings):
         run_pipeline(settings)
+    refreshed = Path(shutil.copytree(folder / "store", folder / "refreshed")) / "curated" / "q"
+    for number in (1, 2):
+        trained = folder / "rounds" / f"round-{number}" / "train"
+        trained.mkdir(parents=True)
+        refresh_rated(RefreshSettings(str(refreshed), policy=make_trained(trained), anchors=20, workers=0))
     return folder
 
 
+def refresh_rated(settings: RefreshSettings) -> RefreshReport:
+    with use_engine(rated(str(settings.policy)), open_pool(settings).settings):
+        return run_refresh(settings)
+
+
 @pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("learnable.flows.looping.pipeline.draw_rounds", lambda report, path: None)
     return Path(shutil.copytree(made, tmp_path / "copy"))
 
 
 def ask_loop(folder: Path, rounds: int = 2, **changes: Any) -> LoopSettings:
-    train = {"output": str(folder / "loop"), "steps": 7, "held_out": "pool", "eval_group_size": 16, **changes}
-    settings = TrainSettings(curated=str(folder / "store" / "curated" / "q"), policy=str(folder / "old"), **train)
+    usual = {"output": str(folder / "loop"), "policy": str(folder / "old"), "steps": 7, "held_out": "pool"}
+    settings = TrainSettings(curated=str(folder / "store" / "curated" / "q"), **{**usual, **changes})
     return LoopSettings(settings, rounds=rounds, anchors=20, workers=0)
 
 
@@ -124,7 +175,7 @@ def without_folder(report: LoopReport, folder: Path) -> Any:
 
 
 def test_each_round_trains_what_came_of_the_one_before(folder: Path) -> None:
-    script = Script(folder, lifts=(1.0, 0.8))
+    script = Script(folder, gains=(0.2, 0.1))
     report = run_loop(ask_loop(folder), script.stages)
     first, second = report.rounds
     assert script.calls == STAGES
@@ -135,51 +186,54 @@ def test_each_round_trains_what_came_of_the_one_before(folder: Path) -> None:
     one, two = (open_curated(row.curated) for row in report.rounds)
     assert set(one.read("train")["prompt_id"].to_pylist()) != set(two.read("train")["prompt_id"].to_pylist())
     assert [row.kept for row in report.rounds] == [one.read("train").num_rows, two.read("train").num_rows]
-    assert report.end.startswith("all rounds are done, and round 2 still gained: held-out reward rose: +")
+    assert report.end.startswith("all rounds are done, and round 2 still gained: held-out reward rose: +0.100")
     assert report.best == (2, second.trained_policy)
-    assert (folder / "loop" / FIGURE).read_bytes().startswith(b"\x89PNG")
 
 
 def test_all_policies_answer_the_first_version_s_held_out_prompts(folder: Path) -> None:
-    script = Script(folder, lifts=(1.0, 0.8))
+    script = Script(folder, gains=(0.2, 0.1))
     report = run_loop(ask_loop(folder), script.stages)
     assert {Path(settings.curated).name for settings in script.measured} == {"v0001"}
     assert {(settings.held_out, settings.group_size, settings.k) for settings in script.measured} == {("pool", 16, 8)}
-    start, *ends = report.start, *(row.held_out for row in report.rounds)
-    assert start is not None
-    first = open_curated(report.rounds[0].curated)
-    assert start.prompts == first.read("test").num_rows + first.read_rejected("test").num_rows
-    for row, before, after in zip(report.rounds, (start, *ends), ends, strict=False):
-        assert row.gain is not None
-        assert after is not None
-        assert before is not None
-        assert row.gain.mean_reward.value == pytest.approx(after.mean_reward.value - before.mean_reward.value)
+    files = [str(folder / "loop" / name) for name in ("start.json", "round-1/held-out.json")]
+    assert [settings.against for settings in script.measured] == [None, *files]
+    assert [found.mean_reward.value for _, _, found in report.measured] == pytest.approx([0.3, 0.5, 0.6])
+    assert [row.gain and row.gain.mean_reward.value for row in report.rounds] == [0.2, 0.1]
 
 
-def test_a_round_says_what_its_refresh_cost_also_where_that_was_stopped(folder: Path) -> None:
-    """The rollouts of a refresh that went on are those of a whole one, and not those of its last part."""
-    policies: list[RatedEngine] = []
+def test_a_round_is_measured_and_refreshed_for_real(folder: Path) -> None:
+    """What the refresh cost is what a whole one costs, also where it was stopped and went on."""
+    script, engines = Script(folder, gains=()), list[RatedEngine]()
 
-    def count(settings: RefreshSettings) -> RefreshReport:
-        policy = str(settings.policy)
-        dies_after = None if policies else 15
-        policies.append(RatedEngine(policy, script.rates(policy), dies_after))
-        with use_engine(policies[-1], open_pool(settings).settings):
+    def evaluate(settings: EvalSettings) -> EvalReport:
+        with use_engine(rated(str(settings.policy)), CurateSettings(policy=settings.policy)):
+            return run_evaluation(settings)
+
+    def refresh(settings: RefreshSettings) -> RefreshReport:
+        engines.append(rated(str(settings.policy)))
+        engines[-1].dies_after = 15 if len(engines) == 1 else None
+        with use_engine(engines[-1], open_pool(settings).settings):
             return run_refresh(settings)
 
-    script = Script(folder, lifts=(1.0, 0.8))
-    stages = replace(script.stages, refresh=count)
+    stages = Stages(script.train, evaluate, refresh)
     with pytest.raises(InterruptedRunError, match="stopped in round 1"):
         run_loop(ask_loop(folder), stages)
     report = run_loop(ask_loop(folder), stages)
-    drawn = [sum(request.group_size for request in engine.requests) for engine in policies]
-    assert report.rounds[1].refresh_rollouts == sum(drawn)
-    assert drawn[0] > 0
-    assert report.rounds[0].refresh_rollouts == 0
+    first, second = report.rounds
+    assert second.refresh_rollouts == sum(request.group_size for engine in engines for request in engine.requests) > 0
+    assert first.refresh_rollouts == 0
+    assert report.start is not None
+    held_out = open_curated(first.curated)
+    assert report.start.prompts == held_out.read("test").num_rows + held_out.read_rejected("test").num_rows
+    for _, _, found in report.measured:
+        assert found.prompts == report.start.prompts
+    assert first.gain is not None
+    assert first.gain.mean_reward.is_above_zero
+    assert 0 < (first.usable_share or 0) < 1
 
 
 def test_a_gain_inside_its_noise_ends_the_loop(folder: Path) -> None:
-    script = Script(folder, lifts=(1.0, 0.0, 1.0))
+    script = Script(folder, gains=(0.2, 0.01))
     report = run_loop(ask_loop(folder, rounds=3), script.stages)
     assert script.calls == STAGES
     assert "stopped after round 2, whose gain is inside its noise: held-out reward shows no clear change" in report.end
@@ -187,41 +241,42 @@ def test_a_gain_inside_its_noise_ends_the_loop(folder: Path) -> None:
 
 
 def test_a_round_that_makes_it_worse_is_said_and_the_best_policy_is_that_before_it(folder: Path) -> None:
-    report = run_loop(ask_loop(folder, rounds=3), Script(folder, lifts=(1.0, -1.5)).stages)
+    report = run_loop(ask_loop(folder, rounds=3), Script(folder, gains=(0.2, -0.1)).stages)
     assert report.end.startswith("stopped after round 2, which made the policy worse: held-out reward fell")
     assert report.best == (1, report.rounds[0].trained_policy)
-    assert len(find_versions(folder / "store" / "curated" / "q")) == 2
+    assert report.to_json()["best"] == {"round": 1, "policy": report.rounds[0].trained_policy}
 
 
 def test_a_refresh_that_keeps_too_few_prompts_ends_the_loop(folder: Path) -> None:
-    script = Script(folder, lifts=(6.0,))
-    report = run_loop(ask_loop(folder, batch_size=16 * 15), script.stages)
-    kept = report.rounds[1].kept
-    assert kept < 15 <= report.rounds[0].kept
-    assert f"stopped before round 2: the refresh keeps {kept} prompts to train on, and a step takes 15" in report.end
+    versions = folder / "refreshed" / "curated" / "q"
+    kept, left = (open_curated(versions / name).read("train").num_rows for name in ("v0001", "v0002"))
+    assert left < kept
+    script = Script(folder, gains=(0.2,))
+    report = run_loop(ask_loop(folder, batch_size=16 * kept), script.stages)
     assert script.calls == STAGES[:4]
+    assert f"before round 2: the refresh keeps {left} prompts to train on, and a step takes {kept}" in report.end
     assert report.best[0] == 1
 
 
 @pytest.mark.parametrize("stop", range(len(STAGES)))
 def test_a_loop_that_was_stopped_goes_on_at_that_stage(folder: Path, tmp_path: Path, stop: int) -> None:
     whole = Path(shutil.copytree(folder, tmp_path / "whole"))
-    expected = run_loop(ask_loop(whole), Script(whole, lifts=(1.0, 0.8)).stages)
-    first = Script(folder, lifts=(1.0, 0.8), stops_at=stop)
+    expected = run_loop(ask_loop(whole), Script(whole, gains=(0.2, 0.1)).stages)
+    first = Script(folder, gains=(0.2, 0.1), stops_at=stop)
     with pytest.raises(InterruptedRunError, match=r"stopped in round [12]: .*the same command goes on from there"):
         run_loop(ask_loop(folder), first.stages)
-    second = Script(folder, lifts=(1.0, 0.8))
+    second = Script(folder, gains=(0.2, 0.1))
     report = run_loop(ask_loop(folder), second.stages)
     assert first.calls == STAGES[: stop + 1]
     assert second.calls == STAGES[stop:]
     if STAGES[stop] == "train":
-        assert [settings.resume for settings in second.trained][0]
+        assert second.trained[0].resume
     assert without_folder(report, folder) == without_folder(expected, whole)
 
 
 def test_a_loop_that_has_ended_is_reported_again_and_goes_on_with_more_rounds(folder: Path) -> None:
-    report = run_loop(ask_loop(folder), Script(folder, lifts=(1.0, 0.8)).stages)
-    again = Script(folder, lifts=(1.0, 0.8, 0.8))
+    report = run_loop(ask_loop(folder), Script(folder, gains=(0.2, 0.1)).stages)
+    again = Script(folder, gains=(0.2, 0.1, 0.1))
     assert run_loop(ask_loop(folder), again.stages) == report
     assert again.calls == []
     assert read_loop(folder / "loop", ask_loop(folder)) == report
@@ -231,7 +286,7 @@ def test_a_loop_that_has_ended_is_reported_again_and_goes_on_with_more_rounds(fo
 
 
 def test_another_loop_needs_another_folder(folder: Path) -> None:
-    run_loop(ask_loop(folder, rounds=1), Script(folder, lifts=(1.0,)).stages)
+    run_loop(ask_loop(folder, rounds=1), Script(folder, gains=(0.2,)).stages)
     with pytest.raises(LearnableError, match=r"--steps 8 is not what the loop in .* was started with \(7\)"):
         run_loop(ask_loop(folder, steps=8), Stages())
     (folder / "loop" / LOOP).write_text("{}")
@@ -244,12 +299,12 @@ def test_folders_are_numbered_and_one_that_was_stopped_is_taken_up(
 ) -> None:
     monkeypatch.chdir(folder)
     with pytest.raises(InterruptedRunError):
-        run_loop(ask_loop(folder, rounds=1, output=""), Script(folder, lifts=(1.0,), stops_at=1).stages)
-    script = Script(folder, lifts=(1.0,))
+        run_loop(ask_loop(folder, rounds=1, output=""), Script(folder, gains=(0.2,), stops_at=1).stages)
+    script = Script(folder, gains=(0.2,))
     assert run_loop(ask_loop(folder, rounds=1, output=""), script.stages).folder == "runs/loop-q-1"
     assert script.calls == ["train", "evaluate"]
     assert run_loop(ask_loop(folder, rounds=1, output=""), script.stages).folder == "runs/loop-q-2"
-    other = run_loop(ask_loop(folder, rounds=1, output="", steps=8), Script(folder, lifts=(1.0,)).stages)
+    other = run_loop(ask_loop(folder, rounds=1, output="", steps=8), Script(folder, gains=(0.2,)).stages)
     assert other.folder == "runs/loop-q-3"
 
 
@@ -268,10 +323,14 @@ def test_folders_are_numbered_and_one_that_was_stopped_is_taken_up(
     ],
 )
 def test_what_cannot_work_is_said_before_anything_starts(folder: Path, changes: Any, message: str) -> None:
-    policy = changes.pop("policy", None)
-    script = Script(folder, lifts=())
+    script = Script(folder, gains=())
     with pytest.raises(LearnableError, match=message):
-        settings = ask_loop(folder, **changes)
-        run_loop(replace(settings, train=replace(settings.train, policy=policy)) if policy else settings, script.stages)
+        run_loop(ask_loop(folder, **changes), script.stages)
     assert script.calls == []
     assert not (folder / "loop" / LOOP).exists()
+
+
+def test_the_figure_is_a_png(folder: Path) -> None:
+    report = run_loop(ask_loop(folder, rounds=1), Script(folder, gains=(0.2,)).stages)
+    draw_rounds(report, folder / "figure.png")
+    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
