@@ -223,8 +223,10 @@ def test_a_round_is_measured_and_refreshed_for_real(folder: Path) -> None:
     assert second.refresh_rollouts == sum(request.group_size for engine in engines for request in engine.requests) > 0
     assert first.refresh_rollouts == 0
     assert report.start is not None
-    held_out = open_curated(first.curated)
-    assert report.start.prompts == held_out.read("test").num_rows + held_out.read_rejected("test").num_rows
+    version = open_curated(first.curated)
+    kept, rejected = (rows["prompt_id"].to_pylist() for rows in (version.read("test"), version.read_rejected("test")))
+    assert report.start.prompts == len(kept) + len(rejected)
+    assert not {*kept, *rejected} & set(open_curated(second.curated).read("train")["prompt_id"].to_pylist())
     for _, _, found in report.measured:
         assert found.prompts == report.start.prompts
     assert first.gain is not None
