@@ -103,12 +103,12 @@ def _begin_loop(folder: Path, settings: LoopSettings) -> LoopReport:
     curated = open_curated(settings.train.curated)
     policy = settings.train.policy or curated.manifest.policy.name or find_policy().name
     first = _begin_round(settings, 1, str(curated.path), policy)
-    prepare_run(_make_train_settings(settings, folder, first))
     if find_policy(policy).adapter:
         raise LearnableError(
             f"policy {policy!r} is a LoRA adapter, and a round leaves it merged into its base: give the merged model, "
             "and --lora-rank to train adapters in every round"
         )
+    prepare_run(_make_train_settings(settings, folder, first))
     settings.make_eval_settings(first.curated, policy)
     train = settings.train
     found = read_held_out(curated, train.held_out, train.families, train.eval_limit).prompts
@@ -187,13 +187,13 @@ def _count_rollouts(curated: str) -> int:
     return int(rows.filter(pl.col(CERTIFIED_BY) == "rollouts")["n"].sum())
 
 
-def _make_train_settings(settings: LoopSettings, folder: Path, number: Round) -> TrainSettings:
+def _make_train_settings(settings: LoopSettings, folder: Path, row: Round) -> TrainSettings:
     """Return how a round trains: without held-out figures of the stage's own, since the loop measures every policy."""
-    output = folder / f"round-{number.number}" / "train"
+    output = folder / f"round-{row.number}" / "train"
     return replace(
         settings.train,
-        curated=number.curated,
-        policy=number.policy,
+        curated=row.curated,
+        policy=row.policy,
         output=str(output),
         evaluate=False,
         resume=(output / "settings.json").is_file(),

@@ -332,6 +332,16 @@ def test_what_cannot_work_is_said_before_anything_starts(folder: Path, changes: 
     assert not (folder / "loop" / LOOP).exists()
 
 
+def test_an_adapter_is_refused_since_a_round_would_merge_it(folder: Path) -> None:
+    adapter = Path(make_policy(folder, "adapter"))
+    (adapter / "model.safetensors").rename(adapter / "adapter_model.safetensors")
+    (adapter / "config.json").unlink()
+    config = {"base_model_name_or_path": str(folder / "old"), "peft_type": "LORA", "r": 4}
+    (adapter / "adapter_config.json").write_text(json.dumps(config))
+    with pytest.raises(LearnableError, match="is a LoRA adapter, and a round leaves it merged into its base"):
+        run_loop(ask_loop(folder, policy=str(adapter)), Stages())
+
+
 def test_the_figure_is_a_png(folder: Path) -> None:
     report = run_loop(ask_loop(folder, rounds=1), Script(folder, gains=(0.2,)).stages)
     draw_rounds(report, folder / "figure.png")
