@@ -39,6 +39,7 @@ def draw_rounds(loop: LoopReport, path: Path) -> None:
         names = ["before", *(f"round {row.number}\n{row.version}, {row.kept} prompts" for row in loop.rounds)]
         axes.set_xticks(places, names[: len(places)])
         axes.set_ylabel("held-out reward")
-        axes.legend()
+        axes.set_xlim(-0.5, places[-1] + 0.5)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         axes.set_title("Held-out reward after each round", loc="left", fontsize=12, color=INK, pad=12)
         write_whole(path, lambda file: figure.savefig(file, format="png"))

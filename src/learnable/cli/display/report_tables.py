@@ -143,27 +143,19 @@ def tabulate_parts(comparison: PartsComparison) -> FittedTable:
 
 def tabulate_rounds(report: LoopReport) -> FittedTable:
     """Return the table of a loop: what each round trained on, and what its policy is worth on the same prompts."""
-    measured = {number: found for number, _, found in report.measured}
-    k = report.settings.train.eval_k
-    figures = [Column("reward\nbefore", need=5), Column("reward\nafter"), Column("gain")]
-    figures += [Column("greedy", need=4), Column(f"pass@{k}", need=3)]
-    counts = [Column("prompts\nkept"), Column("usable\nshare", need=2), Column("refresh\nrollouts", need=1)]
-    table = FittedTable([Column("round"), Column("set", text=5), *counts, Column("steps", need=1), *figures])
-    for row in report.rounds:
-        before, after = measured.get(row.number - 1), measured.get(row.number)
-        table.add_row(
-            str(row.number),
-            row.version,
-            f"{row.kept:,}",
-            figure(row.usable_share),
-            f"{row.refresh_rollouts:,}",
-            "-" if row.steps is None else f"{row.steps:,}",
-            _interval(before.mean_reward) if before else "-",
-            _interval(after.mean_reward) if after else "-",
-            _interval(row.gain.mean_reward, signed=True) if row.gain else "-",
-            _interval(after.greedy_reward) if after else "-",
-            _interval(after.pass_at_k) if after else "-",
-        )
+    counts = [Column("prompts\nkept"), Column("usable\nshare", need=3), Column("refresh\nrollouts", need=2)]
+    figures = [Column("held-out\nreward"), Column("gain"), Column("greedy", need=5)]
+    figures.append(Column(f"pass@{report.settings.train.eval_k}", need=4))
+    table = FittedTable([Column("round", text=6), Column("set", text=5), *counts, Column("steps", need=1), *figures])
+    rows, empty = {row.number: row for row in report.rounds}, [""] * 5
+    for number, _, found in report.measured:
+        trained, gain = empty, "-"
+        if row := rows.get(number):
+            trained = [row.version, f"{row.kept:,}", figure(row.usable_share), f"{row.refresh_rollouts:,}"]
+            trained.append("-" if row.steps is None else f"{row.steps:,}")
+            gain = _interval(row.gain.mean_reward, signed=True) if row.gain else "-"
+        measures = (_interval(end) for end in (found.greedy_reward, found.pass_at_k))
+        table.add_row(str(number or "before"), *trained, _interval(found.mean_reward), gain, *measures)
     return table
 
 
