@@ -29,6 +29,7 @@ from learnable.flows.refreshing.publishing import RefreshReport, describe
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.train.preflight.checks import prepare_run
 from learnable.train.results.figures import Figures
 from learnable.train.results.report import TrainingReport, TrainingSummary
 from learnable.train.results.statistics import Interval
@@ -89,6 +90,7 @@ class Script:
 
     def train(self, settings: TrainSettings) -> TrainingReport:
         self.trained.append(settings)
+        prepare_run(settings)  # what the stage would refuse is refused here too
         settings.write(settings.folder / "settings.json")
         self.begin("train")
         return TrainingReport(
