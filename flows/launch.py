@@ -13,6 +13,8 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import check_engine, engine_for, policy_for, stop_engines
+from learnable.flows.looping.pipeline import open_loop, run_loop
+from learnable.flows.looping.report import LoopReport
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
 from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
@@ -20,6 +22,7 @@ from learnable.flows.run import locked_store, start_run
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings, RefreshSettings
+from learnable.flows.settings.loop import LoopSettings
 from learnable.train.preflight.checks import check_numbers, prepare_run
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
@@ -74,6 +77,19 @@ def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> R
         return refresh(settings)
 
 
+def launch_loop(settings: LoopSettings, *, use_prefect: bool = False) -> LoopReport:
+    """Train and refresh in rounds, and return the report. Raises `LearnableError` before anything heavy starts."""
+    if not use_prefect:
+        return run_loop(settings)
+    with watched_by(Silence()):  # the run itself will say it
+        open_loop(settings)
+    progress().stage("Starting the Prefect server")
+    with prefect_server():
+        from learnable.flows.loop import loop
+
+    return loop(settings)
+
+
 def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
     """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
     check_engine(settings)
@@ -109,6 +125,18 @@ def serve_training(settings: TrainSettings, when: Timetable) -> None:
     from learnable.flows.scheduling.serving import serve_flow
 
     serve_flow(finetune, curated.path.parent.name, {"settings": settings}, when)
+
+
+def serve_loop(settings: LoopSettings, when: Timetable) -> None:
+    """Loop on a schedule, as `serve_training` trains. Raises `LearnableError` for settings that name one folder."""
+    if settings.train.output:
+        raise LearnableError("each scheduled loop has a folder of its own: leave out --output")
+    check_numbers(settings.train)
+    curated = open_curated(settings.train.curated)
+    from learnable.flows.loop import loop
+    from learnable.flows.scheduling.serving import serve_flow
+
+    serve_flow(loop, curated.path.parent.name, {"settings": settings}, when)
 
 
 def _start_server(settings: CurateSettings, *, engine: bool) -> None:

@@ -46,6 +46,7 @@ SLOW = [
         "filters/stopping/test_plan.py",
         "flows/curation/test_cost.py",
         "flows/curation/test_forecast_of_cases.py",
+        "flows/looping",
         "flows/refreshing",
         "flows/sampling/test_engines_agree.py",
         "flows/sampling/test_sampler.py",
@@ -69,7 +70,8 @@ LONGEST = [
 ]
 # No doctest is in these, and Prefect takes more than a second to import.
 WITH_PREFECT = [
-    ROOT / "src" / "learnable" / "flows" / place for place in ("curate.py", "finetune.py", "refresh.py", "scheduling")
+    ROOT / "src" / "learnable" / "flows" / place
+    for place in ("curate.py", "finetune.py", "loop.py", "refresh.py", "scheduling")
 ]
 MAX_WORKERS = 12
 

@@ -78,7 +78,7 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
 
 
 def _read_prompts(settings: EvalSettings, curated: CuratedSet) -> HeldOutPrompts:
-    held_out = read_held_out(curated, settings.held_out, limit=settings.limit)
+    held_out = read_held_out(curated, settings.held_out, settings.families, settings.limit)
     if not held_out.prompts:
         raise LearnableError(
             f"curated set {str(curated.path)!r} holds out no prompts: curate more, or raise --test-share"

@@ -15,6 +15,7 @@ from pydantic import BeforeValidator
 from learnable.data.records import JsonObject
 from learnable.flows.settings.curation import CurateSettings, RefreshSettings
 from learnable.flows.settings.engines import ENGINES, check_addresses, find_engine
+from learnable.flows.settings.loop import LoopSettings
 from learnable.train.settings import TrainSettings
 
 RENAMED: Mapping[type, Mapping[str, str]] = {
@@ -56,3 +57,4 @@ def with_own_fields(engine: JsonObject) -> JsonObject:
 StoredCuration = Annotated[CurateSettings, BeforeValidator(lambda stored: with_current_names(CurateSettings, stored))]
 StoredRefresh = Annotated[RefreshSettings, BeforeValidator(lambda stored: with_current_names(RefreshSettings, stored))]
 StoredTraining = Annotated[TrainSettings, BeforeValidator(lambda stored: with_current_names(TrainSettings, stored))]
+StoredLoop = Annotated[LoopSettings, BeforeValidator(lambda stored: with_current_names(LoopSettings, stored))]

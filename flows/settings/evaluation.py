@@ -16,10 +16,10 @@ class EvalSettings:
 
     `curated` is a set's folder or a version's, and `policy` a model folder or hub id, None for the one that the set was
     curated for. `against` is another policy, or the file of an earlier evaluation of one. `held_out` says which of the
-    set's held-out prompts are measured, at most `limit` of them: the `kept` ones, or those of the whole `pool`. Each
-    gets `group_size` completions, and with `greedy` one at temperature 0. `k` is that of pass@k; `confidence` that of
-    the intervals. `store` is where completions go, by default the store that the set lies in. The rest is as in
-    `CurateSettings`.
+    set's held-out prompts are measured, at most `limit` of them: the `kept` ones, or those of the whole `pool`;
+    `families` are theirs, empty for all. Each gets `group_size` completions, and with `greedy` one at temperature 0.
+    `k` is that of pass@k; `confidence` that of the intervals. `store` is where completions go, by default the store
+    that the set lies in. The rest is as in `CurateSettings`.
     """
 
     curated: str
@@ -31,6 +31,7 @@ class EvalSettings:
     k: int = 8
     greedy: bool = True
     limit: int | None = None
+    families: tuple[str, ...] = ()
     confidence: float = 0.95
     seed: int = 0
     store: str | None = None

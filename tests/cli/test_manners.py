@@ -39,7 +39,7 @@ def test_h_is_help_everywhere(run: Run, words: list[str]) -> None:
 
 
 def test_help_and_version_import_nothing_heavy() -> None:
-    words = ("", "find", "dial", "verify", "train", "refresh", "show", "forms", "ledger", "explain", "doctor")
+    words = ("", "find", "dial", "verify", "train", "loop", "refresh", "show", "forms", "ledger", "explain", "doctor")
     typed = [["--version"], *([*word.split(), "--help"] for word in words)]
     code = (
         "import sys\nfrom learnable.cli.app import app\n"

@@ -19,6 +19,8 @@ FIND = ("find", "--engine", "simulated", "--family", "simulated", "--limit", "8"
         (("find", "--form", "hiaku", "--every", "60"), "unknown form 'hiaku'"),
         (("train", "--curated", "none", "--every", "60"), "curated set 'none' does not exist"),
         (("train", "--curated", "none", "--every", "60", "--output", "o"), "leave out --output and --resume"),
+        (("loop", "--curated", "none", "--every", "60"), "curated set 'none' does not exist"),
+        (("loop", "--curated", "none", "--every", "60", "--output", "o"), "leave out --output"),
         (("refresh", "--curated", "none", "--policy", "p", "--cron", "@daily"), "curated set 'none' does not exist"),
     ],
 )

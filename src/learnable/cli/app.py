@@ -13,6 +13,7 @@ from learnable.cli.commands.explain import EXPLAIN_HELP, explain
 from learnable.cli.commands.find import FIND_HELP, find
 from learnable.cli.commands.forms import FORMS_HELP, forms
 from learnable.cli.commands.ledger import ledger_app
+from learnable.cli.commands.loop import LOOP_HELP, loop
 from learnable.cli.commands.new_verifier import NEW_VERIFIER_HELP, new_verifier
 from learnable.cli.commands.refresh import REFRESH_HELP, refresh
 from learnable.cli.commands.show import SHOW_HELP, show
@@ -42,6 +43,7 @@ app.command(help=ABLATE_HELP)(ablate)
 app.command(help=VERIFY_HELP)(verify)
 app.command(help=REFRESH_HELP)(refresh)
 app.command("eval", help=EVAL_HELP)(evaluate)
+app.command(help=LOOP_HELP)(loop)
 app.command(help=SHOW_HELP)(show)
 app.command(help=EXPLAIN_HELP)(explain)
 app.command(help=FORMS_HELP)(forms)

@@ -19,6 +19,7 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 from learnable.flows.settings.earlier_versions import RENAMED, with_current_names
 from learnable.flows.settings.engines import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
+from learnable.flows.settings.loop import LoopSettings
 from learnable.train.settings import TrainSettings
 from tests.support.paths import ROOT
 
@@ -110,6 +111,7 @@ def test_a_deployment_gets_its_settings_back() -> None:
         ("learnable.flows.curate.curate", CurateSettings(engine=RaySettings({"max_model_len": 512}, "auto", 4))),
         (f"{FLOWS / 'refresh.py'}:refresh", REFRESH),
         (f"{FLOWS / 'finetune.py'}:finetune", TRAIN),
+        (f"{FLOWS / 'loop.py'}:loop", LoopSettings(TRAIN, rounds=2)),
     ]
     found = load([(entrypoint, {"settings": asdict(settings)}) for entrypoint, settings in deployments])
     assert [parameters["settings"] for parameters in found] == [repr(settings) for _, settings in deployments]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from learnable.filters.stopping.plan import Estimate
     from learnable.flows.curation.cost import CostReport
     from learnable.flows.curation.report import CurationReport
+    from learnable.flows.looping.report import LoopReport
     from learnable.train.presets import ExplainedSetting
     from learnable.train.results.comparison import Comparison, HeldOut
     from learnable.train.results.earlier_runs import PartsComparison
@@ -137,6 +138,24 @@ def tabulate_parts(comparison: PartsComparison) -> FittedTable:
     table = FittedTable([Column("part", text=8), *figures, Column("run", text=12)], title)
     for run in (comparison.first, comparison.second):
         table.add_row(run.part, *_comparison_cells(run.mean_reward), run.folder)
+    return table
+
+
+def tabulate_rounds(report: LoopReport) -> FittedTable:
+    """Return the table of a loop: what each round trained on, and what its policy is worth on the same prompts."""
+    counts = [Column("prompts\nkept"), Column("usable\nshare", need=3), Column("refresh\nrollouts", need=2)]
+    figures = [Column("held-out\nreward"), Column("gain"), Column("greedy", need=5)]
+    figures.append(Column(f"pass@{report.settings.train.eval_k}", need=4))
+    table = FittedTable([Column("round", text=6), Column("set", text=5), *counts, Column("steps", need=1), *figures])
+    rows, empty = {row.number: row for row in report.rounds}, [""] * 5
+    for number, _, found in report.measured:
+        trained, gain = empty, "-"
+        if row := rows.get(number):
+            trained = [row.version, f"{row.kept:,}", figure(row.usable_share), f"{row.refresh_rollouts:,}"]
+            trained.append("-" if row.steps is None else f"{row.steps:,}")
+            gain = _interval(row.gain.mean_reward, signed=True) if row.gain else "-"
+        measures = (_interval(end) for end in (found.greedy_reward, found.pass_at_k))
+        table.add_row(str(number or "before"), *trained, _interval(found.mean_reward), gain, *measures)
     return table
 
 

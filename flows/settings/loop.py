@@ -1,0 +1,76 @@
+"""What a loop of training and refreshing depends on, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from learnable.data.errors import LearnableError
+from learnable.flows.settings.curation import RefreshSettings
+from learnable.flows.settings.engines import VLLMSettings
+from learnable.flows.settings.evaluation import EvalSettings
+from learnable.train.settings import FEWEST_PROMPTS, TrainSettings
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """Everything that a loop depends on. Raises `LearnableError` for settings that cannot work.
+
+    `train` is how each round trains. Its set and policy are those of the first round, its `output` is the folder of the
+    loop (empty for `runs/loop-NAME-N`), and what it says of evaluations is how every policy is measured. `rounds` are
+    at most so many. `anchors` are those of each refresh. The rest is as in `CurateSettings`.
+    """
+
+    train: TrainSettings
+    rounds: int = 3
+    anchors: int = 100
+    workers: int = 1
+    verifier_timeout: float | None = None
+    wait: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise LearnableError(f"--rounds {self.rounds} leaves nothing to do: give 1 or more, 3 is usual")
+        if self.train.part != "train":
+            raise LearnableError(
+                f"--part {self.train.part} is not for a loop, which trains on what is kept: leave it out"
+            )
+        if not self.train.evaluate:
+            raise LearnableError("--no-evaluate is not for a loop, which goes by held-out reward: leave it out")
+        if self.train.resume:
+            raise LearnableError("--resume is not for a loop, which goes on when the same command is given again")
+
+    @property
+    def fewest_prompts(self) -> int:
+        """Prompts that a round needs: those of a step whose size was given, or the least that one is fitted to."""
+        return FEWEST_PROMPTS if self.train.batch_size is None else self.train.prompts_per_step
+
+    def make_eval_settings(self, curated: str, policy: str, against: str | None = None) -> EvalSettings:
+        """Return how a policy is measured on the held-out prompts of a version. Raises `LearnableError` as they do."""
+        train = self.train
+        return EvalSettings(
+            curated=curated,
+            policy=policy,
+            against=against,
+            engine=VLLMSettings(dict(train.engine_options or {})),
+            held_out=train.held_out,
+            group_size=train.eval_group_size,
+            k=train.eval_k,
+            limit=train.eval_limit,
+            families=train.families,
+            seed=train.seed,
+            workers=self.workers,
+            verifier_timeout=self.verifier_timeout,
+            wait=self.wait,
+        )
+
+    def make_refresh_settings(self, curated: str, policy: str) -> RefreshSettings:
+        """Return how a version is refreshed for a policy. Raises `LearnableError` as they do."""
+        return RefreshSettings(
+            curated=curated,
+            policy=policy,
+            engine=VLLMSettings(dict(self.train.engine_options or {})),
+            anchors=self.anchors,
+            workers=self.workers,
+            verifier_timeout=self.verifier_timeout,
+            wait=self.wait,
+        )
