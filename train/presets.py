@@ -103,7 +103,9 @@ def explain_settings(
 
     `wanted` are the settings before the curated set filled in what was open, `given` those that were typed.
     """
-    usual = find_train_preset("usual").settings
+    usual = dict(find_train_preset("usual").settings)
+    if filled.method == "dpo":
+        usual |= find_train_preset("dpo").settings
     rows = []
     for name in (field.name for field in fields(TrainSettings)):
         value, why = getattr(filled, name), ""
@@ -111,7 +113,7 @@ def explain_settings(
             source = "typed"
         elif preset and name in preset.settings and getattr(wanted, name) == preset.settings[name].value:
             source, why = preset.name, preset.settings[name].why
-        elif value != getattr(wanted, name):
+        elif value != getattr(wanted, name) and (name not in usual or value != usual[name].value):
             source = "the set"
         else:
             source, why = "usual", usual[name].why if name in usual else ""
