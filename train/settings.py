@@ -25,7 +25,7 @@ PARTS = ("train", "control", "reserve", "pool")
 SAMPLERS = ("static", "live")
 ON_ALARM = ("warn", "stop", "checkpoint")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
-TEXT_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
+STORED_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
 USUAL_BATCH = 128  # completions a step
 USUAL_BETA, DPO_BETA = 0.04, 0.1
 DPO_MARGIN = 0.2  # preset_files/dpo.toml has the reason
@@ -178,7 +178,7 @@ class TrainSettings:
     @property
     def rows_part(self) -> str:
         """The part of a curated set that is read: of `train`, SFT and DPO read completions."""
-        return TEXT_PARTS.get(self.method, self.part)
+        return STORED_PARTS.get(self.method, self.part)
 
     @property
     def kl_weight(self) -> float:

@@ -35,8 +35,8 @@ from learnable.data.storage.places import Place, find_place, local_path, put, sy
 from learnable.data.tables import hash_file, read_table
 
 MANIFEST = "manifest.json"
-TEXTS = ("demonstrations", "preferences")  # parts of completions, for prompts of train
-PARTS = ("train", "test", "rejects", "reserve", "control", *TEXTS)
+COMPLETION_PARTS = ("demonstrations", "preferences")  # parts of completions, for prompts of train
+PARTS = ("train", "test", "rejects", "reserve", "control", *COMPLETION_PARTS)
 POOL = "pool"  # what can be read as a part: the kept and the rejected prompts of the side that is trained on
 ASIDE = ("rejects", "reserve")  # prompts of both sides, which were not kept
 NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for

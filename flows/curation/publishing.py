@@ -88,17 +88,13 @@ def read_completions(train: pl.DataFrame, collected: Collected) -> Completions:
         pairs = pairs.join(written, on=["prompt_id", end], maintain_order="left")
     best = best.join(texts, on=["prompt_id", "rollout_id"], maintain_order="left")
     pairs = pairs.filter(pl.col("chosen_text") != pl.col("rejected_text"))
-    margin = pl.col("chosen_reward") - pl.col("rejected_reward")
+    pairs = pairs.with_columns(
+        chosen=_as_answer("chosen_text", train),
+        rejected=_as_answer("rejected_text", train),
+        margin=pl.col("chosen_reward") - pl.col("rejected_reward"),
+    )
     return Completions(
-        best.select("prompt_id", completion=_as_answer("completion", train)),
-        pairs.select(
-            "prompt_id",
-            chosen=_as_answer("chosen_text", train),
-            rejected=_as_answer("rejected_text", train),
-            chosen_reward="chosen_reward",
-            rejected_reward="rejected_reward",
-            margin=margin,
-        ),
+        best.select("prompt_id", completion=_as_answer("completion", train)), pairs.drop("chosen_text", "rejected_text")
     )
 
 

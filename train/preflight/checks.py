@@ -254,8 +254,8 @@ def check_kl(settings: TrainSettings) -> None:
     """Raise `LearnableError` unless the KL term is on or was switched off knowingly."""
     if not settings.no_kl and not settings.kl_weight > 0:
         raise LearnableError(
-            f"--beta {settings.beta:g} switches the KL term off. Without it nothing holds the policy near where it "
-            "started: rewards rise, then every completion becomes the same text, groups lose their spread, and "
+            f"--beta {settings.kl_weight:g} switches the KL term off. Without it nothing holds the policy near where "
+            "it started: rewards rise, then every completion becomes the same text, groups lose their spread, and "
             "training cannot recover. Give --beta 0.04, or say --no-kl if that is what you want"
         )
 

@@ -34,11 +34,11 @@ def check_preferences(settings: TrainSettings) -> None:
             )
     if not settings.kl_weight > 0:
         raise LearnableError(
-            f"--beta {settings.beta:g} leaves DPO nothing to learn: its loss weighs preferences by it; give 0.1"
+            f"--beta {settings.kl_weight:g} leaves DPO nothing to learn: its loss weighs preferences by it; give 0.1"
         )
     if not 0 <= settings.least_margin <= 1:
         raise LearnableError(
-            f"--dpo-margin {settings.dpo_margin:g} is not between 0 and 1, as rewards are: give 0 for every pair"
+            f"--dpo-margin {settings.least_margin:g} is not between 0 and 1, as rewards are: give 0 for every pair"
         )
 
 
