@@ -70,8 +70,10 @@ def measure_longest_pair(settings: TrainSettings, curated: CuratedSet, policy: P
     rows = read_pairs(curated, settings).select(["prompt", "chosen", "rejected"]).to_pylist()
     texts = (join_turns(row["prompt"]) + join_turns(row[end]) for row in rows for end in ("chosen", "rejected"))
     longest, cut = measure_longest_prompt(texts, policy), settings.trl.get("max_length")
-    if longest is None or isinstance(cut, int):
-        return longest and min(longest, cut)
+    if longest is None:
+        return None
+    if isinstance(cut, int):
+        return min(longest, cut)
     context = read_context_length(policy)
     if context and longest > context:
         raise LearnableError(
