@@ -121,15 +121,16 @@ def test_preferences_are_learned_and_a_run_on_them_goes_on(
 ) -> None:
     curated = make_curated(bundled_policy_path(), others={"preferences": prompts_of_ones(6)})
     run = TrainSettings(
-        curated=str(curated), output=str(tmp_path / "run"), method="dpo", steps=3, save_steps=3, evaluate=False
+        curated=str(curated), output=str(tmp_path / "run"), method="dpo", steps=3, save_steps=2, evaluate=False
     )
 
-    report = train_curated(replace(run, learning_rate=1e-3, warmup_steps=0), Listener())
+    report = train_curated(replace(run, warmup_steps=0), Listener())
 
     records = read_metrics(run.folder / "metrics.jsonl")
-    losses = [record.read("loss") or 0.0 for record in records]
+    losses = [record.read("loss") for record in records]
     assert losses[0] == pytest.approx(log(2), abs=1e-4)  # the policy is the reference
-    assert losses[0] > losses[1] > losses[2]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] - 0.05
     assert [record.read("preference_accuracy") for record in records][1:] == [1.0, 1.0]
     assert (report.settings.beta, report.settings.batch_size, report.alarms) == (0.1, 4, ())
     assert find_policy(report.trained_policy).policy_id != find_policy(str(bundled_policy_path())).policy_id
