@@ -65,6 +65,7 @@ def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:
 
 
 # Every column of ours that a row of a curated set may have. A user's column of such a name is carried under another.
+# Those of `preferences` alone are not among them: no column of a user stands beside them.
 OUR_COLUMNS = frozenset(
     """
     prompt prompt_id problem_id verifier spec family form difficulty source split completion

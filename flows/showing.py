@@ -9,7 +9,7 @@ from difflib import get_close_matches
 import polars as pl
 from upath import UPath
 
-from learnable.data.curated.curated_set import MANIFEST, CuratedSet, find_versions, open_curated
+from learnable.data.curated.curated_set import COMPLETION_PARTS, MANIFEST, CuratedSet, find_versions, open_curated
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.ledger.ledger import Draw, Ledger
@@ -121,7 +121,7 @@ def read_rows(curated: CuratedSet, parts: Sequence[str]) -> pl.DataFrame:
 
     Parts of `POOL_PARTS` that the version does not have are left out. Raises `LearnableError` for any other.
     """
-    there = [part for part in curated.manifest.parts if part != "demonstrations"]
+    there = [part for part in curated.manifest.parts if part not in COMPLETION_PARTS]
     if unknown := [part for part in parts if part not in (*POOL_PARTS, *there)]:
         raise UnknownNameError("part", unknown[0], there)
     tables = [

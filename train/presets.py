@@ -89,12 +89,15 @@ def _read(file: Traversable, where: str) -> TrainPreset:
 def merge_settings(under: JsonObject, over: JsonObject) -> JsonObject:
     """Return settings by name, those of `over` first; of TRL's own, which stand under `trl`, both.
 
-    A `beta` that is given over `no_kl` switches the KL term on again.
+    A `beta` that is given over `no_kl` switches the KL term on again, and a `beta` under another method is left out: that
+    method's is another thing.
 
     >>> merge_settings({"no_kl": True, "trl": {"top_k": 1}}, {"beta": 0.1, "trl": {"min_p": 0.5}})
     {'trl': {'top_k': 1, 'min_p': 0.5}, 'beta': 0.1}
     """
-    kept = {name: value for name, value in under.items() if name != "no_kl" or "beta" not in over}
+    recipe = under.get("method", "grpo")
+    dropped = {"no_kl"} if "beta" in over else {"beta"} if over.get("method", recipe) != recipe else set()
+    kept = {name: value for name, value in under.items() if name not in dropped}
     trl = {**under.get("trl", {}), **over.get("trl", {})}
     return {**kept, **over, "trl": trl}
 
@@ -116,7 +119,9 @@ def explain_settings(
 
     `wanted` are the settings before the curated set filled in what was open, `given` those that were typed.
     """
-    usual = find_train_preset("usual").settings
+    usual = dict(find_train_preset("usual").settings)
+    if filled.method == "dpo":
+        usual |= find_train_preset("dpo").settings
     rows = []
     for name in (field.name for field in fields(TrainSettings)):
         value, why = getattr(filled, name), ""
@@ -124,7 +129,7 @@ def explain_settings(
             source = "typed"
         elif preset and name in preset.settings and getattr(wanted, name) == preset.settings[name].value:
             source, why = preset.name, preset.settings[name].why
-        elif value != getattr(wanted, name):
+        elif value != getattr(wanted, name) and (name not in usual or value != usual[name].value):
             source = "the set"
         else:
             source, why = "usual", usual[name].why if name in usual else ""

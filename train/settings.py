@@ -13,19 +13,22 @@ from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, Sampling
 
-Method = Literal["grpo", "sft"]
+Method = Literal["grpo", "sft", "dpo"]
 Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve", "pool"]
 Sampler = Literal["static", "live"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
 HeldOutName = Literal["kept", "pool"]
-METHODS = ("grpo", "sft")
+METHODS = ("grpo", "sft", "dpo")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve", "pool")
 SAMPLERS = ("static", "live")
 ON_ALARM = ("warn", "stop", "checkpoint")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
+STORED_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
 USUAL_BATCH = 128  # completions a step
+USUAL_BETA, DPO_BETA = 0.04, 0.1
+DPO_MARGIN = 0.2  # preset_files/dpo.toml has the reason
 FEWEST_PROMPTS = 2  # a step, where the batch is fitted to the set: of one prompt alone a step follows its noise
 NEW = (
     "min_p",
@@ -57,16 +60,20 @@ class TrainSettings:
         part: the part of the set whose prompts are trained on. `control`, random prompts of the same pool, shows what
             the curation is worth; so does `pool`, what was kept and rejected alike, as trained without a curation.
         families: train on, and measure, the prompts of these families alone; empty for all.
-        method: GRPO on the prompts, or supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it.
+        method: GRPO on the prompts; supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it; or
+            direct preference optimisation (DPO) on its preferences, pairs of a better and a worse completion.
         policy: folder or hub id to train; None takes the policy that the set was curated for.
         steps: optimizer steps.
         num_generations: completions a prompt, the group size of GRPO.
-        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO; None
-            takes 128, or as many as the part has prompts for, or fewer where more of the set's groups are expected to
-            be usable than of its pool's (`train/preflight/batch.py`).
-        micro_batch_size: completions in one forward and backward pass of one process; None takes all at once.
+        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO; pairs
+            of them under DPO. None takes 128 completions, or as many as the part has prompts for, or fewer where more
+            of the set's groups are expected to be usable than of its pool's (`train/preflight/batch.py`).
+        micro_batch_size: completions, or pairs, in one forward and backward pass of one process; None takes all at
+            once.
         learning_rate: None takes one that suits the policy's number of parameters.
-        beta: weight of the KL term that pulls toward the policy as it was before training.
+        beta: weight of the KL term that pulls toward the policy as it was before training; under DPO how much a
+            preference weighs against leaving that policy: the larger, the nearer it stays. None takes 0.04, under DPO
+            0.1.
         no_kl: train without that term, whatever `beta` says.
         temperature, top_p, top_k, min_p, repetition_penalty, stop, max_completion_length: None takes the curated
             set's own sampling.
@@ -79,6 +86,7 @@ class TrainSettings:
         reward_range: what TRL is given for rewards of 0 and 1, those between mapped linearly; None for 0 and 1.
         scale_rewards: by what TRL divides advantages: the std of the `group`, of the `batch`, or nothing (`none`); None
             for the group's.
+        dpo_margin: by how much the rewards of a pair must differ for DPO to train on it; None takes 0.2.
         allow_silent_reward: train also where no rollout of the curation moved what rewards ask of a completion's form.
         lora_rank: rank of LoRA adapters; None trains every weight.
         held_out: which held-out prompts are measured: the `kept` ones, or those of the whole `pool`, where the rejected
@@ -111,7 +119,7 @@ class TrainSettings:
     micro_batch_size: int | None = None
     learning_rate: float | None = None
     warmup_steps: int = 5
-    beta: float = 0.04
+    beta: float | None = None
     no_kl: bool = False
     temperature: float | None = None
     top_p: float | None = None
@@ -127,6 +135,7 @@ class TrainSettings:
     signal: Signal = "reward"
     reward_range: tuple[float, float] | None = None
     scale_rewards: str | None = None
+    dpo_margin: float | None = None
     allow_silent_reward: bool = False
     lora_rank: int | None = None
     seed: int = 0
@@ -148,28 +157,39 @@ class TrainSettings:
 
     @property
     def step_size(self) -> int:
-        """Completions in one optimizer step, the usual number where `batch_size` is not filled in yet."""
-        return USUAL_BATCH if self.batch_size is None else self.batch_size
+        """Completions, or pairs, in one optimizer step, the usual number where `batch_size` is not filled in yet."""
+        return self.usual_batch if self.batch_size is None else self.batch_size
+
+    @property
+    def usual_batch(self) -> int:
+        """What a step takes where nobody says: so many completions, or half as many pairs of them."""
+        return USUAL_BATCH // 2 if self.method == "dpo" else USUAL_BATCH
 
     @property
     def completions_per_prompt(self) -> int:
-        """A group's under GRPO, one of a demonstration."""
-        return 1 if self.method == "sft" else self.num_generations
+        """A group's under GRPO, one of a demonstration, one pair."""
+        return self.num_generations if self.method == "grpo" else 1
 
     @property
     def prompts_per_step(self) -> int:
-        """Groups in one optimizer step, or demonstrations."""
+        """Groups in one optimizer step, or demonstrations, or pairs."""
         return self.step_size // self.completions_per_prompt
 
     @property
     def rows_part(self) -> str:
-        """The part of a curated set that is read: of `train`, SFT reads the demonstrations."""
-        return "demonstrations" if self.method == "sft" else self.part
+        """The part of a curated set that is read: of `train`, SFT and DPO read completions."""
+        return STORED_PARTS.get(self.method, self.part)
 
     @property
     def kl_weight(self) -> float:
         """The `beta` that TRL gets."""
-        return 0.0 if self.no_kl else self.beta
+        usual = DPO_BETA if self.method == "dpo" else USUAL_BETA
+        return 0.0 if self.no_kl else usual if self.beta is None else self.beta
+
+    @property
+    def least_margin(self) -> float:
+        """The `dpo_margin` that counts."""
+        return DPO_MARGIN if self.dpo_margin is None else self.dpo_margin
 
     @property
     def folder(self) -> Path:
@@ -193,9 +213,10 @@ class TrainSettings:
         )
 
     def filled_from(self, manifest: Manifest) -> Self:
-        """Return these settings with what is unset taken from a curated set's manifest."""
+        """Return these settings with what is unset taken from a curated set's manifest, or the method's usual."""
         sampling = None if manifest.find_absent(("sampling",)) else manifest.sampling
         defaults: dict[str, Any] = {"policy": manifest.policy.name or None}
+        defaults |= {"beta": DPO_BETA, "dpo_margin": DPO_MARGIN} if self.method == "dpo" else {"beta": USUAL_BETA}
         if sampling is not None:
             defaults |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
             defaults |= {"max_completion_length": sampling.max_tokens, "min_p": sampling.min_p or None}
@@ -215,14 +236,16 @@ class TrainSettings:
             return self
         group = self.completions_per_prompt
         unit = lcm(group, (self.micro_batch_size or 1) * self.num_processes)
-        most = min(USUAL_BATCH, prompts * group)
-        enough = group * max(FEWEST_PROMPTS, round(USUAL_BATCH // group * share))
+        most = min(self.usual_batch, prompts * group)
+        enough = group * max(FEWEST_PROMPTS, round(self.usual_batch // group * share))
         return replace(self, batch_size=max(unit, min(most // unit, -(-enough // unit)) * unit))
 
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
         plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
         plain["reward_range"] = list(self.reward_range or ())
+        if self.dpo_margin is None:  # 0 is given
+            del plain["dpo_margin"]
         usual = {"sampler": "static", "on_alarm": "warn", "held_out": "kept"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 

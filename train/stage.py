@@ -106,10 +106,8 @@ class _Stage:
             self.watcher.note(f"training is done already: {self._count_steps()} steps")
             return
         settings = self.settings
-        group = "" if settings.method == "sft" else f" x {settings.num_generations} completions"
-        self.watcher.stage(
-            f"{settings.method.upper()}: {settings.steps} steps of {settings.prompts_per_step} prompts{group}"
-        )
+        each = f"prompts x {settings.num_generations} completions" if settings.method == "grpo" else settings.rows_part
+        self.watcher.stage(f"{settings.method.upper()}: {settings.steps} steps of {settings.prompts_per_step} {each}")
         done = read_step(find_last_checkpoint(self.settings)) if self.settings.resume else 0
         if done:
             self.watcher.note(f"going on from step {done}")

@@ -64,11 +64,11 @@ def check_trl_options(given: Mapping[str, object], method: str) -> None:
         return
     import trl
 
-    config = {"grpo": trl.GRPOConfig, "sft": trl.SFTConfig}[method]
+    config = {"grpo": trl.GRPOConfig, "sft": trl.SFTConfig, "dpo": trl.DPOConfig}[method]
     known = {field.name for field in fields(config)}
     hints = get_type_hints(config)
     for key, value in given.items():
-        if key in OUR_FLAGS:
+        if key in OUR_FLAGS and (method == "grpo" or key != "loss_type"):  # the flag has GRPO's losses
             raise LearnableError(f"--trl {key}={value}: give {OUR_FLAGS[key]} for it")
         if key not in known:
             raise UnknownNameError(f"setting of {config.__name__} (TRL {trl.__version__})", key, sorted(known))

@@ -14,6 +14,8 @@ PART_NOTES = {
     "reserve": "harder prompts, for a later stage: not kept now, and sometimes solved",
     "demonstrations": "the best passed completion of each prompt of `train` that has one: `prompt` and `completion` "
     "for SFT",
+    "preferences": "the best and the worst completion of each prompt of `train` whose rewards differ: `prompt`, "
+    "`chosen` and `rejected` for DPO, with their rewards and the `margin` between these",
     "control": "random prompts of the same pool, as many as `train`: train on them to measure what curation gave",
 }
 COLUMN_NOTES = {

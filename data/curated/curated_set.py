@@ -5,6 +5,7 @@ curated/<name>/v0001/train-00000-of-00001.parquet   kept prompts
                      rejects-….parquet              every other prompt, with the reason
                      control-….parquet              random prompts, as many as train has
                      demonstrations-….parquet       a passed completion for each kept prompt that has one
+                     preferences-….parquet          a better and a worse completion for each kept prompt that has both
                      manifest.json  README.md
 """
 
@@ -34,7 +35,8 @@ from learnable.data.storage.places import Place, find_place, local_path, put, sy
 from learnable.data.tables import hash_file, read_table
 
 MANIFEST = "manifest.json"
-PARTS = ("train", "test", "rejects", "reserve", "control", "demonstrations")
+COMPLETION_PARTS = ("demonstrations", "preferences")  # parts of completions, for prompts of train
+PARTS = ("train", "test", "rejects", "reserve", "control", *COMPLETION_PARTS)
 POOL = "pool"  # what can be read as a part: the kept and the rejected prompts of the side that is trained on
 ASIDE = ("rejects", "reserve")  # prompts of both sides, which were not kept
 NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import REWARDED_VERDICTS, Truncated
 from learnable.filters.decisions.decide import REASONS, is_unanimous
 from learnable.filters.decisions.presets import Preset
 
@@ -61,9 +62,29 @@ def pick_demonstrations(scores: pl.LazyFrame) -> pl.LazyFrame:
         `prompt_id` and `rollout_id`, for prompts that have a finished and passed rollout.
     """
     passed = scores.filter((pl.col("verdict") == "scored") & pl.col("passed"))
-    order = ["reward", "num_tokens", "rollout_index"]
-    best = passed.sort(order, descending=[True, False, False]).unique("prompt_id", keep="first", maintain_order=True)
-    return best.select("prompt_id", "rollout_id").sort("prompt_id")
+    return _pick_end(passed, best=True).select("prompt_id", "rollout_id").sort("prompt_id")
+
+
+def pick_pairs(scores: pl.LazyFrame, truncated: Truncated = "count") -> pl.LazyFrame:
+    """Pick each prompt's rollouts of the highest and of the lowest reward, where these differ.
+
+    Among equals it is the shortest, then the first drawn. The better one has ended by itself: whoever learns to prefer
+    a text that was cut learns to stop there. The worse one may have been cut, where such rollouts count.
+
+    Args:
+        scores: as for `pick_demonstrations`.
+        truncated: whether completions that ran out of tokens count, as for `group_stats`.
+
+    Returns:
+        `prompt_id`, `chosen` and `rejected` (ids of rollouts), `chosen_reward` and `rejected_reward`.
+    """
+    counting = REWARDED_VERDICTS if truncated == "count" else REWARDED_VERDICTS[:1]
+    counted = scores.filter(pl.col("verdict").is_in(counting) & pl.col("reward").is_finite())
+    ended = counted.filter(pl.col("verdict") == "scored")
+    chosen = _pick_end(ended, best=True).select("prompt_id", chosen="rollout_id", chosen_reward="reward")
+    rejected = _pick_end(counted, best=False).select("prompt_id", rejected="rollout_id", rejected_reward="reward")
+    pairs = chosen.join(rejected, on="prompt_id").filter(pl.col("chosen_reward") > pl.col("rejected_reward"))
+    return pairs.select("prompt_id", "chosen", "rejected", "chosen_reward", "rejected_reward").sort("prompt_id")
 
 
 def expected_within_variance() -> pl.Expr:
@@ -118,6 +139,12 @@ def cap_share(share: float, size: int) -> int:
     29
     """
     return int(share * size + 1e-9)
+
+
+def _pick_end(scores: pl.LazyFrame, *, best: bool) -> pl.LazyFrame:
+    """Return each prompt's row of the highest or the lowest reward; among equals the shortest, then the first drawn."""
+    order = scores.sort("reward", "num_tokens", "rollout_index", descending=[best, False, False])
+    return order.unique("prompt_id", keep="first", maintain_order=True)
 
 
 def _line_up(rows: pl.DataFrame, preset: Preset) -> pl.DataFrame:

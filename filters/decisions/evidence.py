@@ -9,7 +9,7 @@ import polars as pl
 
 from learnable.data.records import Truncated
 from learnable.filters.band import Band
-from learnable.filters.decisions.choosing import pick_demonstrations
+from learnable.filters.decisions.choosing import pick_demonstrations, pick_pairs
 from learnable.filters.decisions.triage import Attempts, count_attempts, count_unread
 from learnable.filters.posterior.certificate import FamilyPrior, certify
 from learnable.filters.statistics.forms import prompt_components
@@ -25,15 +25,16 @@ class Evidence:
 
     `groups`: `prompt_id`, the columns of `group_stats`, `opening_stats` and `certify`, a row for each prompt that has
     rollouts. `components`: as of `prompt_components`. `attempts`: what explains that a prompt was never solved, but for
-    its answers. `best`: `prompt_id` and `rollout_id` of the rollouts that `pick_demonstrations` picks. `unread`: as of
-    `count_unread`. `lengths`: `num_tokens`, and how many `rollouts` were so long; without those that the engine failed
-    on.
+    its answers. `best`: `prompt_id` and `rollout_id` of the rollouts that `pick_demonstrations` picks. `pairs`: as of
+    `pick_pairs`. `unread`: as of `count_unread`. `lengths`: `num_tokens`, and how many `rollouts` were so long; without
+    those that the engine failed on.
     """
 
     groups: pl.DataFrame
     components: pl.DataFrame
     attempts: Attempts
     best: pl.DataFrame
+    pairs: pl.DataFrame
     unread: pl.DataFrame
     lengths: pl.DataFrame
 
@@ -64,6 +65,7 @@ def gather_evidence(
         pl.concat([each.components for each in gathered]),
         Attempts.merge([each.attempts for each in gathered]),
         pl.concat([each.best for each in gathered]),
+        pl.concat([each.pairs for each in gathered]),
         pl.concat([each.unread for each in gathered]).group_by("family", "form").sum().sort("family", "form"),
         pl.concat([each.lengths for each in gathered]).group_by("num_tokens").sum().sort("num_tokens"),
     )
@@ -96,6 +98,7 @@ def _gather(
         prompt_components(rows, truncated=truncated).collect(),
         count_attempts(scores),
         pick_demonstrations(rows).collect(),
+        pick_pairs(rows, truncated).collect(),
         count_unread(scores),
         scores.filter(pl.col("verdict") != "engine_error").group_by("num_tokens").agg(pl.len().alias("rollouts")),
     )

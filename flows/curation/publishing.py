@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 import polars as pl
@@ -32,18 +32,19 @@ from learnable.flows.sampling.scan import TEXTS
 from learnable.verifiers.protocol import verifier_conditions
 from learnable.verifiers.registry import find_verifier
 
-DEMONSTRATION_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
+PROMPT_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
 DECISION = pl.col("decision").cast(pl.String)
 
 
 def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> CuratedSet:
-    """Write the curated set: kept prompts, held-out ones, rejects with reasons, a random control, demonstrations.
+    """Write the curated set: kept and held-out prompts, rejects with reasons, a control, demonstrations, preferences.
 
     Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
     """
     parts = split_parts(run, decided, inspection.triage)
-    texts = read_passed_completions(parts["train"], collected)
-    parts["demonstrations"] = build_demonstrations(parts["train"], texts)
+    found = read_completions(parts["train"], collected)
+    parts["demonstrations"] = with_prompts(parts["train"], found.best)
+    parts["preferences"] = with_prompts(parts["train"], found.pairs)
     return write_version(run, parts, _manifest(run, decided, collected, inspection))
 
 
@@ -63,20 +64,50 @@ def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[s
     return parts
 
 
-def read_passed_completions(train: pl.DataFrame, collected: Collected) -> pl.DataFrame:
-    """Return the best passed completion of each kept prompt that has one: `prompt_id`, `completion`."""
-    best = collected.evidence.best.join(train.select("prompt_id"), on="prompt_id", how="semi")
-    found = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(best, whole=True)]).drop("rollout_id")
-    found = found.sort("prompt_id")
-    if train.schema["prompt"] != pl.String:  # a chat's completion is a chat too
-        turn = pl.struct(pl.lit("assistant").alias("role"), pl.col("completion").alias("content"))
-        found = found.with_columns(pl.concat_list(turn).alias("completion"))
-    return found
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """Completions of kept prompts, texts or chats as the prompts are.
+
+    `best`: `prompt_id` and `completion`, the best one that passed. `pairs`: `prompt_id`, the best one `chosen` and the
+    worst one `rejected`, `chosen_reward`, `rejected_reward` and the `margin` between them.
+    """
+
+    best: pl.DataFrame
+    pairs: pl.DataFrame
 
 
-def build_demonstrations(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
-    """Return the part `demonstrations`: the kept prompts that have a completion, in their order, with it."""
-    return train.select(DEMONSTRATION_COLUMNS).join(completions, on="prompt_id", maintain_order="left")
+def read_completions(train: pl.DataFrame, collected: Collected) -> Completions:
+    """Return the completions that teach: of each kept prompt those that it has. A pair of equal texts is none."""
+    evidence = collected.evidence
+    best, pairs = (rows.join(train, on="prompt_id", how="semi") for rows in (evidence.best, evidence.pairs))
+    ends = [pairs.select("prompt_id", rollout_id=end) for end in ("chosen", "rejected")]
+    wanted = pl.concat([best, *ends]).unique(maintain_order=True)
+    texts = pl.concat([pl.DataFrame(schema=TEXTS), *collected.scan.read_texts(wanted, whole=True)])
+    for end in ("chosen", "rejected"):
+        written = texts.rename({"rollout_id": end, "completion": f"{end}_text"})
+        pairs = pairs.join(written, on=["prompt_id", end], maintain_order="left")
+    best = best.join(texts, on=["prompt_id", "rollout_id"], maintain_order="left")
+    pairs = pairs.filter(pl.col("chosen_text") != pl.col("rejected_text"))
+    pairs = pairs.with_columns(
+        chosen=_as_answer("chosen_text", train),
+        rejected=_as_answer("rejected_text", train),
+        margin=pl.col("chosen_reward") - pl.col("rejected_reward"),
+    )
+    return Completions(
+        best.select("prompt_id", completion=_as_answer("completion", train)), pairs.drop("chosen_text", "rejected_text")
+    )
+
+
+def _as_answer(text: str, train: pl.DataFrame) -> pl.Expr:
+    """Return a column of texts as answers to the prompts: a chat's completion is a chat too."""
+    if train.schema["prompt"] == pl.String:
+        return pl.col(text)
+    return pl.concat_list(pl.struct(pl.lit("assistant").alias("role"), pl.col(text).alias("content")))
+
+
+def with_prompts(train: pl.DataFrame, completions: pl.DataFrame) -> pl.DataFrame:
+    """Return the kept prompts that have completions, in their order, with these: a part for training on texts."""
+    return train.select(PROMPT_COLUMNS).join(completions, on="prompt_id", maintain_order="left")
 
 
 def write_version(run: Run, parts: Mapping[str, pl.DataFrame], manifest: Manifest) -> CuratedSet:

@@ -29,11 +29,11 @@ from learnable.filters.refresh.uncertainty import ShareStillInBand
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
     DECISION,
-    build_demonstrations,
     describe_lengths,
     describe_rows,
-    read_passed_completions,
+    read_completions,
     split_parts,
+    with_prompts,
     write_version,
 )
 from learnable.flows.refreshing.pool import CuratedPool
@@ -111,7 +111,10 @@ def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Ou
     rolled = decided.filter(pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
     inspection = inspect_pool(rolled, outcome.collected)
     parts = split_parts(run, decided, _triage(pool, outcome, inspection))
-    parts["demonstrations"] = build_demonstrations(parts["train"], _completions(pool, parts["train"], outcome))
+    found = read_completions(parts["train"], outcome.collected)
+    for part, completions in (("demonstrations", found.best), ("preferences", found.pairs)):
+        if pool.curated.shards(part):  # earlier versions made no preferences, and some prompts' alone are no part
+            parts[part] = with_prompts(parts["train"], _carry_on(pool, part, completions))
     return write_version(run, parts, _manifest(run, pool, decided, outcome, inspection))
 
 
@@ -169,11 +172,10 @@ def _triage(pool: CuratedPool, outcome: Outcome, inspection: Inspection) -> pl.D
     return pl.concat([found, before.select(found.columns)], how="vertical_relaxed")
 
 
-def _completions(pool: CuratedPool, train: pl.DataFrame, outcome: Outcome) -> pl.DataFrame:
-    """Return a passed completion of each prompt that has one: the new policy's, or else the one there was."""
-    found = read_passed_completions(train, outcome.collected)
-    before = pl.DataFrame(pool.curated.read("demonstrations")).join(found, on="prompt_id", how="anti")
-    return pl.concat([found, before.select("prompt_id", pl.col("completion").cast(found.schema["completion"]))])
+def _carry_on(pool: CuratedPool, part: str, found: pl.DataFrame) -> pl.DataFrame:
+    """Return the completions of a part: of each prompt the new policy's, or else those that there were."""
+    before = pl.DataFrame(pool.curated.read(part)).join(found, on="prompt_id", how="anti")
+    return pl.concat([found, before.select(pl.col(name).cast(kind) for name, kind in found.schema.items())])
 
 
 def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outcome, inspection: Inspection) -> Manifest:

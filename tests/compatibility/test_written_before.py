@@ -53,6 +53,7 @@ NEW_COLUMNS = (
     "problem_id",
     "extraction_failed_share",
     "lengths",  # a key of manifests
+    "preferences",  # a part
     "variance_share",
     "opening_n",
     "opening_mean",

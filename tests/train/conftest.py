@@ -134,6 +134,13 @@ def _write_part(folder: Path, part: str, prompts: Sequence[Prompt], shards: int,
         chat = pa.types.is_nested(table.schema.field("prompt").type)
         completion: Any = [{"role": "assistant", "content": "1"}] if chat else "1"
         table = table.append_column("completion", pa.array([completion] * table.num_rows))
+    if part == "preferences":
+        chat = pa.types.is_nested(table.schema.field("prompt").type)
+        for name, text in (("chosen", "1"), ("rejected", "22")):
+            answer: Any = [{"role": "assistant", "content": text}] if chat else text
+            table = table.append_column(name, pa.array([answer] * table.num_rows))
+        margins = pa.array([(1.0, 0.7 - 0.5, 0.1)[row % 3] for row in range(table.num_rows)], pa.float64())
+        table = table.append_column("margin", margins)
     for name, value in columns.items():
         table = table.append_column(name, pa.array([value] * table.num_rows))
     for name in ("mean", "std", "pass_rate"):

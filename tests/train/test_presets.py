@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.train.preflight.checks import check_numbers
 from learnable.train.presets import explain_settings, find_train_preset, list_train_presets
-from learnable.train.settings import TrainSettings
+from learnable.train.settings import Method, TrainSettings
 from learnable.train.trl_options import check_trl_options
 
 NAMES = list_train_presets()
@@ -30,10 +31,12 @@ def test_the_installed_trl_knows_what_a_preset_gives_it(name: str) -> None:
     check_trl_options(find_train_preset(name).values["trl"], "grpo")
 
 
-def test_what_is_usual_is_what_the_settings_say() -> None:
-    defaults = TrainSettings(curated="", output="")
-    values = find_train_preset("usual").values
-    assert values == {name: getattr(defaults, name) for name in values}
+@pytest.mark.parametrize(("name", "method"), [("usual", "grpo"), ("usual", "sft"), ("dpo", "dpo")])
+def test_what_is_usual_is_what_the_settings_say(name: str, method: Method) -> None:
+    filled = TrainSettings(curated="", output="", method=method).filled_from(Manifest.from_json({}))
+    values = find_train_preset(name).values
+    assert values == {name: getattr(filled, name) for name in values}
+    assert values["beta"] == TrainSettings(curated="", output="", method=method).kl_weight
 
 
 def test_published_figures() -> None:
@@ -73,4 +76,14 @@ def test_each_setting_is_explained() -> None:
     assert (rows["temperature"].value, rows["temperature"].source) == (0.8, "the set")
     assert rows["signal"].source == "usual"
     assert rows["signal"].why
+    assert "dpo_margin" not in rows
     assert set(rows) <= {field.name for field in fields(TrainSettings)}
+
+
+def test_what_dpo_has_another_value_of_is_explained() -> None:
+    wanted = TrainSettings(curated="set", output="", method="dpo", dpo_margin=0.5)
+    filled = wanted.filled_from(Manifest.from_json({}))
+    rows = {row.name: row for row in explain_settings(wanted, filled, {"method": "dpo", "dpo_margin": 0.5}, None)}
+    assert (rows["beta"].value, rows["beta"].source) == (0.1, "usual")
+    assert rows["beta"].why == find_train_preset("dpo").settings["beta"].why
+    assert (rows["dpo_margin"].value, rows["dpo_margin"].source) == (0.5, "typed")

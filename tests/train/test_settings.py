@@ -54,6 +54,20 @@ def test_a_manifest_without_sampling_leaves_the_usual_one() -> None:
     assert TrainSettings(curated="c", output="o").filled_from(Manifest.from_json({})).sampling == Sampling()
 
 
+def test_a_margin_of_nothing_survives(tmp_path: Path) -> None:
+    settings = TrainSettings(curated="c", output="o", method="dpo", dpo_margin=0.0)
+    settings.write(tmp_path / "settings.json")
+    assert read_settings(tmp_path / "settings.json") == settings
+    assert "dpo_margin" not in TrainSettings(curated="c", output="o").as_json()
+
+
+def test_a_step_of_pairs_has_as_many_completions_as_one_of_groups() -> None:
+    settings = TrainSettings(curated="c", output="o", method="dpo")
+    assert (settings.step_size, settings.prompts_per_step, settings.rows_part) == (64, 64, "preferences")
+    assert settings.fitted_to(1000).batch_size == 64
+    assert settings.fitted_to(40).batch_size == 40
+
+
 def test_no_kl_wins_over_beta() -> None:
     assert TrainSettings(curated="c", output="o", beta=0.04, no_kl=True).kl_weight == 0.0
 

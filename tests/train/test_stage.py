@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from math import log
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.policies import find_policy
+from learnable.data.policies import bundled_policy_path, find_policy
 from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
@@ -110,6 +112,34 @@ def test_adapters_are_merged_into_a_policy_that_loads_and_are_trained_further(
     assert AutoModelForCausalLM.from_pretrained(report.trained_policy).num_parameters() > 0
     assert all(0 <= (record.read("reward") or 0) <= 1 for record in read_metrics(further.folder / "metrics.jsonl"))
     assert json.loads((further.folder / "report.json").read_text())["settings"]["reward_range"] == [-1.0, 1.0]
+
+
+@pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
+def test_preferences_are_learned_and_a_run_on_them_goes_on(
+    make_curated: Any, prompts_of_ones: Any, tmp_path: Path
+) -> None:
+    curated = make_curated(bundled_policy_path(), others={"preferences": prompts_of_ones(6)})
+    run = TrainSettings(
+        curated=str(curated), output=str(tmp_path / "run"), method="dpo", steps=3, save_steps=2, evaluate=False
+    )
+
+    report = train_curated(replace(run, warmup_steps=0), Listener())
+
+    records = read_metrics(run.folder / "metrics.jsonl")
+    losses = [record.read("loss") for record in records]
+    assert losses[0] == pytest.approx(log(2), abs=1e-4)  # the policy is the reference
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] - 0.05
+    assert [record.read("preference_accuracy") for record in records][1:] == [1.0, 1.0]
+    assert (report.settings.beta, report.settings.batch_size, report.alarms) == (0.1, 4, ())
+    assert find_policy(report.trained_policy).policy_id != find_policy(str(bundled_policy_path())).policy_id
+
+    again = Listener()
+    train_curated(replace(run, resume=True, steps=4), again)
+
+    assert again.steps == [(4, 4)]
+    assert [record.step for record in read_metrics(run.folder / "metrics.jsonl")] == [1, 2, 3, 4]
 
 
 def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:

@@ -43,6 +43,16 @@ def test_what_the_installed_trl_has_is_taken(given: dict[str, Any]) -> None:
     check_trl_options(given, "grpo")
 
 
+def test_losses_of_other_methods_have_no_flag() -> None:
+    check_trl_options({"loss_type": ["ipo"], "max_length": 512, "label_smoothing": 0.1}, "dpo")
+    with pytest.raises(LearnableError, match="give --loss-type for it"):
+        check_trl_options({"loss_type": "dapo"}, "grpo")
+    with pytest.raises(LearnableError, match=r"--trl beta=0\.2: give --beta for it"):
+        check_trl_options({"beta": 0.2}, "dpo")
+    with pytest.raises(UnknownNameError, match=r"unknown setting of DPOConfig .* 'epsilon'"):
+        check_trl_options({"epsilon": 0.2}, "dpo")
+
+
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [

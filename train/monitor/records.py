@@ -34,6 +34,13 @@ METRICS = {
     "sampler/expected_zero_std_share": "expected_zero_std_share",
     "sampler/prompts_seen": "prompts_seen",
 }
+# What DPO logs beside a loss: no rule watches it.
+PREFERENCE_METRICS = {
+    "rewards/margins": "preference_margin",
+    "rewards/accuracies": "preference_accuracy",
+    "logps/chosen": "chosen_logprob",
+    "logps/rejected": "rejected_logprob",
+}
 REWARD_METRICS = (
     "within_group_std",
     "between_group_std",
@@ -51,7 +58,8 @@ COMPONENTS = "components/"  # before the name of a reward's part, where it stand
 class StepRecord:
     """What is kept of one of TRL's logs: a line of `metrics.jsonl`.
 
-    `metrics` are by the names of `METRICS` and `REWARD_METRICS`; `components` are the means of the reward's parts.
+    `metrics` are by the names of `METRICS`, `PREFERENCE_METRICS` and `REWARD_METRICS`; `components` are the means of
+    the reward's parts.
     """
 
     step: int
@@ -61,7 +69,8 @@ class StepRecord:
     @classmethod
     def from_logs(cls, step: int, logs: Mapping[str, float]) -> StepRecord:
         """Return what is kept of what TRL logged at a step."""
-        metrics: dict[str, float | None] = {name: logs[key] for key, name in METRICS.items() if key in logs}
+        kept = METRICS | PREFERENCE_METRICS
+        metrics: dict[str, float | None] = {name: logs[key] for key, name in kept.items() if key in logs}
         components = {}
         for key, value in logs.items():
             *path, name = key.split("/")

@@ -14,7 +14,7 @@ import numpy as np
 from learnable.data.curated.curated_set import POOL, CuratedSet
 from learnable.data.curated.manifest import ForecastRow, Manifest
 from learnable.train.monitor.forecast import forecast_training
-from learnable.train.settings import USUAL_BATCH, TrainSettings
+from learnable.train.settings import TrainSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def fit_batch(settings: TrainSettings, curated: CuratedSet, prompts: int) -> tup
     shares = forecast_usable(settings, curated)
     filled = settings.fitted_to(prompts)
     fitted = filled if shares is None else settings.fitted_to(prompts, shares.enough)
-    if fitted.batch_size == USUAL_BATCH:
+    if fitted.batch_size == fitted.usual_batch:
         return fitted, []
     note = explain_batch(fitted, prompts)
     if shares is not None and fitted.step_size < filled.step_size:
@@ -86,11 +86,11 @@ def mean_length(manifest: Manifest) -> float | None:
 
 def explain_batch(settings: TrainSettings, prompts: int) -> str:
     """Return what a step is made of."""
-    rest = "" if settings.method == "sft" else f" x {settings.num_generations} completions"
-    named = "demonstrations" if settings.method == "sft" else f"{settings.part} prompts"
+    rest = f" x {settings.num_generations} completions" if settings.method == "grpo" else ""
+    named = f"{settings.part} prompts" if settings.method == "grpo" else settings.rows_part
     return (
-        f"--batch-size {settings.batch_size}, not the usual {USUAL_BATCH}: {settings.prompts_per_step} of the set's "
-        f"{prompts} {named} a step{rest}"
+        f"--batch-size {settings.batch_size}, not the usual {settings.usual_batch}: {settings.prompts_per_step} of the "
+        f"set's {prompts} {named} a step{rest}"
     )
 
 

@@ -26,6 +26,7 @@ from learnable.train.preflight.memory import (
     read_shape,
 )
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
+from learnable.train.preflight.pairs import check_preferences, explain_pairs, measure_longest_pair, read_pairs
 from learnable.train.preflight.shards import (
     check_families,
     check_lengths,
@@ -97,8 +98,9 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     curated.check_shards((settings.rows_part, "test"))
     check_families(settings, curated)
     part = settings.rows_part
+    settings = settings.filled_from(curated.manifest)
     rows = count_prompts(settings, curated)
-    settings, notes = fit_batch(settings.filled_from(curated.manifest), curated, rows[part])
+    settings, notes = fit_batch(settings, curated, rows[part])
     check_rows(settings, curated, rows)
     check_verifiers(curated, part)
     silent = check_silent_rewards(settings, curated)
@@ -111,34 +113,41 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     trained, held_out = (read_prompt_texts(curated, name, settings.families) for name in (part, "test"))
     longest = measure_longest_prompt([*trained, *held_out], policy)
     check_lengths(settings, policy, longest)
-    memory = estimate_run(settings, policy, longest)
+    memory = estimate_run(settings, policy, longest, measure_longest_pair(settings, curated, policy))
     warnings = [
         *silent,
         *find_weak_settings(settings, curated, policy, rows),
         *warn_of_repeats(trained, held_out, part),
         *(check_memory(memory, settings) if memory else []),
     ]
-    notes += explain_range(settings)
+    notes += [*explain_range(settings), *explain_pairs(settings, curated, rows[part])]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
 
 
 def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int]:
     """Return the prompts that are trained on, by the name of their part, and those that are measured, as `test`."""
     rows = {name: count_rows(curated, name, settings.families) for name in (settings.rows_part, "test")}
+    if settings.method == "dpo" and curated.shards(settings.rows_part):
+        rows[settings.rows_part] = read_pairs(curated, settings).num_rows
     if settings.held_out == "pool":
         rows["test"] += curated.read_rejected("test", settings.families).num_rows
     return rows
 
 
-def estimate_run(settings: TrainSettings, policy: Policy, longest: int | None) -> MemoryEstimate | None:
+def estimate_run(
+    settings: TrainSettings, policy: Policy, longest: int | None, longest_pair: int | None = None
+) -> MemoryEstimate | None:
     """Return what memory a run takes; None where the policy's sizes or its tokenizer are not known here.
 
-    `longest` are the tokens of the longest prompt.
+    `longest` are the tokens of the longest prompt, `longest_pair` those of the longest with one of its completions.
     """
     shape = read_shape(policy)
     if shape is None or longest is None:
         return None
-    return estimate_memory(shape, settings, find_device(), prompt_tokens=longest, rank=read_rank(settings, policy))
+    rank = read_rank(settings, policy)
+    return estimate_memory(
+        shape, settings, find_device(), prompt_tokens=longest, rank=rank, pair_tokens=longest_pair or 0
+    )
 
 
 def check_engine(curated: CuratedSet) -> None:
@@ -171,9 +180,10 @@ def check_numbers(settings: TrainSettings) -> None:
         check_rewards(settings)
     elif settings.part != "train":
         raise LearnableError(
-            f"--method sft trains on the demonstrations of train, and {settings.part} has none: leave out --part, or "
-            "give --method grpo"
+            f"--method {settings.method} trains on the {settings.rows_part} of train, and {settings.part} has none: "
+            "leave out --part, or give --method grpo"
         )
+    check_preferences(settings)
     if settings.sampler == "live" and settings.method != "grpo":
         raise LearnableError(
             f"--sampler live chooses among groups, and --method {settings.method} has none: leave it out"
@@ -242,10 +252,10 @@ def check_positive(settings: TrainSettings) -> None:
 
 def check_kl(settings: TrainSettings) -> None:
     """Raise `LearnableError` unless the KL term is on or was switched off knowingly."""
-    if not settings.no_kl and not settings.beta > 0:
+    if not settings.no_kl and not settings.kl_weight > 0:
         raise LearnableError(
-            f"--beta {settings.beta:g} switches the KL term off. Without it nothing holds the policy near where it "
-            "started: rewards rise, then every completion becomes the same text, groups lose their spread, and "
+            f"--beta {settings.kl_weight:g} switches the KL term off. Without it nothing holds the policy near where "
+            "it started: rewards rise, then every completion becomes the same text, groups lose their spread, and "
             "training cannot recover. Give --beta 0.04, or say --no-kl if that is what you want"
         )
 

@@ -2,7 +2,8 @@
 
 Bytes of one process, P parameters, T of them trained (P, or the A of LoRA adapters), w bytes of a weight (4, or 2 where
 adapters train over bf16), a bytes of an activation (2 under bf16 on CUDA, else 4), N tokens in one pass (micro batch
-times the longest prompt plus the completion limit), B completions of a step and their W tokens each:
+times the longest prompt plus the completion limit; under DPO twice the micro batch times the longest prompt with one of
+its completions), B completions of a step and their W tokens each:
 
     weights      P w + 4 A
     reference    P w                       the policy as it was, where beta > 0 and every weight is trained
@@ -165,7 +166,7 @@ def read_rank(settings: TrainSettings, policy: Policy) -> int:
 
 
 def estimate_memory(
-    shape: ModelShape, settings: TrainSettings, device: Device, *, prompt_tokens: int, rank: int
+    shape: ModelShape, settings: TrainSettings, device: Device, *, prompt_tokens: int, rank: int, pair_tokens: int = 0
 ) -> MemoryEstimate:
     """Estimate the memory of one process of a run whose batch size is filled in.
 
@@ -175,20 +176,23 @@ def estimate_memory(
         device: where it trains.
         prompt_tokens: of the longest prompt.
         rank: of the adapter that is trained, 0 where every weight is.
+        pair_tokens: under DPO, of the longest prompt with one of its completions.
     """
     half = device.kind == "cuda" and bool(settings.trl.get("bf16", True))
     completions = settings.step_size // settings.num_processes
     width = prompt_tokens + settings.sampling.max_tokens
-    tokens = min(settings.micro_batch_size or completions, completions) * width
+    row = 2 * pair_tokens if settings.method == "dpo" else width
+    tokens = min(settings.micro_batch_size or completions, completions) * row
     adapter = shape.count_adapter(rank) if rank else 0
     trained, weight, activation = adapter or shape.parameters, HALF if rank and half else FLOAT, HALF if half else FLOAT
     grpo = settings.method == "grpo"
     samples = completions if grpo and not settings.use_vllm else 0
+    refers = settings.method != "sft" and settings.kl_weight and not settings.trl.get("precompute_ref_log_probs")
     return MemoryEstimate(
         device=device,
         processes=settings.num_processes if device.kind == "host" else 1,
         weights=shape.parameters * weight + adapter * FLOAT,
-        reference=shape.parameters * weight if grpo and settings.kl_weight and not rank else 0,
+        reference=shape.parameters * weight if refers and not rank else 0,
         optimizer=2 * FLOAT * trained,
         vllm=_share_of_vllm(settings, device),
         gradients=FLOAT * trained,

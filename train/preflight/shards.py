@@ -23,6 +23,8 @@ CURATE = "curate it with find-learnable"
 HOW_TO_GET = {
     "reserve": "curate it with --preset hard-biased, or with a preset file of yours that has a reserve",
     "demonstrations": "curate it again with find-learnable",
+    "preferences": "an earlier version made the set; curate it again with find-learnable, which takes the completions "
+    "that its store has",
 }
 NOTHING_KEPT = (
     "kept no prompt to train on: widen --band, or curate other prompts (its rejects say why each one fell out)"
@@ -30,6 +32,8 @@ NOTHING_KEPT = (
 WHY_EMPTY = {
     "reserve": "has no prompt in its reserve: curate more prompts, or train on --part train",
     "demonstrations": "has no demonstration, since no completion of a kept prompt passed: train with --method grpo",
+    "preferences": "has no pair of completions whose rewards are --dpo-margin apart: give a smaller one, or train with "
+    "--method grpo",
 }
 
 
@@ -145,7 +149,7 @@ def read_prompt_texts(curated: CuratedSet, part: str, families: Collection[str] 
     """
     if not curated.shards(part):
         return []
-    return [_join_turns(prompt) for prompt in curated.read(part, families, ["prompt"])["prompt"].to_pylist()]
+    return [join_turns(prompt) for prompt in curated.read(part, families, ["prompt"])["prompt"].to_pylist()]
 
 
 def _read_column(curated: CuratedSet, part: str, name: str) -> Iterator[tuple[str, pa.ChunkedArray[Any]]]:
@@ -156,5 +160,6 @@ def _read_column(curated: CuratedSet, part: str, name: str) -> Iterator[tuple[st
         yield f"shard {str(shard)!r}", pq.read_table(str(shard), columns=[name]).column(name)
 
 
-def _join_turns(prompt: Any) -> str:
+def join_turns(prompt: Any) -> str:
+    """Return a prompt or a completion as a text: the turns of a chat in lines."""
     return prompt if isinstance(prompt, str) else "\n".join(turn["content"] or "" for turn in prompt)

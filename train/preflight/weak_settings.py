@@ -63,7 +63,7 @@ def warn_of_short_completions(settings: TrainSettings, manifest: Manifest) -> li
 def warn_of_learning_rate(settings: TrainSettings, parameters: int | None, *, lora: bool) -> list[str]:
     """Warn of a rate outside what presets use for a policy of so many parameters; None where that is not known."""
     rate = settings.learning_rate
-    if rate is None or parameters is None or settings.method != "grpo":
+    if rate is None or parameters is None or settings.method == "sft":
         return []
     usual = usual_learning_rate(parameters, lora=lora)
     low, high = usual * SLOWEST, usual * FASTEST

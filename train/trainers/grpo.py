@@ -27,6 +27,7 @@ from learnable.train.rewards import (
 )
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.trainers.trainer import (
+    choose_weight_type,
     count_epochs,
     find_last_checkpoint,
     load_policy,
@@ -176,11 +177,6 @@ def make_evaluation_options(settings: TrainSettings) -> dict[str, object]:
 def make_vllm_options(settings: TrainSettings) -> dict[str, object]:
     """Return the options that let TRL sample with vLLM on the training GPU."""
     return {"use_vllm": True, "vllm_mode": "colocate"} if settings.use_vllm else {}
-
-
-def choose_weight_type(run: PreparedRun, config: GRPOConfig) -> str:
-    """Return the type to load weights in: adapters train over frozen bf16 weights, full training needs float32."""
-    return "bfloat16" if run.trains_adapter and config.bf16 else "float32"
 
 
 def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 from learnable.train.child import OnEvent, serve
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.settings import TrainSettings, usual_learning_rate
-from learnable.train.trainers.trainer import load_policy, make_lora_config, make_training_options, run_trainer
+from learnable.train.trainers.trainer import (
+    load_policy,
+    load_texts,
+    make_lora_config,
+    make_training_options,
+    run_trainer,
+)
 
 if TYPE_CHECKING:
     from trl import SFTConfig, SFTTrainer
@@ -28,7 +34,6 @@ def main(path: Path, emit: OnEvent) -> None:
 
 def make_trainer(run: PreparedRun) -> SFTTrainer:
     """Build TRL's trainer over prompts and completions; the loss is on completions alone. Loads the policy."""
-    from datasets import Dataset
     from transformers import AutoTokenizer
     from trl import SFTTrainer
 
@@ -37,15 +42,11 @@ def make_trainer(run: PreparedRun) -> SFTTrainer:
     model = load_policy(run, "float32")
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
-    rows = Dataset(
-        run.curated.read("demonstrations", settings.families).select(["prompt", "completion"]).combine_chunks()
-    )
-    if told := settings.sampling.template_args:  # TRL reads them row by row
-        rows = rows.add_column("chat_template_kwargs", [dict(told)] * len(rows))
+    table = run.curated.read("demonstrations", settings.families)
     return SFTTrainer(
         model=model,
         args=config,
-        train_dataset=rows,
+        train_dataset=load_texts(table, ("prompt", "completion"), settings),
         processing_class=AutoTokenizer.from_pretrained(run.policy.path),
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )

@@ -7,9 +7,11 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent
@@ -176,6 +178,21 @@ def make_training_options(settings: TrainSettings) -> dict[str, object]:
 def read_world_size() -> int:
     """Return how many training processes a launcher started; 1 without a launcher."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def choose_weight_type(run: PreparedRun, config: Any) -> str:
+    """Return the type to load weights in: adapters train over frozen bf16 weights, full training needs float32."""
+    return "bfloat16" if run.trains_adapter and config.bf16 else "float32"
+
+
+def load_texts(table: pa.Table, columns: Sequence[str], settings: TrainSettings) -> Any:
+    """Return columns of a part as TRL's trainers on stored completions read them: prompts, and what answers them."""
+    from datasets import Dataset
+
+    rows = Dataset(table.select(list(columns)).combine_chunks())
+    if told := settings.sampling.template_args:  # TRL reads them row by row
+        rows = rows.add_column("chat_template_kwargs", [dict(told)] * len(rows))
+    return rows
 
 
 def load_policy(run: PreparedRun, weight_type: str) -> Any:

@@ -97,6 +97,10 @@ def test_only_prompts_with_variance_are_kept(
     shown = curated.read("demonstrations").to_pylist()
     assert {row["completion"] for row in shown} == {"yes"}
     assert [row["prompt_id"] for row in shown] == curated.read("train")["prompt_id"].to_pylist()
+    pairs = curated.read("preferences").to_pylist()
+    assert [row["prompt_id"] for row in pairs] == curated.read("train")["prompt_id"].to_pylist()
+    ends = ("chosen", "rejected", "chosen_reward", "rejected_reward", "margin")
+    assert {tuple(row[name] for name in ends) for row in pairs} == {("yes", "no", 1.0, 0.0, 1.0)}
 
 
 def test_a_second_run_pays_nothing_and_decides_the_same(

@@ -133,6 +133,10 @@ def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> 
     measured = after.filter(pl.col("prompt_id").is_in(list(kept_before)) | (pl.col("certified_by") == "rollouts"))
     has_one = measured.filter((pl.col("decision") == "keep") & (pl.col("split") == "train"))
     assert set(shown["prompt_id"].to_pylist()) == set(has_one["prompt_id"])
+    pairs = curated.read("preferences")
+    assert set(zip(pairs["chosen"].to_pylist(), pairs["rejected"].to_pylist(), strict=True)) == {("yes", "no")}
+    assert set(pairs["prompt_id"].to_pylist()) == set(has_one["prompt_id"])
+    assert pairs.schema.equals(open_curated(world.curated).read("preferences").schema)
 
 
 def test_a_refresh_says_what_it_said() -> None:

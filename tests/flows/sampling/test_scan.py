@@ -26,7 +26,7 @@ from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
 
-PARTS = ("train", "test", "rejects", "control", "demonstrations")
+PARTS = ("train", "test", "rejects", "control", "demonstrations", "preferences")
 GROWN = """
 import resource, sys
 from learnable.flows.curation.pipeline import run_pipeline

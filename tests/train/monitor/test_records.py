@@ -31,6 +31,23 @@ def test_record_keeps_what_matters_under_short_names() -> None:
     }
 
 
+def test_preferences_are_kept_and_are_no_rewards() -> None:
+    logs = {
+        "loss": 0.6,
+        "rewards/margins": 0.5,
+        "rewards/accuracies": 0.75,
+        "rewards/chosen": 0.1,
+        "logps/chosen": -9.0,
+    }
+    assert StepRecord.from_logs(3, logs).to_json() == {
+        "step": 3,
+        "loss": 0.6,
+        "preference_margin": 0.5,
+        "preference_accuracy": 0.75,
+        "chosen_logprob": -9.0,
+    }
+
+
 def test_a_look_at_held_out_prompts_is_a_record_of_its_own() -> None:
     logs = {
         "eval_loss": 0.1,

@@ -32,6 +32,16 @@ def test_a_healthy_run_worries_nobody() -> None:
     assert observe(Monitor(read_rules()), 50, components={"poetry/rhyme": 0.3}) == []
 
 
+def test_rules_about_groups_are_silent_where_there_are_none() -> None:
+    """Under DPO a gradient fades as pairs are learned, and the entropy is that of texts that were there before."""
+    monitor = Monitor(read_rules())
+    logs = [{"loss": 0.7, "entropy": 1.0, "grad_norm": 1.0}] * 20 + [
+        {"loss": 0.0, "entropy": 9.0, "grad_norm": 99.0}
+    ] * 20
+    records = [StepRecord.from_logs(step, {**log, "rewards/margins": -9.0}) for step, log in enumerate(logs)]
+    assert [monitor.observe(record) for record in records] == [[]] * 40
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [

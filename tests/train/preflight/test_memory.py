@@ -32,8 +32,9 @@ SETTINGS = TrainSettings(
 )
 
 
-def estimate(device: Device, rank: int = 0, **changes: Any) -> dict[str, int]:
-    found = estimate_memory(SHAPE, replace(SETTINGS, **changes), device, prompt_tokens=5, rank=rank)
+def estimate(device: Device, rank: int = 0, pair_tokens: int = 0, **changes: Any) -> dict[str, int]:
+    settings = replace(SETTINGS, **changes)
+    found = estimate_memory(SHAPE, settings, device, prompt_tokens=5, rank=rank, pair_tokens=pair_tokens)
     return {**found.list_terms(), "peak": found.peak}
 
 
@@ -94,6 +95,17 @@ def test_the_peak_is_of_the_wider_half() -> None:
 
 def test_supervised_training_generates_nothing() -> None:
     assert not {"reference", "kv_cache", "next_tokens"} & estimate(HOST, method="sft").keys()
+
+
+def test_pairs_are_two_texts_each_beside_a_reference() -> None:
+    """A pass of 2 pairs of texts of 6 tokens is one of 24 tokens; the completion limit is the evaluation's alone."""
+    found = estimate(HOST, method="dpo", pair_tokens=6)
+    assert found["activations"] == 24 * (6 * 4 * 4 + 4 * 4 * (4 + 6))
+    assert found["reference"] == 688
+    assert not {"kv_cache", "next_tokens"} & found.keys()
+    assert "reference" not in estimate(HOST, rank=2, method="dpo", pair_tokens=6)
+    stored = {"precompute_ref_log_probs": True}
+    assert "reference" not in estimate(HOST, method="dpo", pair_tokens=6, trl=stored)
 
 
 def test_long_passes_have_no_wider_tiles_but_more_activations() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from learnable.train.results.report import TrainingReport
 
 TRAIN_HELP = """
-Train on a curated set with TRL's GRPOTrainer, and say whether held-out reward rose.
+Train on a curated set with TRL, and say whether held-out reward rose.
 
 Measures the policy on the set's held-out prompts with fresh completions, trains, measures again, and \
 writes the trained policy, metrics.jsonl and metrics.parquet, a reward curve and report.json. A monitor watches \
@@ -37,6 +37,7 @@ Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
   learnable train --curated SET --sampler live
+  learnable train --curated SET --method dpo --dpo-margin 0.5
   learnable train --curated SET --preset dapo-like --trl warmup_steps=20 --explain
   learnable train --curated SET --eval-steps 5 --on-alarm stop
   learnable train --curated SET --monitor my_rules.toml --on-alarm checkpoint
@@ -79,7 +80,11 @@ class TrainArguments:
     ] = None
     preset: Annotated[str | None, training_option(help=f"{', '.join(list_train_presets())}, or a TOML file.")] = None
     method: Annotated[
-        str | None, training_option(help="grpo, or sft on the set's demonstrations to warm up for it. (default: grpo)")
+        str | None,
+        training_option(
+            help="grpo; sft on the set's demonstrations, to warm up for it; or dpo on its preferences, pairs of a "
+            "better and a worse completion. (default: grpo)"
+        ),
     ] = None
     steps: Annotated[int | None, training_option(help="Optimizer steps. (default: 60)")] = None
     num_generations: Annotated[
@@ -88,8 +93,8 @@ class TrainArguments:
     batch_size: Annotated[
         int | None,
         training_option(
-            help="Completions a step: prompts times --num-generations. (default: 128, or what the set fills, or fewer "
-            "where that gives as many usable groups as 128 of the pool)"
+            help="Completions a step: prompts times --num-generations; under dpo, pairs. (default: 128, or what the "
+            "set fills, or fewer where that gives as many usable groups as 128 of the pool; 64 pairs)"
         ),
     ] = None
     micro_batch_size: Annotated[
@@ -100,7 +105,17 @@ class TrainArguments:
     ] = None
     beta: Annotated[
         float | None,
-        training_option(help="Weight of the KL term that pulls toward the policy as it was. (default: 0.04)"),
+        training_option(
+            help="Weight of the KL term that pulls toward the policy as it was; under dpo, of what pulls there in the "
+            "loss of a pair. (default: 0.04; under dpo 0.1)"
+        ),
+    ] = None
+    dpo_margin: Annotated[
+        float | None,
+        training_option(
+            help="Under dpo, by how much the rewards of a pair must differ, at most 1: passes and failures always do. "
+            "(default: 0.2)"
+        ),
     ] = None
     no_kl: Annotated[
         bool | None, training_option("--no-kl", help="Train without the KL term, knowing that policies collapse so.")
@@ -315,5 +330,6 @@ def _show_parts(shell: Shell, report: TrainingReport) -> None:
         shell.line(f"\n{comparison.verdict}\n")
     for objection in report.not_compared:
         shell.line(f"{objection}\n")
-    if report.held_out and report.settings.part == "train" and not report.comparisons:
+    run = (report.settings.method, report.settings.part)
+    if report.held_out and run == ("grpo", "train") and not report.comparisons:
         shell.line("control      the same command with --part control shows what the curation is worth")
