@@ -216,7 +216,7 @@ def plant_rows(name: str, curated: CuratedSet, work: Path) -> CuratedSet:
     return publish_curated(place, {"train": trained, "test": held_out}, curated.manifest)
 
 
-def pick(rows: pa.Table, column: str, values: Sequence[object]) -> pa.Table:
+def pick(rows: pa.Table, column: str, values: Sequence[Any]) -> pa.Table:
     """Return the rows that have one of these values."""
     return rows.filter(pc.is_in(rows[column], pa.array(list(values))))
 

@@ -89,7 +89,7 @@ def _read(file: Traversable, where: str) -> TrainPreset:
 def merge_settings(under: JsonObject, over: JsonObject) -> JsonObject:
     """Return settings by name, those of `over` first; of TRL's own, which stand under `trl`, both.
 
-    A `beta` that is given over `no_kl` switches the KL term on again, and a `beta` under another method is left out: that
+    A `beta` that is given over `no_kl` switches the KL term on again. A `beta` under another method is left out: that
     method's is another thing.
 
     >>> merge_settings({"no_kl": True, "trl": {"top_k": 1}}, {"beta": 0.1, "trl": {"min_p": 0.5}})
