@@ -316,7 +316,7 @@ def test_a_kl_weight_that_is_typed_counts_against_a_preset_without_one(
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        (("--preset", "dapo"), "did you mean 'dapo-like'"),
+        (("--preset", "dapo"), "did you mean 'dpo' or 'dapo-like'"),
         (("--trl", "epsilon"), "--trl 'epsilon' is not key=value"),
         (("--trl", "beta=0"), "--trl beta=0: give --beta for it"),
         (("--sampler", "life"), "--sampler 'life' is not known: choose one of static, live"),

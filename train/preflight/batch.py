@@ -29,8 +29,8 @@ class UsableShares:
     def enough(self) -> float:
         """The share of a batch of the pool's prompts that has as many usable groups when it is of the set's; at most 1.
 
-        >>> UsableShares(16, curated=0.9, pool=0.36).enough
-        0.4
+        >>> UsableShares(16, curated=0.75, pool=0.375).enough
+        0.5
         """
         return min(1.0, self.pool / self.curated) if self.curated > 0 else 1.0
 

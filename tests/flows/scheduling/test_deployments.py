@@ -60,7 +60,7 @@ MEANT = {
             truncated="exclude",
             workers=3,
         ),
-        "train": TrainSettings(curated="", output="", steps=3, families=("a",)),
+        "train": TrainSettings(curated="", output="", steps=3, beta=0.04, families=("a",)),
     },
     "curate: ray": {
         "settings": CurateSettings(
@@ -89,7 +89,9 @@ MEANT = {
         )
     },
     "finetune": {
-        "settings": TrainSettings(curated="c", output="o", families=("arithmetic",), lora_rank=16, learning_rate=1e-6)
+        "settings": TrainSettings(
+            curated="c", output="o", families=("arithmetic",), beta=0.04, lora_rank=16, learning_rate=1e-6
+        )
     },
 }
 

@@ -49,6 +49,7 @@ WHOLE = TrainingReport(
     policy_id="policy@1",
     trained_policy="runs/sums-1/policy",
     settings=TrainSettings(
+        beta=0.04,
         curated="sets/sums",
         output="runs/sums-1",
         families=("arithmetic", "counting"),
@@ -85,7 +86,7 @@ BARE = TrainingReport(
     policy="p",
     policy_id="p@1",
     trained_policy="o/policy",
-    settings=TrainSettings(curated="c", output="o", evaluate=False),
+    settings=TrainSettings(curated="c", output="o", beta=0.04, evaluate=False),
     training=TrainingSummary(1, resumed_from=0, trained_parameters=7, learning_rate=1e-06, seconds=0.0),
     held_out=None,
     families={},

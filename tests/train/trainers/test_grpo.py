@@ -228,7 +228,7 @@ class Orders:
         yield from self.generator.sample(range(20), 20)
 
 
-def test_a_resumed_run_draws_in_the_order_of_its_own_epoch(tmp_path: Path) -> None:
+def test_a_resumed_run_takes_the_order_of_its_own_epoch(tmp_path: Path) -> None:
     uninterrupted = Orders()
     epochs = [list(uninterrupted) for _ in range(4)]
     trainer: Any = SimpleNamespace(_get_train_sampler=lambda dataset=None: Orders())
