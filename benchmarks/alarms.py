@@ -128,7 +128,7 @@ PLANTS = {
     "collapse": Plant(
         {"no_kl": True, "learning_rate": 3e-3},
         find_collapse,
-        frozenset({"entropy", "entropy_rise", "reward_drop", "held_out_drop"}),
+        frozenset({"entropy", "entropy_rise", "reward_drop"}),
     ),
     "dead pool": Plant({"steps": 15}, find_start, frozenset({"zero_std", "all_alike"})),
     "silent part": Plant({"steps": 15, "allow_silent_reward": True}, find_start, frozenset({"silent_component"})),
