@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -50,6 +51,15 @@ def carried_table(prompts: Sequence[Prompt]) -> pa.Table:
     names = dict.fromkeys(name for prompt in prompts for name in prompt.columns)
     columns = {carried_name(name): _column([prompt.columns.get(name) for prompt in prompts]) for name in names}
     return pa.table({"prompt_id": pa.array([prompt.prompt_id for prompt in prompts], pa.string()), **columns})
+
+
+def with_own_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with texts in memory of its own.
+
+    The rows that polars picks from a frame keep all texts of that frame in memory: what is kept of each part of a
+    large pool would hold on to the whole pool.
+    """
+    return pl.DataFrame(frame.to_arrow())
 
 
 def carried_name(column: str) -> str:

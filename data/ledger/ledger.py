@@ -30,7 +30,7 @@ from learnable.data.ledger.partition import DamagedFileError, Partition, quarant
 from learnable.data.progress import progress
 from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Sampling, Score, content_id, weights_id
 from learnable.data.schemas import ROLLOUTS, SCORES
-from learnable.data.tables import rollouts_table, scores_table
+from learnable.data.tables import rollouts_table, scores_table, with_own_texts
 
 T = TypeVar("T")
 ALL_COLUMNS = pa.unify_schemas([ROLLOUTS, SCORES])
@@ -146,7 +146,7 @@ class Ledger:
                 rows = rows.with_columns(thought.alias("reasoning"))
             rows = rows.filter(pl.Series([name in wanted for name in rows["rollout_id"]], dtype=pl.Boolean))
             wanted.difference_update(rows["rollout_id"])  # each once, the one written first
-            yield rows
+            yield with_own_texts(rows)
 
     def find_scores(
         self, draw: Draw, stored: pl.DataFrame, versions: Mapping[str, str], *, errors: bool = False

@@ -95,7 +95,9 @@ def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:
     sure = surest_first.with_columns(
         (pl.col("p_keep").cum_sum() / pl.int_range(1, pl.len() + 1)).alias("_average")
     ).filter(pl.col("_average") >= precision)
-    marked = groups.join(sure.select("prompt_id", pl.lit(True).alias("_sure")), on="prompt_id", how="left")
+    marked = groups.join(
+        sure.select("prompt_id", pl.lit(True).alias("_sure")), on="prompt_id", how="left", maintain_order="left"
+    )
     unsure = kept & pl.col("_sure").is_null()
     return marked.with_columns(
         pl.when(unsure).then(pl.lit("undecided", pl.Enum(REASONS))).otherwise("decision").alias("decision")

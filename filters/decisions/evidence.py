@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from learnable.data.records import Truncated
+from learnable.data.tables import with_own_texts
 from learnable.filters.band import Band
 from learnable.filters.decisions.choosing import pick_demonstrations, pick_pairs
 from learnable.filters.decisions.triage import Attempts, count_attempts, count_unread
@@ -94,12 +95,12 @@ def _gather(
     )
     rewards = list_rewards(rows, truncated).collect() if _any_values(family_priors) else None
     return Evidence(
-        certify(stats, family_priors, band, group_size, rewards).drop("family", "form"),
-        prompt_components(rows, truncated=truncated).collect(),
+        with_own_texts(certify(stats, family_priors, band, group_size, rewards).drop("family", "form")),
+        with_own_texts(prompt_components(rows, truncated=truncated).collect()),
         count_attempts(scores),
-        pick_demonstrations(rows).collect(),
-        pick_pairs(rows, truncated).collect(),
-        count_unread(scores),
+        with_own_texts(pick_demonstrations(rows).collect()),
+        with_own_texts(pick_pairs(rows, truncated).collect()),
+        with_own_texts(count_unread(scores)),
         scores.filter(pl.col("verdict") != "engine_error").group_by("num_tokens").agg(pl.len().alias("rollouts")),
     )
 

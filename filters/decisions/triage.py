@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from learnable.data.tables import with_own_texts
+
 TRIAGES = ("verifier_error", "truncated", "extraction_failed", "bad_label", "near_miss", "plain_hard")
 
 MAJORITY = 0.5  # more than this share of a prompt's completions
@@ -87,9 +89,9 @@ def count_attempts(scores: pl.DataFrame, answers: pl.DataFrame | None = None) ->
     keys = ("prompt_id", "family", "form")
     counts = pl.len().cast(pl.Int64).alias("all"), (~pl.col("passed")).sum().cast(pl.Int64).alias("wrong")
     return Attempts(
-        _unsolved(made).collect(),
-        read.group_by(keys).agg(counts).collect(),
-        read.filter(pl.col("answer").is_not_null()).group_by(*keys, "answer").agg(counts).collect(),
+        with_own_texts(_unsolved(made).collect()),
+        with_own_texts(read.group_by(keys).agg(counts).collect()),
+        with_own_texts(read.filter(pl.col("answer").is_not_null()).group_by(*keys, "answer").agg(counts).collect()),
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from datasketch import MinHash, MinHashLSH
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
@@ -22,6 +23,9 @@ from learnable.filters.duplicates.texts import (
     number_runs,
     read_texts,
 )
+
+if TYPE_CHECKING:  # it is slow to import, and short texts have no use for it
+    from datasketch import MinHash
 
 NEAR = 0.9
 SHORTEST = 8  # words: in fewer, every word is the question
@@ -199,7 +203,7 @@ class _WordPairs:
         return min(_jaccard(self.whole, other.whole), _jaccard(self.own, other.own))
 
     def sketch(self) -> MinHash:
-        sketch = _BLANK.copy()
+        sketch = _blank_sketch().copy()
         sketch.update_batch(((self.own.astype(np.uint64) * _GOLDEN) >> np.uint64(32)).tolist())
         return sketch
 
@@ -220,6 +224,8 @@ class _KeptTexts:
     """The texts of one question that stay, found again by what they resemble."""
 
     def __init__(self, near: float) -> None:
+        from datasketch import MinHashLSH
+
         self._near = near
         self._index = MinHashLSH(num_perm=PERMUTATIONS, params=choose_band_shape(near))
         self._pairs: dict[int, _WordPairs] = {}
@@ -251,4 +257,8 @@ def choose_band_shape(near: float) -> tuple[int, int]:
     return PERMUTATIONS // rows, rows
 
 
-_BLANK = MinHash(num_perm=PERMUTATIONS, seed=1, hashfunc=int)
+@cache
+def _blank_sketch() -> MinHash:
+    from datasketch import MinHash
+
+    return MinHash(num_perm=PERMUTATIONS, seed=1, hashfunc=int)

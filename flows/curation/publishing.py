@@ -34,6 +34,8 @@ from learnable.verifiers.registry import find_verifier
 
 PROMPT_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
 DECISION = pl.col("decision").cast(pl.String)
+KEPT = DECISION == "keep"
+TRAINED = KEPT & (pl.col("split") == "train")
 
 
 def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> CuratedSet:
@@ -41,8 +43,8 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
 
     Where the preset has a reserve, its prompts go to a part of their own instead of to the rejects.
     """
+    found = read_completions(decided.filter(TRAINED), collected)  # before the parts: both take memory
     parts = split_parts(run, decided, inspection.triage)
-    found = read_completions(parts["train"], collected)
     parts["demonstrations"] = with_prompts(parts["train"], found.best)
     parts["preferences"] = with_prompts(parts["train"], found.pairs)
     return write_version(run, parts, _manifest(run, decided, collected, inspection))
@@ -50,17 +52,17 @@ def publish(run: Run, decided: pl.DataFrame, collected: Collected, inspection: I
 
 def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the parts of a curated set that are rows of its pool. `triage` says why prompts were never solved."""
-    kept, in_train, aside = DECISION == "keep", pl.col("split") == "train", is_in_reserve(run.settings.preset)
-    train = decided.filter(kept & in_train)
+    in_train, aside = pl.col("split") == "train", is_in_reserve(run.settings.preset)
+    train = decided.filter(TRAINED)
     candidates = decided.filter(in_train & ~DECISION.is_in(NOT_SAMPLED))
     parts = {
         "train": train,
-        "test": decided.filter(kept & ~in_train),
-        "rejects": decided.filter(~kept & ~aside).join(triage, on="prompt_id", how="left", maintain_order="left"),
+        "test": decided.filter(KEPT & ~in_train),
+        "rejects": decided.filter(~KEPT & ~aside).join(triage, on="prompt_id", how="left", maintain_order="left"),
         "control": candidates.sample(n=train.height, seed=run.settings.seed, shuffle=True),
     }
     if run.settings.preset.reserve is not None:
-        parts["reserve"] = decided.filter(~kept & aside)
+        parts["reserve"] = decided.filter(~KEPT & aside)
     return parts
 
 
@@ -127,7 +129,7 @@ def describe_rows(
 
     `graded` says of each family whether its rewards are more than pass and fail.
     """
-    kept = decided.filter(DECISION == "keep")
+    kept = decided.filter(KEPT)
     verifiers = {name: find_verifier(name) for name in decided["verifier"].unique().sort()}
     return manifest.with_changes(
         expected_false_keeps=float((1 - kept["p_keep"]).sum()),

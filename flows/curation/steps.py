@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 
 import polars as pl
 
@@ -181,28 +182,23 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     Returns a row a prompt: its columns, its statistics, its certificate, its decision, and the users' own columns.
     Prompts that were not looked at, since the goal was reached before, are left out.
     """
-    settings = run.settings
-    # One table for all of them, so that a column of text or of chats has one type even where none was dropped.
-    everybody = [*prompts.prompts, *prompts.dropped_prompts]
-    everyone = pl.DataFrame(prompts_table(everybody))
+    # One table for all of them, so that a column of text or of chats has one type even where none was dropped. They
+    # are put in order here: of a large pool, sorting the table would take the memory for a second one.
+    everybody = sorted([*prompts.prompts, *prompts.dropped_prompts], key=attrgetter(*ORDER))
+    everyone = pl.DataFrame(prompts_table(everybody)).lazy()
     # A skipped prompt has no rollouts and stays in the table as not_scored.
     certified = (
-        everyone.lazy()
-        .join(collected.groups.lazy().filter(pl.col("requested") > 0), on="prompt_id")
-        .join(collected.evidence.groups.lazy(), on="prompt_id", how="left")
+        everyone.join(collected.groups.lazy().filter(pl.col("requested") > 0), on="prompt_id", maintain_order="left")
+        .join(collected.evidence.groups.lazy(), on="prompt_id", how="left", maintain_order="left")
         .with_columns(pl.col("rollouts", "tokens").fill_null(0))
-        .sort(ORDER)
         .collect()
     )
-    chosen = _choose(settings, certified)
-    dropped = everyone.join(prompts.dropped, on="prompt_id")
-    return (
-        pl.concat([chosen, dropped.lazy().cast({"decision": pl.Enum(REASONS)})], how="diagonal")
-        .with_columns(pl.col("rollouts", "tokens").fill_null(0))
-        .join(pl.DataFrame(carried_table(everybody)).lazy(), on="prompt_id", how="left")
-        .sort(ORDER)
-        .collect()
-    )
+    dropped = everyone.join(prompts.dropped.lazy(), on="prompt_id").cast({"decision": pl.Enum(REASONS)})
+    decided = pl.concat([_choose(run.settings, certified), dropped], how="diagonal")
+    if prompts.dropped_prompts:
+        decided = decided.with_columns(pl.col("rollouts", "tokens").fill_null(0)).sort(ORDER)
+    carried = pl.LazyFrame(carried_table(everybody))
+    return decided.join(carried, on="prompt_id", how="left", maintain_order="left").collect()
 
 
 def _choose(settings: CurateSettings, certified: pl.DataFrame) -> pl.LazyFrame:

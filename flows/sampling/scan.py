@@ -14,7 +14,7 @@ from learnable.data.records import Prompt
 from learnable.filters.arrays import Indices
 from learnable.flows.sampling.reward_table import Refused
 
-ROLLOUTS_AT_ONCE = 1 << 16  # in memory while a part is read: some 500 bytes each
+ROLLOUTS_AT_ONCE = 1 << 14  # in memory while a part is read: some 3 KB each
 ORDER = ("prompt_id", "rollout_index", "rollout_id")
 
 # Components as Arrow's maps become in polars.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -19,8 +20,10 @@ from learnable.data.tables import (
     prompt_from_row,
     prompts_table,
     read_table,
+    with_own_texts,
 )
 from tests.support.paths import ROOT
+from tests.support.rows import count_text_bytes
 
 EARLIER = ROOT / "tests/flows/store_of_an_earlier_version/curated/sums/v0001"
 OLD, NEW = "p_spread", "p_min_std"
@@ -91,3 +94,14 @@ def test_a_prompt_is_what_its_id_says() -> None:
     assert prompt_from_row(row, "sums").prompt_id == row["prompt_id"]
     with pytest.raises(LearnableError, match=r"curated set 'sums': prompt .* is not what its id says"):
         prompt_from_row(row | {"prompt": "another"}, "sums")
+
+
+def test_a_frame_with_its_own_texts_keeps_no_others_in_memory() -> None:
+    numbers = range(1000)
+    texts = pl.DataFrame({"text": [f"a text with the number {number:030d}" for number in numbers], "n": numbers})
+    picked = texts.filter(pl.col("n") % 500 == 0)
+    assert count_text_bytes(picked) > 50_000  # polars keeps what it picked from
+    own = with_own_texts(picked)
+    assert own.equals(picked)
+    assert own.schema == picked.schema
+    assert count_text_bytes(own) < 200

@@ -17,3 +17,10 @@ def check_same_rows(new: pl.DataFrame, old: pl.DataFrame) -> None:
     for names, tolerance in ((BY_FORMULA[:2], MEAN_TOLERANCE), (BY_FORMULA[2:], STD_TOLERANCE)):
         there = [name for name in names if name in old.columns]
         assert_frame_equal(new.select(there), old.select(there), rel_tol=0, abs_tol=tolerance)
+
+
+def count_text_bytes(frame: pl.DataFrame) -> int:
+    """Return the bytes that a frame's columns of text keep in memory, those of rows that are not in it among them."""
+    texts = [frame[name].rechunk() for name, kind in frame.schema.items() if kind == pl.String]
+    arrays = [text.to_arrow(compat_level=pl.CompatLevel.newest()) for text in texts]
+    return sum(buffer.size for array in arrays for buffer in array.buffers() if buffer)

@@ -18,6 +18,7 @@ from learnable.data.schemas import ROLLOUTS
 from learnable.data.store import Store
 from learnable.data.tables import rollouts_table
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
+from tests.support.rows import count_text_bytes
 
 VERSIONS = {"poetry": "1"}
 
@@ -33,6 +34,13 @@ def test_rollouts_come_back_as_they_went(store: Store) -> None:
     for column in ("rollout_id", "completion_id", "question_id", "rollout_index", "max_tokens", "seed", "num_tokens"):
         assert stored[column].to_list() == [getattr(one, column) for one in written]
     assert set(stored["prompt_id"]) == {prompt().prompt_id}
+
+
+def test_texts_that_are_not_wanted_are_not_kept_in_memory(store: Store) -> None:
+    store.ledger.append_rollouts(DRAW, [replace(rollout(index), completion=f"{index:0100d}") for index in range(500)])
+    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
+    [texts] = store.ledger.read_completions(DRAW, stored.head(3))
+    assert count_text_bytes(texts) < 1000
 
 
 def test_a_policy_is_known_by_its_weights_and_not_by_its_name(store: Store) -> None:
