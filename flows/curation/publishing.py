@@ -54,12 +54,12 @@ def split_parts(run: Run, decided: pl.DataFrame, triage: pl.DataFrame) -> dict[s
     """Return the parts of a curated set that are rows of its pool. `triage` says why prompts were never solved."""
     in_train, aside = pl.col("split") == "train", is_in_reserve(run.settings.preset)
     train = decided.filter(TRAINED)
-    candidates = decided.filter(in_train & ~DECISION.is_in(NOT_SAMPLED))
+    candidates = decided.select(pl.arg_where(in_train & ~DECISION.is_in(NOT_SAMPLED)).alias("row"))
     parts = {
         "train": train,
         "test": decided.filter(KEPT & ~in_train),
         "rejects": decided.filter(~KEPT & ~aside).join(triage, on="prompt_id", how="left", maintain_order="left"),
-        "control": candidates.sample(n=train.height, seed=run.settings.seed, shuffle=True),
+        "control": decided[candidates["row"].sample(n=train.height, seed=run.settings.seed, shuffle=True)],
     }
     if run.settings.preset.reserve is not None:
         parts["reserve"] = decided.filter(~KEPT & aside)
