@@ -82,7 +82,8 @@ def _file_module(name: str, place: Path) -> ModuleType:
     path = place.expanduser().absolute()
     if not path.is_file():
         raise JudgeError(
-            f"verifier {name!r}: there is no file {str(path)!r}: give its path, absolute or from the working directory"
+            f"verifier {name!r}: there is no file {str(path)!r}: a relative path counts from the working directory, so "
+            "work in the folder that it was named in, or name the file by its whole path"
         )
     module_name = f"learnable_judge_{_hash(str(path).encode())}"
     if module_name in sys.modules:
