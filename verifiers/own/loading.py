@@ -43,7 +43,8 @@ def load_judge(name: str) -> LoadedJudge:
         raise JudgeError(f"verifier {name!r} is only half a name: {SHAPE}")
     module = _file_module(name, Path(place)) if place.endswith(".py") else _named_module(name, place)
     if not hasattr(module, attribute):
-        own = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        listed = getattr(module, "__all__", vars(module))  # a package may import what it offers when it is first used
+        own = [key for key in listed if not key.startswith("_") and callable(getattr(module, key, None))]
         near = nearest_names(attribute, own) or own[:5]
         fix = f"did you mean {' or '.join(near)}?" if near else "define it there"
         raise JudgeError(f"verifier {name!r}: {_file_of(module)} has no {attribute!r}: {fix}")
