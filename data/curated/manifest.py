@@ -13,7 +13,8 @@ from typing import Any, Literal, Self
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
-OPTIONAL = ("chat", "knobs", "lengths")  # keys of a manifest that are there only where they say something
+# Keys of a manifest that are there only where they say something.
+OPTIONAL = ("chat", "knobs", "lengths", "family_lengths")
 SILENT = "silent_reward"  # the `code` of a finding that GRPO stops at
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
@@ -304,9 +305,9 @@ class Manifest(Record):
     `budget` and `preset` are for `filters`' `SamplingBudget` and `Preset`. `verifiers` are their versions by name,
     `conditions` what those say of the machine, `schema` the Arrow types of the columns of `train`. `chat` is None
     where prompts went to the policy as they are, `refresh` in a version that no refresh made. `knobs` are those of the
-    prompts' generator that were set, None where none was. `lengths` is None in sets of earlier versions. `absent` names
-    the keys that the file did not have, whose fields have defaults: sets of earlier versions lack some, and sets that
-    were made by hand most.
+    prompts' generator that were set, None where none was. `lengths`, and `family_lengths` by family, are None in sets
+    of earlier versions. `absent` names the keys that the file did not have, whose fields have defaults: sets of earlier
+    versions lack some, and sets that were made by hand most.
     """
 
     parent: str | None = None
@@ -330,6 +331,9 @@ class Manifest(Record):
     expected_false_keeps: float = 0.0
     forecast: Forecasts = field(default_factory=Forecasts, metadata=_json(read=Forecasts.from_json))
     lengths: LengthsRecord | None = field(default=None, metadata=_json(read=LengthsRecord.from_json))
+    family_lengths: Mapping[str, LengthsRecord] | None = field(
+        default=None, metadata=_json(read=_by_name(LengthsRecord))
+    )
     verifiers: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     forms: tuple[SummaryRow, ...] = field(default=(), metadata=_json(read=_many(SummaryRow)))

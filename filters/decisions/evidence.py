@@ -18,6 +18,7 @@ from learnable.filters.statistics.groups import group_stats, list_rewards
 from learnable.filters.statistics.variance import opening_stats
 
 ORDER = ("family", "form", "prompt_id")
+BY_LENGTH = ("num_tokens", "family")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,8 @@ class Evidence:
     `groups`: `prompt_id`, the columns of `group_stats`, `opening_stats` and `certify`, a row for each prompt that has
     rollouts. `components`: as of `prompt_components`. `attempts`: what explains that a prompt was never solved, but for
     its answers. `best`: `prompt_id` and `rollout_id` of the rollouts that `pick_demonstrations` picks. `pairs`: as of
-    `pick_pairs`. `unread`: as of `count_unread`. `lengths`: `num_tokens`, and how many `rollouts` were so long; without
-    those that the engine failed on.
+    `pick_pairs`. `unread`: as of `count_unread`. `lengths`: `family`, `num_tokens`, and how many of its `rollouts`
+    were so long, without those that the engine failed on, by length.
     """
 
     groups: pl.DataFrame
@@ -68,12 +69,14 @@ def gather_evidence(
         pl.concat([each.best for each in gathered]),
         pl.concat([each.pairs for each in gathered]),
         pl.concat([each.unread for each in gathered]).group_by("family", "form").sum().sort("family", "form"),
-        pl.concat([each.lengths for each in gathered]).group_by("num_tokens").sum().sort("num_tokens"),
+        pl.concat([each.lengths for each in gathered]).group_by(BY_LENGTH).sum().sort(BY_LENGTH),
     )
 
 
 def find_length(lengths: pl.DataFrame, share: float) -> int:
-    """Return the tokens that at least this share of the rollouts keep within, from `Evidence.lengths`; 0 for none.
+    """Return the tokens that at least this share of the rollouts keep within; 0 for none.
+
+    `lengths` are rows of `Evidence.lengths` in their order: all, or those of one family.
 
     >>> find_length(pl.DataFrame({"num_tokens": [3, 5, 9], "rollouts": [90, 5, 5]}), 0.95)
     5
@@ -94,6 +97,7 @@ def _gather(
         .collect()
     )
     rewards = list_rewards(rows, truncated).collect() if _any_values(family_priors) else None
+    made = scores.filter(pl.col("verdict") != "engine_error")
     return Evidence(
         with_own_texts(certify(stats, family_priors, band, group_size, rewards).drop("family", "form")),
         with_own_texts(prompt_components(rows, truncated=truncated).collect()),
@@ -101,7 +105,7 @@ def _gather(
         with_own_texts(pick_demonstrations(rows).collect()),
         with_own_texts(pick_pairs(rows, truncated).collect()),
         with_own_texts(count_unread(scores)),
-        scores.filter(pl.col("verdict") != "engine_error").group_by("num_tokens").agg(pl.len().alias("rollouts")),
+        with_own_texts(made.group_by(BY_LENGTH).agg(pl.len().alias("rollouts"))),
     )
 
 

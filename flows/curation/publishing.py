@@ -151,6 +151,12 @@ def describe_lengths(lengths: pl.DataFrame) -> LengthsRecord | None:
     return LengthsRecord(p50=find_length(lengths, 0.5), p95=find_length(lengths, 0.95), longest=find_length(lengths, 1))
 
 
+def describe_family_lengths(lengths: pl.DataFrame) -> dict[str, LengthsRecord]:
+    """Return the same of each family that a run collected completions of."""
+    told = {str(name): describe_lengths(rows) for (name,), rows in lengths.group_by("family", maintain_order=True)}
+    return {name: record for name, record in sorted(told.items()) if record}
+
+
 def _forecast_rows(decided: pl.DataFrame, graded: Mapping[str, bool]) -> tuple[ForecastRow, ...]:
     return tuple(ForecastRow(**asdict(row)) for row in forecast(decided, graded))
 
@@ -176,6 +182,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         band=BandRecord(**asdict(settings.band)),
         preset=asdict(settings.preset),
         lengths=describe_lengths(collected.evidence.lengths),
+        family_lengths=describe_family_lengths(collected.evidence.lengths) or None,
         truncated=settings.truncated,
         test_share=settings.test_share,
         seed=settings.seed,

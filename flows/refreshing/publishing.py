@@ -29,6 +29,7 @@ from learnable.filters.refresh.uncertainty import ShareStillInBand
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
     DECISION,
+    describe_family_lengths,
     describe_lengths,
     describe_rows,
     read_completions,
@@ -183,6 +184,7 @@ def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outco
     parent = pool.curated
     fitted = {name: family_prior.to_json() for name, family_prior in sorted(outcome.collected.family_priors.items())}
     priors = {name: FamilyPriorRecord.from_json(figures) for name, figures in fitted.items()}
+    own_lengths = describe_family_lengths(outcome.collected.evidence.lengths)
     manifest = parent.manifest.with_changes(
         parent=parent.path.name,
         run_id=run.run_id,
@@ -191,6 +193,7 @@ def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outco
         engine=run.settings.engine.name,
         family_priors={**parent.manifest.family_priors, **priors},
         lengths=describe_lengths(outcome.collected.evidence.lengths),
+        family_lengths={**(parent.manifest.family_lengths or {}), **own_lengths} or None,
         refresh=RefreshRecord(
             refreshed_from=Origin(version=parent.path.name, policy=parent.manifest.policy.policy_id),
             changed=_count_changes(pool, decided, outcome),

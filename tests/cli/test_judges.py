@@ -378,3 +378,4 @@ def test_training_finds_the_judge_that_the_shards_name(
     status, _, err = run("train", "--curated", curated, "--policy", folder / "policy", "--no-evaluate")
     assert status == 2
     assert f"there is no file '{folder / 'elsewhere' / 'my_judge.py'}'" in err
+    assert "work in the folder that it was named in" in err

@@ -52,7 +52,8 @@ UNREAD = "extraction_failed: "  # how reasons begin today where there is no answ
 NEW_COLUMNS = (
     "problem_id",
     "extraction_failed_share",
-    "lengths",  # a key of manifests
+    "lengths",  # keys of manifests
+    "family_lengths",
     "preferences",  # a part
     "variance_share",
     "opening_n",

@@ -102,7 +102,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     rows = count_prompts(settings, curated)
     settings, notes = fit_batch(settings, curated, rows[part])
     check_rows(settings, curated, rows)
-    check_verifiers(curated, part)
+    changed = check_verifiers(curated, part)
     silent = check_silent_rewards(settings, curated)
     policy = find_policy(settings.policy)
     check_adapter(settings, policy)
@@ -116,6 +116,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     memory = estimate_run(settings, policy, longest, measure_longest_pair(settings, curated, policy))
     warnings = [
         *silent,
+        *changed,
         *find_weak_settings(settings, curated, policy, rows),
         *warn_of_repeats(trained, held_out, part),
         *(check_memory(memory, settings) if memory else []),

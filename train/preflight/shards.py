@@ -97,14 +97,26 @@ def check_columns(curated: CuratedSet, part: str) -> None:
                 )
 
 
-def check_verifiers(curated: CuratedSet, part: str) -> None:
-    """Raise `LearnableError` when a prompt names a verifier that cannot be loaded: none of its rewards would count."""
+def check_verifiers(curated: CuratedSet, part: str) -> list[str]:
+    """Return a warning for each verifier whose version is another than that which the set was curated with.
+
+    Raises `LearnableError` when a prompt names one that cannot be loaded: none of its rewards would count.
+    """
+    changed: dict[str, tuple[str, str]] = {}
     for place, column in _read_column(curated, part, "verifier"):
-        for name in pc.unique(column).to_pylist():
+        for name in map(str, pc.unique(column).to_pylist()):
             try:
-                find_verifier(str(name))
+                version = find_verifier(name).version
             except LearnableError as error:
                 raise LearnableError(f"{place}: {error}") from error
+            if (before := curated.manifest.verifiers.get(name, version)) != version:
+                changed[name] = before, version
+    return [
+        f"verifier {name!r} has changed: the set was curated with its version {before}, and {version} gives the "
+        "rewards here. Type the set's find-learnable command again: it judges the completions of the store anew, and "
+        "draws only what is missing"
+        for name, (before, version) in changed.items()
+    ]
 
 
 def has_chats(curated: CuratedSet, part: str) -> bool:

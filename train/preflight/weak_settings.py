@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from learnable.data.curated.manifest import Manifest
+from learnable.data.curated.manifest import LengthsRecord, Manifest
 from learnable.train.settings import TrainSettings, usual_learning_rate
 
 FEW_GENERATIONS = 8
@@ -40,16 +40,19 @@ def warn_of_temperature(settings: TrainSettings) -> list[str]:
 def warn_of_short_completions(settings: TrainSettings, manifest: Manifest) -> list[str]:
     """Warn of a limit that would have cut more than one in twenty of the curation's completions.
 
-    Sets of earlier versions do not say how long those were: there any limit below the curation's own is warned of.
+    Where families are chosen, of the completions of the one that is cut most. Sets of earlier versions do not say how
+    long completions were: there any limit below the curation's own is warned of. Those that say it of all families
+    together say nothing of some.
     """
     limit = settings.sampling.max_tokens
-    if lengths := manifest.lengths:
+    if manifest.lengths:
+        whose, lengths = _find_longest(settings, manifest.lengths, manifest.family_lengths or {})
         if limit >= lengths.p95:
             return []
         return [
-            f"--max-completion-length {limit} would have cut more than 1 in 20 of the curation's completions (95% of "
-            f"them are at most {lengths.p95} tokens, the longest {lengths.longest}), which may have passed there: give "
-            f"{lengths.p95} or more"
+            f"--max-completion-length {limit} would have cut more than 1 in 20 of the curation's completions{whose} "
+            f"(95% of them are at most {lengths.p95} tokens, the longest {lengths.longest}), which may have passed "
+            f"there: give {lengths.p95} or more"
         ]
     curated_at = None if manifest.find_absent(("sampling",)) else manifest.sampling.max_tokens
     if not curated_at or limit >= curated_at:
@@ -58,6 +61,16 @@ def warn_of_short_completions(settings: TrainSettings, manifest: Manifest) -> li
         f"--max-completion-length {limit} is below the {curated_at} tokens of the curation: completions that "
         f"passed there may be cut short here; give {curated_at}"
     ]
+
+
+def _find_longest(
+    settings: TrainSettings, whole: LengthsRecord, by_family: Mapping[str, LengthsRecord]
+) -> tuple[str, LengthsRecord]:
+    """Return whose lengths a limit is compared with, as words, and those: of all, or of the longest chosen family."""
+    if not settings.families:
+        return "", whole
+    chosen = [(f" of {name}", by_family[name]) for name in settings.families if name in by_family]
+    return max(chosen, key=lambda named: named[1].p95, default=("", LengthsRecord()))
 
 
 def warn_of_learning_rate(settings: TrainSettings, parameters: int | None, *, lora: bool) -> list[str]:

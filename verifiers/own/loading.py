@@ -43,7 +43,8 @@ def load_judge(name: str) -> LoadedJudge:
         raise JudgeError(f"verifier {name!r} is only half a name: {SHAPE}")
     module = _file_module(name, Path(place)) if place.endswith(".py") else _named_module(name, place)
     if not hasattr(module, attribute):
-        own = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        listed = getattr(module, "__all__", vars(module))  # a package may import what it offers when it is first used
+        own = [key for key in listed if not key.startswith("_") and callable(getattr(module, key, None))]
         near = nearest_names(attribute, own) or own[:5]
         fix = f"did you mean {' or '.join(near)}?" if near else "define it there"
         raise JudgeError(f"verifier {name!r}: {_file_of(module)} has no {attribute!r}: {fix}")
@@ -82,7 +83,8 @@ def _file_module(name: str, place: Path) -> ModuleType:
     path = place.expanduser().absolute()
     if not path.is_file():
         raise JudgeError(
-            f"verifier {name!r}: there is no file {str(path)!r}: give its path, absolute or from the working directory"
+            f"verifier {name!r}: there is no file {str(path)!r}: a relative path counts from the working directory, so "
+            "work in the folder that it was named in, or name the file by its whole path"
         )
     module_name = f"learnable_judge_{_hash(str(path).encode())}"
     if module_name in sys.modules:

@@ -77,6 +77,10 @@ def test_lengths_are_there_only_where_they_were_measured() -> None:
     measured = Manifest.from_json(plain | {"lengths": lengths})
     assert measured.lengths == LengthsRecord(p50=10, p95=40, longest=128)
     assert measured.to_json() == plain | {"lengths": lengths}
+    by_family = {"family_lengths": {"poetry": lengths}}
+    measured = Manifest.from_json(plain | by_family)
+    assert measured.family_lengths == {"poetry": LengthsRecord(p50=10, p95=40, longest=128)}
+    assert measured.to_json() == plain | by_family
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", '{"parts": [1]}', '{"policy": "p"}', '{"forms": 3}'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from tests.faults.stores_for_tests import rollouts, scores
 from tests.support.homes import make_home
 from tests.support.warm_starts import Starter
 
@@ -44,6 +47,23 @@ def main():
 
 if __name__ == "__main__":
     main()
+"""
+
+
+# The first as TRL's documentation has it, the second async and with a column.
+REWARDS = r"""
+import asyncio
+import re
+
+
+def reward_len(completions, **kwargs):
+    return [-abs(20 - len(completion)) for completion in completions]
+
+
+async def reward_number(completions, ground_truth, **kwargs):
+    await asyncio.sleep(0.01)
+    matches = [re.match(r"\s*(\d+)", completion) for completion in completions]
+    return [1.0 if match and match.group(1) == gt else -1.0 for match, gt in zip(matches, ground_truth)]
 """
 
 
@@ -158,6 +178,57 @@ def test_demonstrations_warm_a_policy_up(shell: Shell, found: dict[str, Any]) ->
     assert all(line["loss"] > 0 for line in metrics)
     assert report["held_out"] is None
     assert (shell.folder / "warm" / "policy" / "model.safetensors").is_file()
+
+
+def test_a_reward_function_of_trls_documentation_rewards_alike_in_both_commands(shell: Shell) -> None:
+    (shell.folder / "rewards.py").write_text(REWARDS)
+    sums = [(first, second) for first in range(2, 10) for second in (5, 14)]
+    named = [{}, {"verifier": "rewards.py:reward_number?range=-1..1"}]
+    rows = [
+        {"prompt": f"Work out {first} + {second} = ", "ground_truth": str(first + second), **named[first % 2]}
+        for first, second in sums
+    ]
+    (shell.folder / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found, _ = shell.learnable(
+        "find", "--prompts", "sums.jsonl", "--verifier", "rewards.py:reward_len", "--verifier-range", "-100..0",
+        "--sampling", "fixed", "--band", "0", "1", "--min-std", "0", "--near-duplicates", "1", "--test-share", "0",
+        "--max-tokens", "8", "--store", "own", "--no-prefect",
+    )  # fmt: skip
+    shell.learnable(
+        "train", "--curated", found["curated"], "--output", "own-run", "--steps", "2", "--num-generations", "4",
+        "--batch-size", "32", "--no-evaluate", "--trl", "log_completions=true",
+    )  # fmt: skip
+    kept = pl.read_parquet(shell.folder / found["curated"] / "train-*.parquet")
+    assert kept["verifier"].n_unique() == 2
+    curated = scores(shell.folder / "own").join(rollouts(shell.folder / "own"), on="rollout_id")
+    curated = curated.join(kept.select("prompt_id", "prompt"), on="prompt_id")
+    assert curated.height == 16 * kept.height > 0
+    rewarded = {(row["prompt"], row["completion"]): row["reward"] for row in curated.to_dicts()}
+    trained = pl.read_parquet(shell.folder / "own-run" / "checkpoints" / "completions" / "*.parquet").to_dicts()
+    assert len(trained) == 2 * 32
+    own = own_rewards(rows, [*rewarded, *((row["prompt"], row["completion"]) for row in trained)])
+    assert {key: own[key] for key in rewarded} == rewarded
+    in_training = {(row["prompt"], row["completion"]): row["verifier_reward"] for row in trained}
+    assert in_training == pytest.approx({key: own[key] for key in in_training}, abs=1e-6)  # TRL's are float32
+    assert in_training.keys() & rewarded.keys()
+    assert len(set(in_training.values())) > 2
+
+
+def own_rewards(rows: list[dict[str, str]], answers: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """Call the functions of `REWARDS` themselves, and map what each says of a prompt and a completion to 0 to 1."""
+    functions: dict[str, Any] = {}
+    exec(REWARDS, functions)
+    by_prompt = {row["prompt"]: row for row in rows}
+    rewards = {}
+    for prompt, completion in answers:
+        if "verifier" in by_prompt[prompt]:
+            judged = functions["reward_number"](
+                completions=[completion], ground_truth=[by_prompt[prompt]["ground_truth"]]
+            )
+            rewards[prompt, completion] = (asyncio.run(judged)[0] + 1) / 2
+        else:
+            rewards[prompt, completion] = (functions["reward_len"](completions=[completion])[0] + 100) / 100
+    return rewards
 
 
 def test_sonnets_go_from_the_front_door_into_trl(shell: Shell) -> None:

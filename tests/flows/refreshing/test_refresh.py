@@ -122,6 +122,7 @@ def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> 
     assert manifest.refresh.changed.keep_to_drop == both.filter(pl.col("decision") & ~pl.col("decision_after")).height
     assert manifest.refresh.changed.drop_to_keep == both.filter(~pl.col("decision") & pl.col("decision_after")).height
     assert manifest.refresh == report.refresh
+    assert set(manifest.family_lengths or ()) == set(before["family"])
     still = both.filter("decision")["prompt"].replace_strict(world.rates, return_dtype=pl.Float64).is_between(0.2, 0.8)
     in_band = manifest.refresh.still_in_band
     assert in_band is not None

@@ -113,8 +113,10 @@ def test_the_manifest_says_how_long_the_completions_were(settings: CurateSetting
     files = (Path(settings.store) / "rollouts").rglob("*.parquet")
     tokens = sorted(pl.concat([pl.read_parquet(file, columns=["num_tokens"]) for file in files])["num_tokens"])
     assert len(tokens) == engine.drawn
-    lengths = open_curated(report.curated).manifest.lengths
+    manifest = open_curated(report.curated).manifest
+    lengths = manifest.lengths
     assert lengths is not None
+    assert manifest.family_lengths == {"simulated": lengths}
     assert (lengths.p50, lengths.longest) == (tokens[ceil(len(tokens) / 2) - 1], tokens[-1])
     assert lengths.p95 == tokens[ceil(len(tokens) * 0.95) - 1]
 

@@ -13,6 +13,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
+from learnable.verifiers.registry import find_verifier
 
 MakeCurated = Callable[..., Path]
 Prompts = Callable[..., list[Prompt]]
@@ -179,6 +180,23 @@ def test_a_verifier_that_does_not_exist_is_named(
 
     with pytest.raises(LearnableError, match=r"train-00000-of-00001.*unknown verifier 'arithmetics': did you mean"):
         prepare_run(TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8))
+
+
+def test_a_verifier_that_is_another_than_in_the_curation_is_warned_of(
+    make_curated: MakeCurated, prompts_of_ones: Prompts, tiny_policy: Path, tmp_path: Path
+) -> None:
+    judge, unchanged = tmp_path / "judge.py", "arithmetic"
+    judge.write_text("def score(completions, **kwargs):\n    return [0.0 for _ in completions]\n")
+    name = f"{judge}:score"
+    versions = {name: "0123456789ab", unchanged: find_verifier(unchanged).version, "poetry": "of no prompt"}
+    train = [replace(prompt, verifier=name) for prompt in prompts_of_ones(8)]
+    curated = make_curated(tiny_policy, train=train, verifiers=versions)
+    run = prepare_run(
+        TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8, steps=4)
+    )
+    [warning] = run.warnings
+    assert warning.startswith(f"verifier {name!r} has changed: the set was curated with its version 0123456789ab, and ")
+    assert f" {find_verifier(name).version} gives the rewards here" in warning
 
 
 def test_a_broken_shard_is_named(settings: TrainSettings, curated: Path) -> None:

@@ -45,6 +45,36 @@ def test_a_limit_is_compared_with_the_lengths_of_the_curation(limit: int, warned
         assert warnings[0].endswith("give 40 or more")
 
 
+@pytest.mark.parametrize(
+    ("families", "limit", "words"),
+    [
+        (("arithmetic",), 16, ""),
+        (("arithmetic", "counting"), 16, ""),
+        (("arithmetic", "counting"), 7, "completions of counting (95% of them are at most 8 tokens, the longest 9)"),
+        (("poetry", "arithmetic"), 16, "completions of poetry (95% of them are at most 50 tokens, the longest 128)"),
+        ((), 16, "completions (95% of them are at most 40 tokens"),
+    ],
+)
+def test_a_limit_is_compared_with_the_families_that_are_trained_on(
+    families: tuple[str, ...], limit: int, words: str
+) -> None:
+    by_family = {
+        "arithmetic": {"p50": 2, "p95": 3, "longest": 4},
+        "counting": {"p50": 2, "p95": 8, "longest": 9},
+        "poetry": {"p50": 30, "p95": 50, "longest": 128},
+    }
+    manifest = Manifest.from_json(LENGTHS | {"family_lengths": by_family})
+    chosen = replace(SETTINGS, families=families, max_completion_length=limit)
+    warnings = warn_of_short_completions(chosen, manifest)
+    assert len(warnings) == bool(words)
+    assert words in "".join(warnings)
+
+
+def test_lengths_of_all_families_together_say_nothing_of_some() -> None:
+    chosen = replace(SETTINGS, families=("arithmetic",), max_completion_length=16)
+    assert warn_of_short_completions(chosen, Manifest.from_json(LENGTHS)) == []
+
+
 def test_where_lengths_are_not_known_the_curation_s_own_limit_counts() -> None:
     before = Manifest.from_json({"sampling": LENGTHS["sampling"]})
     [warning] = warn_of_short_completions(replace(SETTINGS, max_completion_length=100), before)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from learnable.data.errors import shorten_reason
 from learnable.data.records import Message, Prompt, Rollout, Score
 from learnable.verifiers.own.loading import JudgeError
 from learnable.verifiers.own.reward_function import CountedTokens, RewardFunction
@@ -139,8 +140,7 @@ def test_a_function_for_chats_says_why_it_fails_on_text(write: Write) -> None:
     name = write("def score(completions, **_):\n    return [float(c[0]['content'] == 'a') for c in completions]\n")
     assert rewards(name, "a", "b", chat=CHAT) == [1.0, 0.0]
     (score,) = score_jobs(jobs(name, "a"))
-    assert "the prompt is text, and TRL gives its completions as strings" in score.reason
-    assert "--chat on" in score.reason
+    assert "the prompt is text: --chat on makes messages of it" in shorten_reason(score.reason)  # as reports have it
 
 
 def test_a_truncated_completion_stays_so(write: Write) -> None:
@@ -233,6 +233,8 @@ def test_trls_own_rewards_by_name() -> None:
     assert rewards("trl:think_format_reward", *thoughts, chat=CHAT) == [1.0, 0.0]
     with pytest.raises(JudgeError, match="did you mean think_format_reward"):
         find_verifier("trl:thinking_format_reward")
+    with pytest.raises(JudgeError, match="has no 'mine': did you mean accuracy_reward or"):  # not near any: the first
+        find_verifier("trl:mine")
     with pytest.raises(JudgeError, match="needs max_completion_len, soft_punish_cache"):
         find_verifier("trl:get_soft_overlong_punishment")
     with pytest.raises(JudgeError, match="counts which tokens come again"):
