@@ -65,7 +65,7 @@ def forecast(
     groups: pl.DataFrame,
     graded: Mapping[str, bool],
     sizes: Sequence[int] = GROUP_SIZES,
-    draws: Values | None = None,
+    weights: Values | None = None,
 ) -> list[Forecast]:
     """Forecast what training on these prompts will see at each group size; nothing where none has a score.
 
@@ -74,16 +74,16 @@ def forecast(
             `ZERO_STD_AT` tell of graded families, where the version that certified them wrote those.
         graded: whether a family's rewards are graded, not just pass and fail.
         sizes: group sizes (TRL: `num_generations`).
-        draws: how often each prompt is trained on, relative to the others, of the length of `groups`; None for alike.
+        weights: how often each prompt is trained on, relative to the others, of the length of `groups`; None for alike.
     """
-    drawn = groups.with_columns(draws=pl.lit(1.0) if draws is None else pl.Series(draws, dtype=pl.Float64))
+    drawn = groups.with_columns(weight=pl.lit(1.0) if weights is None else pl.Series(weights, dtype=pl.Float64))
     known = drawn.filter(pl.col("alpha").is_not_null())
-    total = float(known["draws"].sum())
+    total = float(known["weight"].sum())
     if not total:
         return []
     is_graded = known["family"].replace_strict(dict(graded), default=False, return_dtype=pl.Boolean)
     others = known.filter(is_graded)
-    often = others["draws"].to_numpy()
+    often = others["weight"].to_numpy()
     posteriors, counts = _distinct(known.filter(~is_graded))
     forecasts = []
     for size in sizes:
@@ -111,6 +111,6 @@ def advise(forecasts: Sequence[Forecast]) -> str:
 def _distinct(groups: pl.DataFrame) -> tuple[Posterior, Values]:
     """Return the distinct posteriors, and how often prompts that share each are drawn."""
     columns = ["alpha", "beta", "p_zero", "p_one"]
-    counted = groups.group_by(columns).agg(pl.col("draws").sum()).sort(columns)
+    counted = groups.group_by(columns).agg(pl.col("weight").sum()).sort(columns)
     arrays = (counted[name].to_numpy() for name in columns)
-    return Posterior(*arrays), counted["draws"].to_numpy()
+    return Posterior(*arrays), counted["weight"].to_numpy()

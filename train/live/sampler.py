@@ -28,7 +28,7 @@ def take_with(usable: NDArray[np.float64]) -> NDArray[np.float64]:
     return usable**2
 
 
-def expect_draws(usable: NDArray[np.float64]) -> NDArray[np.float64]:
+def share_places(usable: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return each prompt's share of the next places, (n,), from its expected usable share: of rounds and reviews."""
     chances, alike = take_with(usable), np.full(len(usable), 1 / len(usable))
     total = chances.sum()

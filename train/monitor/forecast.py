@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
@@ -12,7 +13,7 @@ from learnable.filters.decisions.forecast import Forecast, forecast
 from learnable.filters.posterior.predictive import ZERO_STD_AT
 from learnable.train.live.hooks import read_certificates
 from learnable.train.live.rates import PassRates
-from learnable.train.live.sampler import expect_draws
+from learnable.train.live.sampler import share_places
 from learnable.train.monitor.records import StepRecord
 from learnable.train.settings import TrainSettings
 
@@ -60,11 +61,12 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
     known = curated.manifest.schema.keys()
     columns = [*FORECAST_COLUMNS, *(name for name in (*ZERO_STD_AT.values(), *SAMPLER_COLUMNS) if name in known)]
     rows = curated.read(settings.part, settings.families, columns=columns)
-    draws = None
+    weights = None
     if settings.sampler == "live" and rows.num_rows:
-        draws = expect_draws(PassRates.of(read_certificates(rows)).expect_usable(settings.num_generations))
+        usable = PassRates.of(read_certificates(rows)).expect_usable(settings.num_generations)
+        weights = share_places(np.nan_to_num(usable))  # a prompt without a score has no certificate
     graded = _find_graded(curated, settings)
-    found: list[Forecast] = forecast(pl.DataFrame(rows), graded, [settings.num_generations], draws)
+    found: list[Forecast] = forecast(pl.DataFrame(rows), graded, [settings.num_generations], weights)
     if not found:
         return None
     return TrainingForecast(settings.num_generations, found[0].zero_std_share, found[0].mean_abs_advantage)

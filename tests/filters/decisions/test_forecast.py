@@ -153,11 +153,11 @@ def test_larger_groups_agree_less_often() -> None:
 
 def test_a_prompt_that_is_drawn_twice_as_often_counts_as_two() -> None:
     groups, graded = certified(), {"coins": False, "poems": True}
-    draws = np.arange(groups.height) % 3
-    repeated = groups.with_columns(draws=pl.Series(draws)).select(pl.exclude("draws").repeat_by("draws").explode())
-    for found, expected in zip(forecast(groups, graded, draws=draws / 7), forecast(repeated, graded), strict=True):
+    times = np.arange(groups.height) % 3
+    repeated = groups.with_columns(times=pl.Series(times)).select(pl.exclude("times").repeat_by("times").explode())
+    for found, expected in zip(forecast(groups, graded, weights=times / 7), forecast(repeated, graded), strict=True):
         assert asdict(found) == pytest.approx(asdict(expected))
-    assert forecast(groups, graded, draws=np.ones(groups.height)) == forecast(groups, graded)
+    assert forecast(groups, graded, weights=np.ones(groups.height)) == forecast(groups, graded)
 
 
 def test_nothing_scored_is_nothing_forecast() -> None:

@@ -93,7 +93,7 @@ def publish_mixed(folder: Path, dead: int, live: int) -> CuratedSet:
     return publish_curated(folder / "set", parts, Manifest.from_json(forecast))
 
 
-def test_of_the_pool_the_live_sampler_draws_what_is_usable_and_the_batch_is_of_that(tmp_path: Path) -> None:
+def test_of_the_pool_the_live_sampler_takes_what_is_usable_and_the_batch_is_of_that(tmp_path: Path) -> None:
     """Of 400 prompts 280 never pass: 8 of them make 2.4 groups, and a live batch has one review in 32 places.
 
     31/32 x .992 + 1/32 x .3 = .970, and 8 x .298 / .970 = 2.45.
@@ -110,7 +110,7 @@ def test_of_the_pool_the_live_sampler_draws_what_is_usable_and_the_batch_is_of_t
     assert "97% of the groups that the live sampler draws are expected to be usable and 30% of its pool's" in note
 
 
-def test_the_live_sampler_draws_as_was_forecast(tmp_path: Path) -> None:
+def test_the_live_sampler_takes_what_was_forecast(tmp_path: Path) -> None:
     curated = publish_mixed(tmp_path, dead=60, live=40)
     live = replace(SETTINGS, part="pool", sampler="live", num_generations=8)
     shares = forecast_usable(live, curated)
