@@ -8,14 +8,15 @@ longest with its prompt), N = R W of them in all, B completions of a step:
     weights      P w + 4 A
     reference    P w                       the policy as it was, where beta > 0 and every weight is trained
     optimizer    8 T                       AdamW: two float32 states
-    vllm         its share of the GPU      with --use-vllm, in place of kv_cache and next_tokens
+    vllm         its share of the GPU      with --use-vllm, in place of the last three
     gradients    4 T
     casts        2 P                       autocast's bf16 copies of float32 weights
     activations  12 h N + L (N (24 h + a (4 q + 4 f)) + a R W^2)
                                             of L layers without checkpointing; with it L N h w, and one layer
     logits       one tile of 4,096 tokens x 32,768 words on CUDA; nine float32 ones of the vocabulary elsewhere
-    kv_cache     2 L k a B W
+    kv_cache     (2 L + 1) k a B W         it grows by copies: the keys of one layer are there twice
     next_tokens  16 B V                    float32 logits of the next token, and the copies that sampling makes
+    prefill      B Q a (2 L k + 4 f + 2 h) while prompts of Q tokens are read: their cache, and the last layer
 
 h: hidden size, q and k: widths of queries and of keys, f: width of the feed-forward part, V: vocabulary. Generation and
 the gradient step do not overlap, so the peak is what stays (the first four) plus the wider of the two. A layer keeps
@@ -118,6 +119,7 @@ class MemoryEstimate:
     logits: int
     kv_cache: int
     next_tokens: int
+    prefill: int
 
     @property
     def lasting(self) -> int:
@@ -132,7 +134,7 @@ class MemoryEstimate:
     @property
     def generating(self) -> int:
         """What is added while completions are generated."""
-        return self.kv_cache + self.next_tokens
+        return max(self.kv_cache + self.next_tokens, self.prefill)
 
     @property
     def peak(self) -> int:
@@ -223,8 +225,9 @@ def estimate_memory(
             checkpoint=weight if settings.trl.get("gradient_checkpointing", device.kind == "cuda") else None,
         ),
         logits=count_logits(shape, device, passed.tokens, activation),
-        kv_cache=2 * shape.layers * shape.key_width * activation * samples * width,
+        kv_cache=(2 * shape.layers + 1) * shape.key_width * activation * samples * width,
         next_tokens=NEXT_TOKEN_COPIES * FLOAT * samples * shape.vocabulary,
+        prefill=samples * prompt_tokens * activation * count_prefill(shape),
     )
 
 
@@ -246,6 +249,11 @@ def count_activations(
     if checkpoint:
         return passed.tokens * (norm + shape.layers * shape.hidden * checkpoint) + layer
     return passed.tokens * norm + shape.layers * layer
+
+
+def count_prefill(shape: ModelShape) -> int:
+    """Return the numbers kept for a token of a prompt while the last layer reads it, without gradients."""
+    return 2 * shape.layers * shape.key_width + 4 * shape.feed_forward + 2 * shape.hidden
 
 
 def count_logits(shape: ModelShape, device: Device, tokens: int, activation: int) -> int:

@@ -52,8 +52,9 @@ def test_float32_on_this_machine() -> None:
         "gradients": 172 * 4,
         "activations": 16 * (3 * 4 * 4 + 6 * 4 * 4 + 4 * 4 * (4 + 6)) + 4 * 2 * 8**2,  # 4,864 and masks of 512
         "logits": 9 * 16 * 10 * 4,  # 5,760
-        "kv_cache": 2 * 2 * 4 * 4 * 8,  # 512
+        "kv_cache": 3 * 2 * 4 * 4 * 8,  # 768
         "next_tokens": 4 * 4 * 4 * 10,  # 640
+        "prefill": 4 * 5 * 4 * (2 * 2 + 4 * 6 + 2 * 4),  # 2,880
         "peak": 688 + 688 + 1376 + 688 + 5376 + 5760,
     }
 
@@ -64,7 +65,7 @@ def test_bf16_with_checkpoints_on_a_gpu() -> None:
     layer = 16 * (6 * 4 * 4 + 4 * 2 * (4 + 6)) + 2 * 2 * 8**2
     assert found["activations"] == 16 * 3 * 4 * 4 + 16 * 4 * 4 + layer
     assert found["logits"] == 16 * 32768 * 2
-    assert found["kv_cache"] == 2 * 2 * 2 * 4 * 8
+    assert found["kv_cache"] == 3 * 2 * 2 * 4 * 8
     whole = estimate(GPU, trl={"gradient_checkpointing": False, "bf16": False})
     assert whole["activations"] == 5376
     assert "casts" not in whole
@@ -86,14 +87,19 @@ def test_no_kl_needs_no_reference() -> None:
 def test_vllm_takes_its_share_and_keeps_the_cache_in_it() -> None:
     found = estimate(GPU, use_vllm=True)
     assert found["vllm"] == int((2 << 20) * 0.3)
-    assert not {"kv_cache", "next_tokens"} & found.keys()
+    assert not {"kv_cache", "next_tokens", "prefill"} & found.keys()
     assert estimate(GPU, use_vllm=True, trl={"vllm_gpu_memory_utilization": 0.5})["vllm"] == 1 << 20
 
 
 def test_the_peak_is_of_the_wider_half() -> None:
-    """Passes of one completion need little, a step of 4,000 much for its cache: 2 x 2 x 4 x 8 + 16 x 10 bytes each."""
+    """Passes of one completion need little, a step of 4,000 much: to read its prompts, or for the cache of long texts.
+
+    A prompt of 5 tokens takes 4 x 5 x 36 bytes; the cache of 5 + 95 tokens 3 x 2 x 4 x 100, and the next one 16 x 10.
+    """
     many = estimate(HOST, batch_size=4000, micro_batch_size=1)
-    assert many["peak"] == 688 + 688 + 1376 + 4000 * (128 + 160)
+    assert many["peak"] == 688 + 688 + 1376 + 4000 * 720
+    long = estimate(HOST, batch_size=4000, micro_batch_size=1, max_completion_length=95)
+    assert long["peak"] == 688 + 688 + 1376 + 4000 * (2400 + 160)
 
 
 def test_supervised_training_generates_nothing() -> None:
@@ -107,7 +113,7 @@ def test_pairs_are_two_texts_each_beside_a_reference() -> None:
     found = estimate(HOST, method="dpo", stored_tokens=6)
     assert found["activations"] == 24 * (3 * 4 * 4 + 6 * 4 * 4 + 4 * 4 * (4 + 6)) + 4 * 4 * 6**2
     assert found["reference"] == 688
-    assert not {"kv_cache", "next_tokens"} & found.keys()
+    assert not {"kv_cache", "next_tokens", "prefill"} & found.keys()
     assert "reference" not in estimate(HOST, rank=2, method="dpo", stored_tokens=6)
     stored = {"precompute_ref_log_probs": True}
     assert "reference" not in estimate(HOST, method="dpo", stored_tokens=6, trl=stored)
