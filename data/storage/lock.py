@@ -1,4 +1,4 @@
-"""Who may write to a store, or to the output of a loop: one process at a time, and what the others are told while they wait.
+"""Who may write to a store or to a loop's folder: one process at a time, and what the others are told meanwhile.
 
 A local store is locked by the kernel, which frees the lock however its holder ends. A remote one is locked by a lease
 (`lease.py`).
