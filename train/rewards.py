@@ -196,8 +196,9 @@ def _gather(keys: Sequence[str], scores: Sequence[Score]) -> tuple[Sequence[str]
 
     Each process then logs the same figures, and TRL's mean over processes changes none.
     """
-    import torch.distributed as dist
+    from torch import distributed
 
+    dist: Any = distributed  # its functions have no types
     if not (dist.is_available() and dist.is_initialized()):
         return keys, scores
     parts: list[Any] = [None] * dist.get_world_size()
