@@ -185,10 +185,25 @@ def _log_scores(
     log_metric: LogMetric | None = columns.get("log_metric")
     if log_metric is None:
         return
-    for name, value in measure_groups(keys, scores):
+    for name, value in measure_groups(*_gather(keys, scores)):
         log_metric(f"rewards/{function}/{name}", value)
     for name, value in measure_components(verifier, scores):
         log_metric(name, value)
+
+
+def _gather(keys: Sequence[str], scores: Sequence[Score]) -> tuple[Sequence[str], Sequence[Score]]:
+    """Return the keys and scores of a step in all training processes, in their order: TRL may split a group over two.
+
+    Each process then logs the same figures, and TRL's mean over processes changes none.
+    """
+    from torch import distributed
+
+    dist: Any = distributed  # its functions have no types
+    if not (dist.is_available() and dist.is_initialized()):
+        return keys, scores
+    parts: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(parts, (list(keys), list(scores)))
+    return [key for part, _ in parts for key in part], [score for _, part in parts for score in part]
 
 
 def _log_texts(

@@ -1,4 +1,4 @@
-"""Who may write to a store: one process at a time, and what the others are told while they wait.
+"""Who may write to a store or to a loop's folder: one process at a time, and what the others are told meanwhile.
 
 A local store is locked by the kernel, which frees the lock however its holder ends. A remote one is locked by a lease
 (`lease.py`).
@@ -49,6 +49,17 @@ def hold_store(
             yield lock
 
 
+@contextmanager
+def hold_output(folder: Path, kind: str) -> Iterator[None]:
+    """Be the only one who writes a local output folder inside the block; `kind` says in a word what it is of.
+
+    Nobody waits for it: whoever comes second typed the same command twice. Raises `LearnableError` that names the
+    folder and the other process, and for a folder that cannot be locked.
+    """
+    with _hold_folder(folder, Waiting(str(folder), 0, _note, kind, "--output")):
+        yield
+
+
 class _FolderLock:
     def check(self) -> None:
         """The kernel takes no lock away."""
@@ -65,7 +76,8 @@ def _hold_folder(folder: Path, waiting: Waiting) -> Iterator[StoreLock]:
             waiting.pause(_read_owner(folder), POLL_SECONDS)
     except OSError as error:
         raise LearnableError(
-            f"store {waiting.store!r} cannot be locked ({error.strerror or error}): choose another --store"
+            f"{waiting.kind} {waiting.store!r} cannot be locked ({error.strerror or error}): choose another "
+            f"{waiting.flag}"
         ) from error
     try:
         _write_owner(folder)

@@ -61,7 +61,12 @@ def graded_advantage(group_size: int) -> float:
     return sqrt(2 / pi) * sqrt((size - 1) / size) / c4
 
 
-def forecast(groups: pl.DataFrame, graded: Mapping[str, bool], sizes: Sequence[int] = GROUP_SIZES) -> list[Forecast]:
+def forecast(
+    groups: pl.DataFrame,
+    graded: Mapping[str, bool],
+    sizes: Sequence[int] = GROUP_SIZES,
+    weights: Values | None = None,
+) -> list[Forecast]:
     """Forecast what training on these prompts will see at each group size; nothing where none has a score.
 
     Args:
@@ -69,21 +74,25 @@ def forecast(groups: pl.DataFrame, graded: Mapping[str, bool], sizes: Sequence[i
             `ZERO_STD_AT` tell of graded families, where the version that certified them wrote those.
         graded: whether a family's rewards are graded, not just pass and fail.
         sizes: group sizes (TRL: `num_generations`).
+        weights: how often each prompt is trained on, relative to the others, of the length of `groups`; None for alike.
     """
-    known = groups.filter(pl.col("alpha").is_not_null())
-    if not known.height:
+    drawn = groups.with_columns(weight=pl.lit(1.0) if weights is None else pl.Series(weights, dtype=pl.Float64))
+    known = drawn.filter(pl.col("alpha").is_not_null())
+    total = float(known["weight"].sum())
+    if not total:
         return []
     is_graded = known["family"].replace_strict(dict(graded), default=False, return_dtype=pl.Boolean)
     others = known.filter(is_graded)
+    often = others["weight"].to_numpy()
     posteriors, counts = _distinct(known.filter(~is_graded))
     forecasts = []
     for size in sizes:
         dead = float(counts @ zero_std_share(posteriors, size))
         taught = float(counts @ mean_abs_advantage(posteriors, size))
         dead_graded = read_zero_std(others, size)
-        taught += float((1 - dead_graded).sum()) * graded_advantage(size)
-        share = (dead + float(dead_graded.sum())) / known.height
-        forecasts.append(Forecast(size, share, 1 - share, taught / known.height))
+        taught += float(often @ (1 - dead_graded)) * graded_advantage(size)
+        share = (dead + float(often @ dead_graded)) / total
+        forecasts.append(Forecast(size, share, 1 - share, taught / total))
     return forecasts
 
 
@@ -100,8 +109,8 @@ def advise(forecasts: Sequence[Forecast]) -> str:
 
 
 def _distinct(groups: pl.DataFrame) -> tuple[Posterior, Values]:
-    """Return the distinct posteriors, and how many prompts share each."""
+    """Return the distinct posteriors, and how often prompts that share each are drawn."""
     columns = ["alpha", "beta", "p_zero", "p_one"]
-    counted = groups.group_by(columns).len().sort(columns)
+    counted = groups.group_by(columns).agg(pl.col("weight").sum()).sort(columns)
     arrays = (counted[name].to_numpy() for name in columns)
-    return Posterior(*arrays), counted["len"].cast(pl.Float64).to_numpy()
+    return Posterior(*arrays), counted["weight"].to_numpy()

@@ -15,6 +15,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, progress, watched_by
+from learnable.data.storage.lock import hold_output
 from learnable.filters.refresh.staleness import CERTIFIED_BY
 from learnable.flows.engines import stop_engines
 from learnable.flows.evaluating.pipeline import run_evaluation
@@ -58,14 +59,22 @@ class Stages:
 def run_loop(settings: LoopSettings, stages: Stages | None = None) -> LoopReport:
     """Train, measure and refresh in rounds while held-out reward rises by more than its noise; return the report.
 
-    Raises `LearnableError` for bad input before anything heavy starts, and for a stage that failed;
-    `InterruptedRunError` after Ctrl-C. The same call goes on where an earlier one ended so.
+    Raises `LearnableError` for bad input before anything heavy starts, where another process is at this loop, and for a
+    stage that failed; `InterruptedRunError` after Ctrl-C. The same call goes on where an earlier one ended so.
     """
     loop = open_loop(settings)
+    folder = Path(loop.folder)
+    with hold_output(folder, "loop"):
+        if (folder / LOOP).is_file():  # another process may have gone on with it since it was opened
+            loop = read_loop(folder, settings)
+        return _go_round(loop, stages or Stages())
+
+
+def _go_round(loop: LoopReport, stages: Stages) -> LoopReport:
     loop.write()
     while not loop.end:
         try:
-            loop = _run_stage(loop, stages or Stages())
+            loop = _run_stage(loop, stages)
         except (InterruptedRunError, KeyboardInterrupt) as stop:
             raise InterruptedRunError(
                 f"stopped in round {loop.rounds[-1].number}: what is done is in {loop.folder}; the same command goes "

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from learnable.data.dialogue.thinking import USUAL
@@ -97,6 +98,27 @@ def test_the_log_gets_std_within_groups_and_the_reasons() -> None:
     assert log.metrics["rewards/verifier_reward/unscored_share"] == 0.0
     assert log.metrics["component/arithmetic/correct"] == 0.75
     assert log.extra["verdict"] == ["scored"] * 4
+
+
+def test_groups_are_measured_over_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other process has the rest of group b, and group c: means of 1/2, 1/2 and 0, where it has 0 and 0 alone."""
+    import torch.distributed as dist
+
+    def gather(parts: list[Any], own: Any) -> None:
+        keys = [own[0][-1], own[0][-1].replace('"b"', '"c"')]
+        parts[:] = [own, (keys, [Score(0.0, False)] * 2)]
+
+    monkeypatch.setattr(dist, "is_initialized", lambda: True)
+    monkeypatch.setattr(dist, "get_world_size", lambda: 2)
+    monkeypatch.setattr(dist, "all_gather_object", gather)
+    log, rows = Log(), {"verifier": ["arithmetic"] * 3, "spec": [SEVEN] * 3}
+    got = verifier_reward(["a", "a", "b"], ["7", "8", "7"], **rows, log_metric=log.metric, log_extra=log.column)
+
+    assert got == [1.0, 0.0, 1.0]
+    assert log.metrics["rewards/verifier_reward/between_group_std"] == pytest.approx(np.std([0.5, 0.5, 0.0]))
+    assert log.metrics["rewards/verifier_reward/within_group_std"] == pytest.approx(1 / 3)
+    assert log.metrics["rewards/verifier_reward/zero_std_share"] == pytest.approx(1 / 3)
+    assert log.extra["passed"] == [True, False, True]  # TRL gathers these itself
 
 
 def test_the_two_rewards_log_under_their_own_names() -> None:

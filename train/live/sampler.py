@@ -23,6 +23,19 @@ ROUNDS = 3  # that one draw may walk through, before it takes what is left
 STARVED = 0.25  # expected usable share of a batch, below which the pool has run dry
 
 
+def take_with(usable: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance with which a round takes each prompt, from its expected usable share."""
+    return usable**2
+
+
+def share_places(usable: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each prompt's share of the next places, (n,), from its expected usable share: of rounds and reviews."""
+    chances, alike = take_with(usable), np.full(len(usable), 1 / len(usable))
+    total = chances.sum()
+    rounds = chances / total if total > 0 else alike
+    return (1 - 1 / REVIEWED) * rounds + alike / REVIEWED
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How TRL's loader wants indices: `prompts` different ones, `group_size` times each, the whole `repeats` times."""
@@ -87,7 +100,7 @@ class PromptPicker:
         """Go on through the order until the batch is full or the order ends."""
         missing = self.layout.prompts - len(batch)
         chances = self.generator.random(len(self.order))
-        taken = np.flatnonzero((chances < usable[self.order] ** 2) & ~np.isin(self.order, batch))[:missing]
+        taken = np.flatnonzero((chances < take_with(usable[self.order])) & ~np.isin(self.order, batch))[:missing]
         end = taken[-1] + 1 if len(taken) == missing else len(self.order)
         found = [int(index) for index in self.order[taken]]
         self.order = self.order[end:]

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.filters.decisions.forecast import Forecast, forecast
 from learnable.filters.posterior.predictive import ZERO_STD_AT
+from learnable.train.live.hooks import read_certificates
+from learnable.train.live.rates import PassRates
+from learnable.train.live.sampler import share_places
 from learnable.train.monitor.records import StepRecord
 from learnable.train.settings import TrainSettings
 
 FORECAST_LOGS = 10  # later, the policy is no longer the one that was curated for
 FORECAST_COLUMNS = ("family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones")
+SAMPLER_COLUMNS = ("n_eff", "pass_rate")  # what the live sampler reads beside them
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,21 @@ class TrainingForecast:
 
 
 def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingForecast | None:
-    """Forecast the groups of a run from the certificates of its prompts; None for a set that has none, and for SFT."""
+    """Forecast the groups of a run from the certificates of its prompts; None for a set that has none, and for SFT.
+
+    Of the live sampler they are those that it draws at the start, and without it every prompt counts alike.
+    """
     if settings.method != "grpo" or not set(FORECAST_COLUMNS) <= set(curated.manifest.schema.keys()):
         return None
     known = curated.manifest.schema.keys()
-    columns = [*FORECAST_COLUMNS, *(name for name in ZERO_STD_AT.values() if name in known)]
-    rows = pl.DataFrame(curated.read(settings.part, settings.families, columns=columns))
-    found: list[Forecast] = forecast(rows, _find_graded(curated, settings), [settings.num_generations])
+    columns = [*FORECAST_COLUMNS, *(name for name in (*ZERO_STD_AT.values(), *SAMPLER_COLUMNS) if name in known)]
+    rows = curated.read(settings.part, settings.families, columns=columns)
+    weights = None
+    if settings.sampler == "live" and rows.num_rows:
+        usable = PassRates.of(read_certificates(rows)).expect_usable(settings.num_generations)
+        weights = share_places(np.nan_to_num(usable))  # a prompt without a score has no certificate
+    graded = _find_graded(curated, settings)
+    found: list[Forecast] = forecast(pl.DataFrame(rows), graded, [settings.num_generations], weights)
     if not found:
         return None
     return TrainingForecast(settings.num_generations, found[0].zero_std_share, found[0].mean_abs_advantage)

@@ -1,7 +1,8 @@
 """How many prompts a step takes where nobody said: enough for the usable groups that the usual batch has of the pool.
 
 A group without spread costs tokens and teaches nothing. Of a pool that nobody curated, 8 prompts may give 3 groups that
-teach; of a curated set 3 prompts give as many. Adam takes the same step for either, and 5 groups need not be paid for.
+teach; of a curated set 3 prompts give as many, and so do 3 that the live sampler draws, from that pool too. Adam takes
+the same step for either, and 5 groups need not be paid for.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from learnable.train.settings import TrainSettings
 
 @dataclass(frozen=True, slots=True)
 class UsableShares:
-    """The shares of groups with spread that are forecast for one group size: of the set's prompts, of its pool's."""
+    """The shares of groups with spread that are forecast for one group size: of what a run draws, of the pool's."""
 
     group_size: int
-    curated: float
+    drawn: float
     pool: float
 
     @property
     def enough(self) -> float:
-        """The share of a batch of the pool's prompts that has as many usable groups when it is of the set's; at most 1.
+        """The share of a batch of the pool's prompts that has as many usable groups when it is drawn; at most 1.
 
-        >>> UsableShares(16, curated=0.75, pool=0.375).enough
+        >>> UsableShares(16, drawn=0.75, pool=0.375).enough
         0.5
         """
-        return min(1.0, self.pool / self.curated) if self.curated > 0 else 1.0
+        return min(1.0, self.pool / self.drawn) if self.drawn > 0 else 1.0
 
 
 def fit_batch(settings: TrainSettings, curated: CuratedSet, prompts: int) -> tuple[TrainSettings, list[str]]:
@@ -54,13 +55,13 @@ def fit_batch(settings: TrainSettings, curated: CuratedSet, prompts: int) -> tup
 
 
 def forecast_usable(settings: TrainSettings, curated: CuratedSet) -> UsableShares | None:
-    """Return what is forecast of groups of this size; None for a set that does not say, for some families or the pool.
+    """Return what is forecast of groups of this size; None for a set that does not say, and for some families.
 
-    A pool's forecast is of all its families. The control is forecast as `train` is: the two are for comparison, at
-    equal batches.
+    A pool's forecast is of all its families, and none is needed where the pool is trained on as it is. The control is
+    forecast as `train` is: the two are for comparison, at equal batches.
     """
     pool = curated.manifest.forecast.pool
-    if settings.families or not pool or settings.part == POOL:
+    if settings.families or not pool or (settings.part == POOL and settings.sampler == "static"):
         return None
     part = "train" if settings.part == "control" else settings.part
     expected = forecast_training(curated, replace(settings, part=part)) if curated.shards(part) else None
@@ -99,9 +100,10 @@ def explain_saving(fitted: TrainSettings, filled: TrainSettings, shares: UsableS
     few, many = fitted.prompts_per_step, filled.prompts_per_step
     saved = filled.step_size - fitted.step_size
     cost = "" if tokens is None else f", about {saved * tokens:,.0f} tokens"
+    whose = "the groups that the live sampler draws" if fitted.sampler == "live" else "its groups"
     return (
-        f"{shares.curated:.0%} of its groups are expected to be usable and {shares.pool:.0%} of its pool's, so "
-        f"{few} a step give {few * shares.curated:.1f} usable groups where {many} of the pool's give "
+        f"{shares.drawn:.0%} of {whose} are expected to be usable and {shares.pool:.0%} of its pool's, so "
+        f"{few} a step give {few * shares.drawn:.1f} usable groups where {many} of the pool's give "
         f"{many * shares.pool:.1f}; that saves {saved} completions a step ({saved / filled.step_size:.0%}{cost}): "
         f"spend them on more --steps, or give --batch-size {filled.batch_size}"
     )

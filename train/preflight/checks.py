@@ -26,7 +26,7 @@ from learnable.train.preflight.memory import (
     read_shape,
 )
 from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
-from learnable.train.preflight.pairs import check_preferences, explain_pairs, measure_longest_pair, read_pairs
+from learnable.train.preflight.pairs import check_preferences, explain_pairs, measure_longest_stored, read_pairs
 from learnable.train.preflight.shards import (
     check_families,
     check_lengths,
@@ -113,7 +113,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     trained, held_out = (read_prompt_texts(curated, name, settings.families) for name in (part, "test"))
     longest = measure_longest_prompt([*trained, *held_out], policy)
     check_lengths(settings, policy, longest)
-    memory = estimate_run(settings, policy, longest, measure_longest_pair(settings, curated, policy))
+    memory = estimate_run(settings, policy, longest, measure_longest_stored(settings, curated, policy))
     warnings = [
         *silent,
         *changed,
@@ -136,18 +136,19 @@ def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int
 
 
 def estimate_run(
-    settings: TrainSettings, policy: Policy, longest: int | None, longest_pair: int | None = None
+    settings: TrainSettings, policy: Policy, longest: int | None, longest_stored: int | None = None
 ) -> MemoryEstimate | None:
     """Return what memory a run takes; None where the policy's sizes or its tokenizer are not known here.
 
-    `longest` are the tokens of the longest prompt, `longest_pair` those of the longest with one of its completions.
+    `longest` are the tokens of the longest prompt, `longest_stored` those of the longest stored completion with its
+    prompt.
     """
     shape = read_shape(policy)
     if shape is None or longest is None:
         return None
     rank = read_rank(settings, policy)
     return estimate_memory(
-        shape, settings, find_device(), prompt_tokens=longest, rank=rank, pair_tokens=longest_pair or 0
+        shape, settings, find_device(), prompt_tokens=longest, rank=rank, stored_tokens=longest_stored or 0
     )
 
 

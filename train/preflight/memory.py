@@ -1,28 +1,33 @@
 """How much memory a training run takes at its widest, term by term, from the policy's config and the settings alone.
 
 Bytes of one process, P parameters, T of them trained (P, or the A of LoRA adapters), w bytes of a weight (4, or 2 where
-adapters train over bf16), a bytes of an activation (2 under bf16 on CUDA, else 4), N tokens in one pass (micro batch
-times the longest prompt plus the completion limit; under DPO twice the micro batch times the longest prompt with one of
-its completions), B completions of a step and their W tokens each:
+adapters train over bf16), a bytes of an activation (2 under bf16 on CUDA, else 4), R rows in one pass (the micro
+batch, under DPO twice that) of W tokens each (the longest prompt plus the completion limit; of stored completions the
+longest with its prompt), N = R W of them in all, B completions of a step:
 
     weights      P w + 4 A
     reference    P w                       the policy as it was, where beta > 0 and every weight is trained
     optimizer    8 T                       AdamW: two float32 states
-    vllm         its share of the GPU      with --use-vllm, in place of kv_cache and next_tokens
+    vllm         its share of the GPU      with --use-vllm, in place of the last three
     gradients    4 T
     casts        2 P                       autocast's bf16 copies of float32 weights
-    activations  L N (24 h + a (4 q + 4 f))         of L layers without checkpointing; with it L N h w, and one layer
-    logits       one tile of 4,096 tokens x 32,768 words on CUDA; eight float32 ones of the vocabulary elsewhere
-    kv_cache     2 L k a B W
+    activations  12 h N + L (N (24 h + a (4 q + 4 f)) + a R W^2)
+                                            of L layers without checkpointing; with it L N h w, and one layer
+    logits       one tile of 4,096 tokens x 32,768 words on CUDA; nine float32 ones of the vocabulary elsewhere
+    kv_cache     (2 L + 1) k a B W         it grows by copies: the keys of one layer are there twice
     next_tokens  16 B V                    float32 logits of the next token, and the copies that sampling makes
+    prefill      B Q a (2 L k + 4 f + 2 h) while prompts of Q tokens are read: their cache, and the last layer
 
 h: hidden size, q and k: widths of queries and of keys, f: width of the feed-forward part, V: vocabulary. Generation and
 the gradient step do not overlap, so the peak is what stays (the first four) plus the wider of the two. A layer keeps
 for its backward pass the input, the normed and the scaled values of both norms in float32 (6 h); queries, keys, values
-(repeated for each head) and what attention made of them (4 q); gate, its SiLU, up and their product (4 f). That is the
-count of Korthikanti et al. 2022, arXiv:2205.05198, section 4, made anew for RMSNorm and gated layers, without dropout
-and with attention that keeps no matrix of scores. The tile is that of TRL's fused head. Not counted: the runtime (on a
-GPU some 0.5 GiB), fragments of the allocator, LoRA's own activations. Of mixtures of experts no estimate is made.
+(repeated for each head) and what attention made of them (4 q); gate, its SiLU, up and their product (4 f); and the
+mask of padded rows, which each layer turns into numbers of its own. The last norm is a third one. Where adapters of
+rank r train, the norms' own weights do not, and their normed values are not kept (16 h and 8 h); the seven linear
+layers keep what their first halves return (7 r a). That is the count of Korthikanti et al. 2022, arXiv:2205.05198,
+section 4, made anew for RMSNorm and gated layers, without dropout and with attention that keeps no matrix of scores.
+The tile is that of TRL's fused head. Not counted: the runtime (on a GPU some 0.5 GiB) and what the allocator keeps of
+what was freed. Of mixtures of experts no estimate is made.
 """
 
 from __future__ import annotations
@@ -40,7 +45,8 @@ from learnable.train.settings import TrainSettings
 
 FLOAT, HALF = 4, 2  # bytes
 TILE_TOKENS, TILE_WORDS = 4096, 32768  # of TRL's fused head (trl/kernels/chunked_logprob.py, trl/trainer/utils.py)
-TILES_WITHOUT_TRITON = 8  # float32 temporaries of the same file's `_backward_tile` that live at once
+TILES_WITHOUT_TRITON = 9  # the tile, and the float32 temporaries of the same file's `_backward_tile` that live at once
+LINEAR_LAYERS = 7  # of a decoder layer: queries, keys, values and output; gate, up and down
 NEXT_TOKEN_COPIES = 4  # logits, scores, probabilities, and the sorted ones of top-k or top-p
 VLLM_SHARE = 0.3  # TRL's vllm_gpu_memory_utilization
 ROOM = 0.9  # of a device: the rest is for the runtime and for fragments
@@ -84,6 +90,19 @@ class ModelShape:
         return self.layers * rank * ends
 
 
+@dataclass(frozen=True, slots=True)
+class PassShape:
+    """What goes through the policy in one forward and backward pass: `rows` texts, padded to `width` tokens each."""
+
+    rows: int
+    width: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in all, padding and all."""
+        return self.rows * self.width
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEstimate:
     """Bytes of one process by what they are for: see the module's formulas. So many `processes` share the device."""
@@ -100,6 +119,7 @@ class MemoryEstimate:
     logits: int
     kv_cache: int
     next_tokens: int
+    prefill: int
 
     @property
     def lasting(self) -> int:
@@ -114,7 +134,7 @@ class MemoryEstimate:
     @property
     def generating(self) -> int:
         """What is added while completions are generated."""
-        return self.kv_cache + self.next_tokens
+        return max(self.kv_cache + self.next_tokens, self.prefill)
 
     @property
     def peak(self) -> int:
@@ -166,7 +186,7 @@ def read_rank(settings: TrainSettings, policy: Policy) -> int:
 
 
 def estimate_memory(
-    shape: ModelShape, settings: TrainSettings, device: Device, *, prompt_tokens: int, rank: int, pair_tokens: int = 0
+    shape: ModelShape, settings: TrainSettings, device: Device, *, prompt_tokens: int, rank: int, stored_tokens: int = 0
 ) -> MemoryEstimate:
     """Estimate the memory of one process of a run whose batch size is filled in.
 
@@ -176,13 +196,13 @@ def estimate_memory(
         device: where it trains.
         prompt_tokens: of the longest prompt.
         rank: of the adapter that is trained, 0 where every weight is.
-        pair_tokens: under DPO, of the longest prompt with one of its completions.
+        stored_tokens: under SFT and DPO, of the longest completion of the set with its prompt.
     """
     half = device.kind == "cuda" and bool(settings.trl.get("bf16", True))
     completions = settings.step_size // settings.num_processes
     width = prompt_tokens + settings.sampling.max_tokens
-    row = 2 * pair_tokens if settings.method == "dpo" else width
-    tokens = min(settings.micro_batch_size or completions, completions) * row
+    rows = min(settings.micro_batch_size or completions, completions)
+    passed = PassShape(2 * rows if settings.method == "dpo" else rows, stored_tokens or width)
     adapter = shape.count_adapter(rank) if rank else 0
     trained, weight, activation = adapter or shape.parameters, HALF if rank and half else FLOAT, HALF if half else FLOAT
     grpo = settings.method == "grpo"
@@ -197,22 +217,43 @@ def estimate_memory(
         vllm=_share_of_vllm(settings, device),
         gradients=FLOAT * trained,
         casts=HALF * shape.parameters if half and not rank else 0,
-        activations=count_activations(shape, settings, device, tokens, (weight, activation)),
-        logits=count_logits(shape, device, tokens, activation),
-        kv_cache=2 * shape.layers * shape.key_width * activation * samples * width,
+        activations=count_activations(
+            shape,
+            passed,
+            rank=rank,
+            activation=activation,
+            checkpoint=weight if settings.trl.get("gradient_checkpointing", device.kind == "cuda") else None,
+        ),
+        logits=count_logits(shape, device, passed.tokens, activation),
+        kv_cache=(2 * shape.layers + 1) * shape.key_width * activation * samples * width,
         next_tokens=NEXT_TOKEN_COPIES * FLOAT * samples * shape.vocabulary,
+        prefill=samples * prompt_tokens * activation * count_prefill(shape),
     )
 
 
 def count_activations(
-    shape: ModelShape, settings: TrainSettings, device: Device, tokens: int, sizes: tuple[int, int]
+    shape: ModelShape, passed: PassShape, *, rank: int, activation: int, checkpoint: int | None
 ) -> int:
-    """Return the bytes kept for the backward pass over so many tokens; `sizes`: of a weight, of an activation."""
-    weight, activation = sizes
-    layer = tokens * (6 * FLOAT * shape.hidden + 4 * activation * (shape.query_width + shape.feed_forward))
-    if settings.trl.get("gradient_checkpointing", device.kind == "cuda"):
-        return shape.layers * tokens * shape.hidden * weight + layer
-    return shape.layers * layer
+    """Return the bytes kept for the backward pass.
+
+    Args:
+        shape: the policy's.
+        passed: what goes through it.
+        rank: of the adapter that is trained, 0 where every weight is.
+        activation: bytes of one number.
+        checkpoint: bytes of each number between layers, where gradient checkpointing keeps these alone.
+    """
+    norm = (2 if rank else 3) * FLOAT * shape.hidden
+    inner = 4 * (shape.query_width + shape.feed_forward) + LINEAR_LAYERS * rank
+    layer = passed.tokens * (2 * norm + activation * inner) + activation * passed.rows * passed.width**2
+    if checkpoint:
+        return passed.tokens * (norm + shape.layers * shape.hidden * checkpoint) + layer
+    return passed.tokens * norm + shape.layers * layer
+
+
+def count_prefill(shape: ModelShape) -> int:
+    """Return the numbers kept for a token of a prompt while the last layer reads it, without gradients."""
+    return 2 * shape.layers * shape.key_width + 4 * shape.feed_forward + 2 * shape.hidden
 
 
 def count_logits(shape: ModelShape, device: Device, tokens: int, activation: int) -> int:

@@ -1,4 +1,4 @@
-"""The pairs of completions that DPO trains on: which of a set's are taken, and what a run with them needs."""
+"""The stored completions that are trained on: which of a set's pairs DPO takes, and how long completions are."""
 
 from __future__ import annotations
 
@@ -59,16 +59,18 @@ def explain_pairs(settings: TrainSettings, curated: CuratedSet, taken: int) -> l
     return [f"--dpo-margin {settings.least_margin:g}: rewards are so far apart in {taken} of the set's {pairs} pairs"]
 
 
-def measure_longest_pair(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> int | None:
-    """Return the tokens of the longest prompt with one of its completions, without a chat template's own.
+def measure_longest_stored(settings: TrainSettings, curated: CuratedSet, policy: Policy) -> int | None:
+    """Return the tokens of the longest completion that is trained on, with its prompt, without a chat template's own.
 
-    None under another method, and without a local tokenizer. Raises `LearnableError` where they pass the policy's
-    context.
+    None under GRPO, and without a local tokenizer. Raises `LearnableError` where they pass the policy's context.
     """
-    if settings.method != "dpo":
+    if settings.method == "grpo":
         return None
-    rows = read_pairs(curated, settings).select(["prompt", "chosen", "rejected"]).to_pylist()
-    texts = (join_turns(row["prompt"]) + join_turns(row[end]) for row in rows for end in ("chosen", "rejected"))
+    pairs = settings.method == "dpo"
+    table = read_pairs(curated, settings) if pairs else curated.read(settings.rows_part, settings.families)
+    ends = ("chosen", "rejected") if pairs else ("completion",)
+    rows = table.select(["prompt", *ends]).to_pylist()
+    texts = (join_turns(row["prompt"]) + join_turns(row[end]) for row in rows for end in ends)
     longest, cut = measure_longest_prompt(texts, policy), settings.trl.get("max_length")
     if longest is None:
         return None
@@ -76,8 +78,9 @@ def measure_longest_pair(settings: TrainSettings, curated: CuratedSet, policy: P
         return min(longest, cut)
     context = read_context_length(policy)
     if context and longest > context:
+        word = "pair" if pairs else "demonstration"
         raise LearnableError(
-            f"the longest pair of {str(curated.path)!r} has {longest} tokens with its prompt, and the context of "
+            f"the longest {word} of {str(curated.path)!r} has {longest} tokens with its prompt, and the context of "
             f"{policy.path!r} {context}: train the policy that the set was curated for, or cut what is longer with "
             f"--trl max_length={context}"
         )

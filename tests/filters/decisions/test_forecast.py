@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from math import comb, sqrt
 
 import numpy as np
@@ -148,6 +149,15 @@ def test_a_family_that_nothing_is_known_of_is_taken_as_bernoulli() -> None:
 def test_larger_groups_agree_less_often() -> None:
     shares = [f.zero_std_share for f in forecast(certified(), {"poems": True})]
     assert shares == sorted(shares, reverse=True)
+
+
+def test_a_prompt_that_is_drawn_twice_as_often_counts_as_two() -> None:
+    groups, graded = certified(), {"coins": False, "poems": True}
+    times = np.arange(groups.height) % 3
+    repeated = groups.with_columns(times=pl.Series(times)).select(pl.exclude("times").repeat_by("times").explode())
+    for found, expected in zip(forecast(groups, graded, weights=times / 7), forecast(repeated, graded), strict=True):
+        assert asdict(found) == pytest.approx(asdict(expected))
+    assert forecast(groups, graded, weights=np.ones(groups.height)) == forecast(groups, graded)
 
 
 def test_nothing_scored_is_nothing_forecast() -> None:

@@ -120,6 +120,25 @@ def test_the_figures_are_those_of_the_completions(world: World) -> None:
     assert alone.generated == 0
 
 
+@pytest.mark.parametrize("families", [("words",), ("words", "sums")])
+def test_the_prompts_of_the_named_families_alone_are_answered(world: World, families: tuple[str, ...]) -> None:
+    """A limit takes as many of them, and not of what would be measured without them."""
+    report, [engine, _] = world.evaluate(families=families)
+    curated = open_curated(world.curated)
+    rows = [*curated.read("test").to_pylist(), *curated.read_rejected("test").to_pylist()]
+    of_families = {row["prompt_id"] for row in rows if row["family"] in families}
+    assert {request.prompt.prompt_id for request in engine.requests} == of_families
+    assert {prompt.prompt_id for prompt in report.prompts} == of_families
+    limited, _ = world.evaluate(families=families, limit=5)
+    assert len(limited.prompts) == 5
+    assert {prompt.family for prompt in limited.prompts} <= set(families)
+
+
+def test_families_that_hold_out_no_prompts_are_refused(world: World) -> None:
+    with pytest.raises(LearnableError, match="holds out no prompts"):
+        world.evaluate(families=("sonnets",))
+
+
 def test_a_second_evaluation_costs_nothing_and_a_larger_group_only_what_is_new(world: World) -> None:
     first, _ = world.evaluate()
     again, [engine, _] = world.evaluate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from learnable.flows.engines import use_engine
 from learnable.flows.evaluating.pipeline import run_evaluation
 from learnable.flows.evaluating.report import EvalReport, OtherPolicy
 from learnable.flows.looping.figure import draw_rounds
-from learnable.flows.looping.pipeline import Stages, run_loop
+from learnable.flows.looping.pipeline import Stages, open_loop, run_loop
 from learnable.flows.looping.report import LOOP, LoopReport, read_loop
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import open_pool
@@ -287,6 +288,36 @@ def test_a_loop_that_has_ended_is_reported_again_and_goes_on_with_more_rounds(fo
     more = run_loop(ask_loop(folder, rounds=3), again.stages)
     assert again.calls == ["refresh", "train", "evaluate"]
     assert [(row.version, row.parent) for row in more.rounds][1:] == [("v0002", "v0001"), ("v0003", "v0002")]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_one_process_at_a_time_is_at_a_loop(folder: Path, monkeypatch: pytest.MonkeyPatch, named: bool) -> None:
+    monkeypatch.chdir(folder)
+    settings = ask_loop(folder, rounds=1, output="loop" if named else "")
+    script, second = Script(folder, gains=(0.2,)), Script(folder, gains=(0.2,))
+
+    def train(settings_of_round: TrainSettings) -> TrainingReport:
+        place = "loop" if named else "runs/loop-q-1"
+        refusal = f"loop '{place}' is in use by process {os.getpid()} on .*: wait for it, or give another --output"
+        with pytest.raises(LearnableError, match=refusal):
+            run_loop(settings, second.stages)
+        return script.train(settings_of_round)
+
+    report = run_loop(settings, replace(script.stages, train=train))
+    assert report.rounds[0].gain is not None
+    assert run_loop(replace(settings, train=replace(settings.train, output=report.folder)), second.stages).end
+    assert second.calls == []
+
+
+def test_what_another_process_did_before_the_folder_was_ours_is_not_done_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, script = ask_loop(folder, rounds=1), Script(folder, gains=(0.2,))
+    stale = open_loop(settings)
+    done = run_loop(settings, Script(folder, gains=(0.2,)).stages)
+    monkeypatch.setattr("learnable.flows.looping.pipeline.open_loop", lambda settings: stale)
+    assert run_loop(settings, script.stages) == done
+    assert script.calls == []
 
 
 def test_another_loop_needs_another_folder(folder: Path) -> None:

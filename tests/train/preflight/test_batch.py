@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
 from learnable.data.curated.manifest import ForecastRow, Manifest
+from learnable.train.live.hooks import read_certificates
+from learnable.train.live.rates import PassRates
+from learnable.train.live.sampler import Layout, PromptPicker
 from learnable.train.preflight.batch import (
     UsableShares,
     fit_batch,
@@ -78,6 +82,45 @@ def test_a_set_that_teaches_less_than_its_pool_has_the_usual_batch(tmp_path: Pat
     assert (fitted.batch_size, notes) == (128, [])
 
 
+def publish_mixed(folder: Path, dead: int, live: int) -> CuratedSet:
+    """A pool of which so many prompts were rejected, as no completion passed, and so many kept."""
+    known = ROW | {"n_eff": 8.0, "pass_rate": 0.5}
+    kept = [known | {"prompt_id": f"k{number}"} for number in range(live)]
+    lost = {"p_zero": 1.0, "zeros": 8, "ones": 0, "pass_rate": 0.0, "decision": "too_hard", "split": "train"}
+    rejected = [known | lost | {"prompt_id": f"r{number}"} for number in range(dead)]
+    parts = {"train": pl.DataFrame(kept).to_arrow(), "rejects": pl.DataFrame(rejected).to_arrow()}
+    forecast = {"forecast": {"pool": [{"group_size": 16, "usable_rate": live / (live + dead) * 0.992}]}}
+    return publish_curated(folder / "set", parts, Manifest.from_json(forecast))
+
+
+def test_of_the_pool_the_live_sampler_takes_what_is_usable_and_the_batch_is_of_that(tmp_path: Path) -> None:
+    """Of 400 prompts 280 never pass: 8 of them make 2.4 groups, and a live batch has one review in 32 places.
+
+    31/32 x .992 + 1/32 x .3 = .970, and 8 x .298 / .970 = 2.45.
+    """
+    curated = publish_mixed(tmp_path, dead=280, live=120)
+    static = replace(SETTINGS, part="pool")
+    live = replace(static, sampler="live")
+    assert fit_batch(static, curated, 400) == (replace(static, batch_size=128), [])
+    shares = forecast_usable(live, curated)
+    assert shares is not None
+    assert (shares.drawn, shares.pool) == (pytest.approx(0.970, abs=0.002), pytest.approx(0.2976))
+    fitted, [note] = fit_batch(live, curated, 400)
+    assert fitted.batch_size == 32
+    assert "97% of the groups that the live sampler draws are expected to be usable and 30% of its pool's" in note
+
+
+def test_the_live_sampler_takes_what_was_forecast(tmp_path: Path) -> None:
+    curated = publish_mixed(tmp_path, dead=60, live=40)
+    live = replace(SETTINGS, part="pool", sampler="live", num_generations=8)
+    shares = forecast_usable(live, curated)
+    rates = PassRates.of(read_certificates(curated.read("pool")), drift=0.0)
+    picker = PromptPicker(rates, Layout(prompts=4, group_size=8, repeats=1))
+    usable = [rates.expect_usable(8)[picker.draw()].mean() for _ in range(800)]
+    assert shares is not None
+    assert np.mean(usable) == pytest.approx(shares.drawn, abs=0.02)
+
+
 def test_few_prompts_fill_what_they_can(tmp_path: Path) -> None:
     fitted, [note] = fit_batch(SETTINGS, publish(tmp_path, POOL, prompts=2), 2)
     assert fitted.batch_size == 32
@@ -106,6 +149,6 @@ def test_between_the_sizes_that_were_forecast_the_rate_is_on_a_line(size: int, r
 
 
 def test_shares_of_nothing() -> None:
-    assert UsableShares(16, curated=0.0, pool=0.5).enough == 1.0
+    assert UsableShares(16, drawn=0.0, pool=0.5).enough == 1.0
     assert mean_length(Manifest.from_json({})) is None
     assert mean_length(Manifest.from_json(POOL)) == 20

@@ -16,6 +16,7 @@ from learnable.train.settings import SAMPLERS, TrainSettings
 from tests.support.paths import ROOT
 
 SAME = ("loss", "reward", "reward_std", "frac_reward_zero_std", "kl", "grad_norm", "completion_length")
+SAME += ("within_group_std", "between_group_std", "zero_std_share")
 STEPS = 8  # of two passes over each generated batch: in the second one losses are not those of equal policies
 
 
