@@ -44,7 +44,8 @@ class KeyIndex:
         counts = np.searchsorted(self._hashes, hashes, side="right") - first
         places = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
         found = {self._names[file] for file in np.unique(self._files[places])}
-        return found | {name for name, keys in self._recent.items() if np.isin(keys, hashes).any()}
+        ordered = np.sort(hashes)
+        return found | {name for name, keys in self._recent.items() if _any_in(keys, ordered)}
 
     def _sort(self) -> None:
         recent, self._recent = self._recent, {}
@@ -55,3 +56,10 @@ class KeyIndex:
         order = np.argsort(hashes)
         self._hashes, self._files = hashes[order], np.concatenate([self._files, files])[order]
         self._names += recent
+
+
+def _any_in(keys: Hashes, ordered: Hashes) -> bool:
+    """Return what `np.isin(keys, ordered).any()` does, which would put the `ordered` in order for each file again."""
+    places = np.searchsorted(ordered, keys)
+    inside = places < len(ordered)
+    return bool((ordered[places[inside]] == keys[inside]).any())

@@ -58,6 +58,7 @@ def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport
             prompts = step(read_prompts)(settings, limit)
             collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
         decided = step(decide_groups)(run, prompts, collected)
+        collected = collected.without_groups()
         store.write_groups(run.run_id, decided)
         inspection = step(inspect_pool)(decided, collected)
         curated = step(publish)(run, decided, collected, inspection)

@@ -54,6 +54,11 @@ class Collected:
         """Return what a later pass over more prompts collected, with what both of them generated."""
         return replace(later, generated=self.generated + later.generated)
 
+    def without_groups(self) -> Collected:
+        """Return this without its rows by prompt: whoever has decided on them has them, and they take much memory."""
+        evidence = replace(self.evidence, groups=self.evidence.groups.clear())
+        return replace(self, groups=self.groups.clear(), evidence=evidence)
+
 
 @contextmanager
 def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Iterator[AdaptiveSampling]:
