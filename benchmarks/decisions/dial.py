@@ -15,6 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 from scipy.special import expit
@@ -118,7 +119,10 @@ def report_generator(
             settings, prompts=there, budget=SamplingBudget("fixed"), group_size=FRESH_GROUP, seed=7, test_share=0.0
         )
         [row] = run_pipeline(settings_at(again, report.nearest.knobs)).families
-        print(f"{prompts.name}: {row.pass_at_1:.3f} of {FRESH_GROUP * row.prompts:,} fresh rollouts pass", flush=True)
+        if row.rollouts < fresh:  # there are so few questions: more of each
+            again = replace(again, group_size=ceil(fresh / row.prompts))
+            [row] = run_pipeline(settings_at(again, report.nearest.knobs)).families
+        print(f"{prompts.name}: {row.pass_at_1:.3f} of {row.rollouts:,} fresh rollouts pass", flush=True)
 
 
 if __name__ == "__main__":
