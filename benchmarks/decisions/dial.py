@@ -119,10 +119,10 @@ def report_generator(
             settings, prompts=there, budget=SamplingBudget("fixed"), group_size=FRESH_GROUP, seed=7, test_share=0.0
         )
         [row] = run_pipeline(settings_at(again, report.nearest.knobs)).families
-        if row.rollouts < fresh:  # there are so few questions: more of each
-            again = replace(again, group_size=ceil(fresh / row.prompts))
-            [row] = run_pipeline(settings_at(again, report.nearest.knobs)).families
-        print(f"{prompts.name}: {row.pass_at_1:.3f} of {row.rollouts:,} fresh rollouts pass", flush=True)
+        each = max(FRESH_GROUP, ceil(fresh / row.prompts))  # where there are few questions, more of each
+        if each > FRESH_GROUP:
+            [row] = run_pipeline(settings_at(replace(again, group_size=each), report.nearest.knobs)).families
+        print(f"{prompts.name}: {row.pass_at_1:.3f} of {each * row.prompts:,} fresh rollouts pass", flush=True)
 
 
 if __name__ == "__main__":
