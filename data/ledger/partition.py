@@ -48,17 +48,13 @@ class DamagedFileError(LearnableError):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One file: where it is, the numbers it covers, the first 16 hex digits of its SHA-256."""
+    """One file: where it is, its name, the numbers it covers, the first 16 hex digits of its SHA-256."""
 
     path: UPath
+    name: str  # which a path works out anew each time, for every file at every lookup
     first: int
     last: int
     digest: str
-
-    @property
-    def name(self) -> str:
-        """The name of the file."""
-        return self.path.name
 
     def read(self) -> pq.ParquetFile:
         """Return the verified file. Raises `DamagedFileError`; a file that reads well the second time is well."""
@@ -166,7 +162,7 @@ class Partition:
         """Return every file that is there now. A file never changes, so only those that are new are looked at."""
         names = {name for name in self._read_names() if name in self._known or _NAME.fullmatch(name)}
         if names != self._known.keys():
-            self._known = {name: self._known.get(name) or _parse(self.folder / name) for name in names}
+            self._known = {name: self._known.get(name) or _parse(self.folder, name) for name in names}
             self._split = _split(self._known.values())
         return self._known.values()
 
@@ -262,11 +258,11 @@ def _split(chunks: Collection[Chunk]) -> tuple[list[Chunk], list[Chunk]]:
     return current, replaced
 
 
-def _parse(path: UPath) -> Chunk:
-    match = _NAME.fullmatch(path.name)
+def _parse(folder: UPath, name: str) -> Chunk:
+    match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"{path} is not a chunk")
-    return Chunk(path, int(match[1]), int(match[2]), match[3])
+        raise ValueError(f"{folder / name} is not a chunk")
+    return Chunk(folder / name, name, int(match[1]), int(match[2]), match[3])
 
 
 def _digest(data: bytes) -> str:

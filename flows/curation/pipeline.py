@@ -21,6 +21,8 @@ from learnable.flows.settings import CurateSettings
 P = ParamSpec("P")
 R = TypeVar("R")
 
+YOUNG_OBJECTS = 10_000  # between two collections of garbage: runs hold far more than the 700 that Python starts with
+
 
 class Step(Protocol):
     """Turns a function into one that runs as a step of a flow."""
@@ -35,21 +37,24 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def uncollected() -> Iterator[Callable[[], None]]:
-    """Yield what takes all objects that there are out of garbage collection, until the end.
+def rarely_collected() -> Iterator[Callable[[], None]]:
+    """Collect garbage a tenth as often; yield what takes all objects that there are out of it, until the end.
 
     A pool of a million prompts would be walked through dozens of times, a tenth of a run, and none of it is garbage.
     """
+    often = gc.get_threshold()
+    gc.set_threshold(YOUNG_OBJECTS, *often[1:])
     try:
         yield gc.freeze
     finally:
         gc.unfreeze()
+        gc.set_threshold(*often)
 
 
 def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport:
     """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
     started = time.monotonic()
-    with locked_store(settings) as store, uncollected() as freeze:
+    with locked_store(settings) as store, rarely_collected() as freeze:
         run = start_run(settings, policy_for(settings), store)
         prompts = step(read_prompts)(settings)
         freeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterable
 
@@ -42,6 +43,8 @@ class EngineLoop:
         self._missing = {(m.prompt.question_id, m.first): m for m in missing}
         self._refused = set()
         self.total += sum(m.count for m in self._missing.values())
+        if gc.get_freeze_count():  # what is requested of a large pool is no garbage either
+            gc.freeze()
         while self._missing:
             try:
                 self._request()

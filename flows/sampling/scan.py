@@ -86,15 +86,16 @@ class RolloutScan:
                 yield keys.join(texts, on="rollout_id", maintain_order="left")
 
     def _shares(self, prompt_ids: Collection[str] | None) -> Iterator[Indices]:
-        """Yield rows of the pool, in its order, that share it out, without those of which nothing was requested."""
+        """Yield rows of the pool, in its order, that share it out, without those of which nothing was requested.
+
+        The whole pool has at least one share, which may be empty; some prompts of it may have none.
+        """
         rows = np.flatnonzero(self.requested > 0)
         if prompt_ids is not None:
             rows = rows[np.array([self.prompts[row].prompt_id in prompt_ids for row in rows], bool)]
-        elif not len(rows):
-            yield rows
-        share = (np.cumsum(self.requested[rows]) - 1) // ROLLOUTS_AT_ONCE
-        for number in np.unique(share):
-            yield rows[share == number]
+        if len(rows) or prompt_ids is None:
+            share = (np.cumsum(self.requested[rows]) - 1) // ROLLOUTS_AT_ONCE
+            yield from np.split(rows, np.flatnonzero(np.diff(share)) + 1)
 
     def _read(self, rows: Indices) -> pl.DataFrame:
         prompts = [self.prompts[row] for row in rows]

@@ -54,7 +54,7 @@ class ScoringPool:
         self._on_score = on_score
         self._seeing = threading.Lock()
         self._failure: Exception | None = None
-        self._open: set[_Batch] = set()
+        self._open: dict[Future[list[Score]], _Batch] = {}
         self._closing = False
         self._closed = False
 
@@ -95,8 +95,8 @@ class ScoringPool:
         self._start([])
         size = min(MAX_SHARD, -(-len(jobs) // len(self._supervisors)))
         batch = _Batch(future, len(jobs))
-        self._open.add(batch)
-        future.add_done_callback(lambda _: self._open.discard(batch))
+        self._open[future] = batch
+        future.add_done_callback(self._forget)
         for first in range(0, len(jobs), size):
             self._shards.put(_Shard(batch, first, jobs[first : first + size]))
         return future
@@ -150,10 +150,14 @@ class ScoringPool:
             self._fail(self._failure)
 
     def _fail(self, error: Exception) -> None:
-        for batch in list(self._open):
+        for batch in list(self._open.values()):
             batch.fail(error)
         for supervisor in self._supervisors:
             supervisor.kill()
+
+    def _forget(self, future: Future[list[Score]]) -> None:
+        """Let go of a batch that is done: its future must not hold it, or scores stay until garbage is collected."""
+        self._open.pop(future, None)
 
     def _score(self, supervisor: Supervisor, shard: _Shard) -> None:
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
+import weakref
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 
@@ -232,3 +234,17 @@ def test_any_kind_of_main_can_hold_a_pool(way: str, tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert run.stdout == "5.0\n"
     assert run.stderr == ""
+
+
+def test_scores_that_nobody_holds_wait_for_no_garbage_collection() -> None:
+    gc.disable()
+    try:
+        with ScoringPool(workers=1) as pool:
+            future = pool.submit(sums([3, 4]))
+            future.result(BOUND)
+            seen = weakref.ref(future)
+            del future
+            pool.submit(sums([5])).result(BOUND)  # the worker's thread has let go of the first one now
+            assert seen() is None
+    finally:
+        gc.enable()
