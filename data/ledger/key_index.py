@@ -25,16 +25,12 @@ class KeyIndex:
         self._recent: dict[str, Hashes] = {}  # not among those sorted yet
         self._hashes: Hashes = np.empty(0, np.int64)  # ascending
         self._files = np.empty(0, np.int32)  # whose they are
-        self._known: set[str] = set()
-
-    def __contains__(self, name: str) -> bool:
-        """Whether the keys of a file are known."""
-        return name in self._known
+        self.names: set[str] = set()  # of the files whose keys are known
 
     def add(self, name: str, hashes: Hashes) -> None:
         """Remember the keys of a file."""
         self._recent[name] = hashes
-        self._known.add(name)
+        self.names.add(name)
 
     def find(self, hashes: Hashes) -> set[str]:
         """Return the files that hold one of these keys."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,6 +34,7 @@ T = TypeVar("T")
 Wanted = Mapping[str, Collection[str]]  # by column, the values that are looked for; sets, for there may be many
 
 READERS = 2
+SETTLED_NS = 2_000_000_000  # after which no file can come to a folder without its time of change telling
 GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 
@@ -79,6 +81,7 @@ class Partition:
         self._next: int | None = None  # so that an append costs the same however many files there are
         self._index = KeyIndex()
         self._columns: dict[str, frozenset[str]] = {}  # of some files, by name
+        self._seen: int | None = None  # when the folder last changed, where `_known` is all that it had then
         self._known: dict[str, Chunk] = {}
         self._split: tuple[list[Chunk], list[Chunk]] = ([], [])  # of those known
 
@@ -103,11 +106,13 @@ class Partition:
         """Append a file that was encoded elsewhere, unless it is here already. Raises `OSError`."""
         if _digest(data) not in {chunk.digest for chunk in self._list()}:
             number = self._first_free()
+            self._seen = None
             put(self.folder / _name(data, number, number), data)
 
     def write(self, table: pa.Table, first: int, last: int) -> None:
         """Write one file that covers the numbers `first` to `last`."""
         name, data = encode(table, first, last)
+        self._seen = None  # some network mounts do not tell when a folder changed
         put(self.folder / name, data)
 
     def select(self, wanted: Wanted, columns: Sequence[str], groups: Wanted | None = None) -> Iterator[pa.Table]:
@@ -123,7 +128,8 @@ class Partition:
             groups = wanted
         if groups is not None:
             names = self._index.find(hash_keys(set().union(*groups.values())))
-            chunks = [chunk for chunk in chunks if chunk.name in names or chunk.name not in self._index]
+            known = self._index.names
+            chunks = [chunk for chunk in chunks if chunk.name in names or chunk.name not in known]
         tables = read_in_order(chunks, lambda chunk: self._select(chunk, wanted, columns))
         yield from (table for table in tables if table.num_rows)
 
@@ -145,7 +151,7 @@ class Partition:
         file = chunk.read()
         names = file.schema_arrow.names
         keys = file.read(columns=[name for name in {*GROUP_KEYS, *wanted} if name in names])
-        if chunk.name not in self._index:
+        if chunk.name not in self._index.names:
             own = {value for name in GROUP_KEYS if name in names for value in pc.unique(keys[name]).to_pylist()}
             self._index.add(chunk.name, hash_keys(own))
         masks = [_mask(keys[name], wanted[name]) for name in keys.column_names if name in wanted]
@@ -160,11 +166,24 @@ class Partition:
 
     def _list(self) -> Collection[Chunk]:
         """Return every file that is there now. A file never changes, so only those that are new are looked at."""
+        changed = self._read_change_time()
+        if changed is not None and changed == self._seen:
+            return self._known.values()
+        # Clocks tick coarsely: after a change of just now there may be another one that bears the same time.
+        self._seen = changed if changed is not None and time.time_ns() - changed > SETTLED_NS else None
         names = {name for name in self._read_names() if name in self._known or _NAME.fullmatch(name)}
         if names != self._known.keys():
             self._known = {name: self._known.get(name) or _parse(self.folder, name) for name in names}
             self._split = _split(self._known.values())
         return self._known.values()
+
+    def _read_change_time(self) -> int | None:
+        """Return when the last file came or went, in ns; None where nobody can tell, or there is no folder yet."""
+        local = local_path(self.folder)
+        try:
+            return None if local is None else local.stat().st_mtime_ns
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     def _read_names(self) -> list[str]:
         try:

@@ -21,7 +21,7 @@ from learnable.flows.settings import CurateSettings
 P = ParamSpec("P")
 R = TypeVar("R")
 
-YOUNG_OBJECTS = 10_000  # between two collections of garbage: runs hold far more than the 700 that Python starts with
+RARELY = (10_000, 50, 100)  # as `gc.set_threshold` takes them: runs hold far more than Python starts with
 
 
 class Step(Protocol):
@@ -38,12 +38,12 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def rarely_collected() -> Iterator[Callable[[], None]]:
-    """Collect garbage a tenth as often; yield what takes all objects that there are out of it, until the end.
+    """Collect garbage far less often; yield what takes all objects that there are out of it, until the end.
 
     A pool of a million prompts would be walked through dozens of times, a tenth of a run, and none of it is garbage.
     """
     often = gc.get_threshold()
-    gc.set_threshold(YOUNG_OBJECTS, *often[1:])
+    gc.set_threshold(*RARELY)
     try:
         yield gc.freeze
     finally:

@@ -75,15 +75,18 @@ class RolloutScan:
 
         As a `whole` they have the thoughts before the answers.
         """
-        for rows in self._shares(set(chosen["prompt_id"])):
-            prompts = [self.prompts[row] for row in rows]
-            mine = chosen.filter(pl.col("prompt_id").is_in([prompt.prompt_id for prompt in prompts]))
-            keys = mine.select("prompt_id", "rollout_id")
+        shares = list(self._shares(set(chosen["prompt_id"])))
+        names = [self.prompts[row].prompt_id for rows in shares for row in rows]
+        numbers = np.repeat(np.arange(len(shares)), [len(rows) for rows in shares])
+        of_share = pl.DataFrame({"prompt_id": names, "_share": numbers}, {"prompt_id": pl.String, "_share": pl.Int64})
+        keys = chosen.select("prompt_id", "rollout_id").join(of_share, on="prompt_id", maintain_order="left")
+        for mine in keys.partition_by("_share", maintain_order=True):
+            prompts = [self.prompts[row] for row in shares[mine["_share"][0]]]
             for texts in self.ledger.read_completions(self.draw, mine, prompts, reasoning=whole):
                 if whole:
                     written = pl.concat_str("reasoning", "completion").alias("completion")
                     texts = texts.select("rollout_id", written)
-                yield keys.join(texts, on="rollout_id", maintain_order="left")
+                yield mine.drop("_share").join(texts, on="rollout_id", maintain_order="left")
 
     def _shares(self, prompt_ids: Collection[str] | None) -> Iterator[Indices]:
         """Yield rows of the pool, in its order, that share it out, without those of which nothing was requested.

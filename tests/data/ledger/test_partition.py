@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -64,6 +65,21 @@ def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         fill(partition(tmp_path), 1)  # another process writes
     oldest, second, third, newest = (opened[chunk.name] for chunk in before)
     assert (oldest, second, third, newest) == (2, 1, 2, 2)  # the first and the last also for their columns
+
+
+def test_a_quiet_folder_is_not_read_again_until_a_file_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, another = partition(tmp_path), partition(tmp_path)
+    fill(another, 2)
+    long_ago = 1_000_000_000
+    os.utime(tmp_path, (long_ago, long_ago))
+    assert len(part.chunks()) == 2
+    with monkeypatch.context() as patched:
+        patched.setattr(Partition, "_read_names", lambda self: pytest.fail("the folder is read again"))
+        assert len(part.chunks()) == 2
+    fill(another, 1)
+    assert len(part.chunks()) == 3
+    fill(another, 1)  # maybe within the same tick of the clock
+    assert len(part.chunks()) == 4
 
 
 def test_a_merged_file_replaces_what_it_holds_before_that_is_gone(tmp_path: Path) -> None:
