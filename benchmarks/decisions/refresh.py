@@ -89,7 +89,8 @@ def measure(folder: Path, families: Sequence[str], limit: int, steps: int, ancho
 
 def learnable(*arguments: object) -> dict[str, Any]:
     """Run a command in a process of its own, since an engine and a trainer never share one; return its report."""
-    command = [sys.executable, "-c", LIBRARY, *(str(argument) for argument in arguments), "--json", "--no-prefect"]
+    plain = () if arguments[0] == "eval" else ("--no-prefect",)  # no evaluation is a flow
+    command = [sys.executable, "-c", LIBRARY, *(str(argument) for argument in arguments), "--json", *plain]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     report: dict[str, Any] = json.loads(done.stdout)
     return report
