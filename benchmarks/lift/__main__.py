@@ -16,6 +16,9 @@ broken; delete its failed.txt to try it again.
     python -m benchmarks.lift --pool dead --budget-minutes 90    # as many runs as begin in that time
     python -m benchmarks.lift --pool dead --learning-rate 1e-4   # one rate for all arms, no tuning
     python -m benchmarks.lift --budget-minutes 0                 # begin no run: show what there is
+    python -m benchmarks.lift --measured benchmarks/lift/measured   # go on from the runs that are published
+
+Two processes on one --work, each with other arms and OMP_NUM_THREADS=1, take less time than one with two threads.
 """
 
 from __future__ import annotations
@@ -30,11 +33,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import make_parser, write_figures
+from benchmarks.lift.archive import Archive
 from benchmarks.lift.arms import ARMS, Plan, plan_arm
 from benchmarks.lift.output import draw_figure, write_tables
 from benchmarks.lift.pools import POOLS, PoolName, count_tokens, prepare_pool
 from benchmarks.lift.results import choose_rate, summarise
-from benchmarks.lift.runs import Run, is_over, make_run_folder, perform, read_run
+from benchmarks.lift.runs import Run, perform
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Silence
@@ -51,7 +55,8 @@ WORK = Path("runs/lift")
 class Scope:
     """What is run: arms by name, rates to choose from, seeds to report and the one to tune with, the baseline's steps.
 
-    `ends_at` is the time on the monotonic clock from which no run begins, None for never.
+    `ends_at` is the time on the monotonic clock from which no run begins, None for never. `measured` is a folder of
+    archives, one a pool.
     """
 
     arms: Sequence[str]
@@ -60,6 +65,7 @@ class Scope:
     tuning_seed: int
     steps: int
     ends_at: float | None = None
+    measured: Path | None = None
 
     def list_tuning(self) -> Iterator[tuple[str, float, int]]:
         """Yield (arm, rate, seed) of the runs that choose rates; none where there is but one rate."""
@@ -84,6 +90,7 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, help="of all arms, instead of the best of three")
     parser.add_argument("--budget-minutes", type=float, help="begin no run after that (default: run all)")
     parser.add_argument("--work", type=Path, default=WORK, help=f"sets and runs, kept (default: {WORK})")
+    parser.add_argument("--measured", type=Path, help="folder of runs that are over: read, not repeated, added to")
     arguments = parser.parse_args()
     scope = read_scope(arguments)
     pools = [arguments.pool] if arguments.pool else list(POOLS)
@@ -100,6 +107,7 @@ def read_scope(arguments: argparse.Namespace) -> Scope:
         tuning_seed=arguments.seed - 1,
         steps=arguments.steps,
         ends_at=None if minutes is None else time.monotonic() + 60 * minutes,
+        measured=arguments.measured,
     )
 
 
@@ -107,14 +115,16 @@ def measure_pool(name: PoolName, folder: Path, scope: Scope) -> dict[str, Any]:
     """Run what is missing of a pool, print its tables, draw its figure, and return all of it as plain data."""
     folder.mkdir(parents=True, exist_ok=True)
     curated = prepare_pool(name, folder)
+    file = scope.measured / f"{name}.jsonl" if scope.measured else None
+    archive = Archive(folder, file, curated.manifest.policy.policy_id, scope.steps)
     plans = {arm: plan_arm(ARMS[arm], curated, scope.steps) for arm in scope.arms}
     for arm, rate, seed in scope.list_tuning():
-        run_once(arm, plans[arm], curated, folder, rate, seed, scope)
-    tuning = read_runs(folder, scope.steps, scope.list_tuning())
+        run_once(arm, plans[arm], curated, archive, rate, seed, scope.ends_at)
+    tuning = read_runs(archive, scope.list_tuning())
     chosen = choose_rates(scope, tuning)
     for arm, rate, seed in scope.list_reported(chosen):
-        run_once(arm, plans[arm], curated, folder, rate, seed, scope)
-    runs = [*tuning, *read_runs(folder, scope.steps, scope.list_reported(chosen))]
+        run_once(arm, plans[arm], curated, archive, rate, seed, scope.ends_at)
+    runs = [*tuning, *read_runs(archive, scope.list_reported(chosen))]
     spent = count_tokens(curated)
     paid = {arm: spent for arm in scope.arms if ARMS[arm].is_curated}
     results = summarise(runs, chosen, scope.seeds, paid)
@@ -130,19 +140,21 @@ def measure_pool(name: PoolName, folder: Path, scope: Scope) -> dict[str, Any]:
     return {name: make_plain(value) for name, value in {**plain, "results": results, "runs": runs}.items()}
 
 
-def run_once(arm: str, plan: Plan, curated: CuratedSet, root: Path, rate: float, seed: int, scope: Scope) -> None:
+def run_once(
+    arm: str, plan: Plan, curated: CuratedSet, archive: Archive, rate: float, seed: int, ends_at: float | None
+) -> None:
     """Run what is not there, unless time is up; say so. Where the evaluation failed, the next start tries again."""
-    folder = make_run_folder(root, scope.steps, arm, rate, seed)
-    if is_over(folder) or (scope.ends_at is not None and time.monotonic() >= scope.ends_at):
+    if archive.find(arm, rate, seed) is not None or (ends_at is not None and time.monotonic() >= ends_at):
         return
     started = time.monotonic()
-    say(f"{root.name}: {arm}, rate {rate:g}, seed {seed}: {plan.steps} steps of {plan.batch_size} completions")
+    say(f"{archive.root.name}: {arm}, rate {rate:g}, seed {seed}: {plan.steps} steps of {plan.batch_size} completions")
     try:
-        perform(ARMS[arm], plan, curated, folder, rate, seed, Silence())
+        perform(ARMS[arm], plan, curated, archive.folder_of(arm, rate, seed), rate, seed, Silence())
     except InterruptedRunError:
         raise
     except LearnableError as error:
         say(f"  failed: {error}")
+    archive.find(arm, rate, seed)  # which keeps it
     say(f"  {time.monotonic() - started:.0f} s")
 
 
@@ -155,10 +167,9 @@ def choose_rates(scope: Scope, tuning: Sequence[Run]) -> dict[str, float]:
     return {arm: rate for arm, rate in found.items() if rate is not None}
 
 
-def read_runs(root: Path, steps: int, wanted: Iterator[tuple[str, float, int]]) -> list[Run]:
+def read_runs(archive: Archive, wanted: Iterator[tuple[str, float, int]]) -> list[Run]:
     """Return those of the wanted runs that are over."""
-    found = ((make_run_folder(root, steps, arm, rate, seed), arm, rate, seed) for arm, rate, seed in wanted)
-    return [read_run(folder, arm, rate, seed) for folder, arm, rate, seed in found if is_over(folder)]
+    return [run for arm, rate, seed in wanted if (run := archive.find(arm, rate, seed)) is not None]
 
 
 def make_plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.lift import __main__ as lift
 from benchmarks.lift.__main__ import Scope, choose_rates, make_plain, run_once
+from benchmarks.lift.archive import Archive
 from benchmarks.lift.arms import Plan
 from tests.benchmarks.lift.runs_for_tests import make_run
 
@@ -44,8 +45,7 @@ def test_no_run_begins_after_the_budget(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(lift, "perform", lambda arm, plan, curated, folder, *rest: begun.append(folder))
     plan, curated, now = Plan(12, 128, 0.0), object(), time.monotonic()
     for ends_at in (now - 1, now + 1000, None):
-        scope = Scope(("pool",), (1e-4,), (1,), 0, 12, ends_at)
-        run_once("pool", plan, curated, tmp_path, 1e-4, 1, scope)  # type: ignore[arg-type]
+        run_once("pool", plan, curated, Archive(tmp_path, None, "p", 12), 1e-4, 1, ends_at)  # type: ignore[arg-type]
     assert len(begun) == 2
 
 
