@@ -60,6 +60,12 @@ class Archive:
 
 def parse_run(row: Mapping[str, Any]) -> Run:
     """Return the run that a line has; what was not a number is null there."""
-    plain = {name: nan if value is None and name != "forecast_zero_std" else value for name, value in row.items()}
-    looks = [Look(**{name: nan if value is None else value for name, value in look.items()}) for look in row["looks"]]
-    return Run(**plain | {"looks": tuple(looks), "alarms": tuple((rule, severity) for rule, severity in row["alarms"])})
+    looks = tuple(Look(**restore_nan(look)) for look in row["looks"])
+    alarms = tuple((rule, severity) for rule, severity in row["alarms"])
+    forecast = {"forecast_zero_std": row["forecast_zero_std"]}  # of which null is a value of its own
+    return Run(**restore_nan(row) | forecast | {"looks": looks, "alarms": alarms})
+
+
+def restore_nan(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with NaN for null."""
+    return {name: nan if value is None else value for name, value in row.items()}
