@@ -16,9 +16,10 @@ broken; delete its failed.txt to try it again.
     python -m benchmarks.lift --pool dead --budget-minutes 90    # as many runs as begin in that time
     python -m benchmarks.lift --pool dead --learning-rate 1e-4   # one rate for all arms, no tuning
     python -m benchmarks.lift --budget-minutes 0                 # begin no run: show what there is
-    python -m benchmarks.lift --measured benchmarks/lift/measured   # go on from the runs that are published
+    python -m benchmarks.lift --measured FOLDER                  # keep runs, and go on from those of another machine
 
-Two processes on one --work, each with other arms and OMP_NUM_THREADS=1, take less time than one with two threads.
+With --measured a broken run has a line too: delete that as well to try it again. Processes may share --work and
+--measured where each has other arms.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ Key = tuple[str, float, int]  # arm, rate, seed
 class Archive:
     """The runs of one pool with one policy, whose baseline took so many steps: in a file, and in folders under `root`.
 
-    Runs of other policies or lengths may be in the file too, and are left alone. Without a file folders are all.
+    Runs of other policies or lengths may be in the file too, and are left alone. Without a file folders are all. The
+    curated set is not part of the key: on each machine the same recipe makes it, of nearly the same completions.
     """
 
     root: Path
