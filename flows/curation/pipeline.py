@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
 
 from learnable.data.progress import progress
@@ -15,13 +13,12 @@ from learnable.flows.curation.publishing import publish
 from learnable.flows.curation.report import CurationReport, build_report, find_warnings
 from learnable.flows.curation.steps import decide_groups, read_prompts, roll_out_and_score
 from learnable.flows.engines import policy_for
+from learnable.flows.garbage import rarely_collected, set_aside
 from learnable.flows.run import locked_store, start_run
 from learnable.flows.settings import CurateSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-RARELY = (10_000, 50, 100)  # as `gc.set_threshold` takes them: runs hold far more than Python starts with
 
 
 class Step(Protocol):
@@ -36,28 +33,13 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-@contextmanager
-def rarely_collected() -> Iterator[Callable[[], None]]:
-    """Collect garbage far less often; yield what takes all objects that there are out of it, until the end.
-
-    A pool of a million prompts would be walked through dozens of times, a tenth of a run, and none of it is garbage.
-    """
-    often = gc.get_threshold()
-    gc.set_threshold(*RARELY)
-    try:
-        yield gc.freeze
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*often)
-
-
 def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport:
     """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
     started = time.monotonic()
-    with locked_store(settings) as store, rarely_collected() as freeze:
+    with locked_store(settings) as store, rarely_collected():
         run = start_run(settings, policy_for(settings), store)
         prompts = step(read_prompts)(settings)
-        freeze()
+        set_aside()
         collected = step(roll_out_and_score)(run, prompts)
         while limit := next_limit(settings, len(prompts.prompts), collected):
             prompts = step(read_prompts)(settings, limit)

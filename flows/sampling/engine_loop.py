@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Iterable
 
@@ -10,6 +9,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.storage.speeds import Speed, note_speed
 from learnable.flows.engines import drop_engine, engine_for
+from learnable.flows.garbage import set_aside
 from learnable.flows.sampling.collector import Collector
 from learnable.flows.sampling.missing import MissingRollouts
 from learnable.flows.settings import CurateSettings
@@ -17,6 +17,7 @@ from learnable.rollouts.protocol import Answer, EngineError, Refusal
 
 ATTEMPTS = 4  # at an engine that yields nothing in between
 FIRST_DELAY = 1.0  # seconds, doubled after each failure
+MANY = 10_000  # groups requested at once, that garbage collection had better not walk through
 
 
 class EngineLoop:
@@ -43,8 +44,8 @@ class EngineLoop:
         self._missing = {(m.prompt.question_id, m.first): m for m in missing}
         self._refused = set()
         self.total += sum(m.count for m in self._missing.values())
-        if gc.get_freeze_count():  # what is requested of a large pool is no garbage either
-            gc.freeze()
+        if len(self._missing) >= MANY:
+            set_aside()
         while self._missing:
             try:
                 self._request()

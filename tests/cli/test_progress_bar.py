@@ -28,3 +28,22 @@ def test_a_step_is_shown_with_its_figures() -> None:
 
 def test_what_was_not_logged_is_not_shown() -> None:
     assert "1/60 steps, 12% zero-std" in show(terminal=False, reward=None, kl=None)
+
+
+class CountingFile(io.StringIO):
+    """Counts how often it is asked what it is: a call of the system, where it is a real file."""
+
+    times = 0
+
+    def isatty(self) -> bool:
+        self.times += 1
+        return False
+
+
+def test_what_it_writes_to_is_not_looked_at_for_every_group() -> None:
+    file = CountingFile()
+    shown = ConsoleProgress(Console(file=file))
+    before = file.times
+    for done in range(1000):
+        shown.rollouts(done, 2000, 0)
+    assert file.times - before < 10

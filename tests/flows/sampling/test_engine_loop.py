@@ -121,3 +121,23 @@ def test_an_engine_that_refuses_everything_stops_the_run(settings: CurateSetting
     with use_engine(engine, settings), pytest.raises(LearnableError, match="longer than the context"):
         run_pipeline(settings)
     assert not Store(settings.store).curated.exists()
+
+
+@pytest.mark.parametrize(("many", "times"), [(10, 1), (1000, 0)])
+def test_large_requests_alone_are_set_aside(
+    settings: CurateSettings, monkeypatch: pytest.MonkeyPatch, many: int, times: int
+) -> None:
+    """A round of a few thousand groups is garbage soon; what is set aside stays."""
+    called: list[int] = []
+    monkeypatch.setattr(rollout, "MANY", many)
+    monkeypatch.setattr(rollout, "set_aside", lambda: called.append(1))
+    with use_engine(shaky(settings, good=99), settings):
+        run_pipeline(settings)
+    assert len(called) == times
+
+
+def test_what_is_set_aside_is_never_counted(settings: CurateSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting walks through all of it, once a round: a million prompts have thousands of rounds."""
+    monkeypatch.setattr("gc.get_freeze_count", lambda: pytest.fail("all objects of the run were counted"))
+    with use_engine(shaky(settings, good=99), settings):
+        run_pipeline(settings)

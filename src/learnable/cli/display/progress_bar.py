@@ -32,6 +32,7 @@ class ConsoleProgress:
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self.console = console
         self.quiet = quiet
+        self._is_terminal = console.is_terminal  # asks the system, and groups come by the thousand
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._last_line = 0.0
@@ -75,12 +76,12 @@ class ConsoleProgress:
     @property
     def _whole(self) -> bool:
         """Whether lines are printed whole: a terminal would break them inside words, a file is searched by line."""
-        return not self.console.is_terminal
+        return not self._is_terminal
 
     def _advance(self, what: str, done: int, total: int, **fields: Any) -> None:
         if self.quiet:
             return
-        if not self.console.is_terminal:
+        if not self._is_terminal:
             self._print_line(f"{what}{fields.get('figures', '')}", done, total)
             return
         if self._bar is None:

@@ -1,0 +1,34 @@
+"""How often a run collects garbage: what it holds of a large pool is none, and to walk through it takes long."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+RARELY = (10_000, 50, 100)  # as `gc.set_threshold` takes them: runs hold far more than Python starts with
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Collect garbage far less often, and nothing of what was `set_aside`, until the end.
+
+    A pool of a million prompts would be walked through dozens of times, a tenth of a run.
+    """
+    often = gc.get_threshold()
+    gc.set_threshold(*RARELY)
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*often)
+
+
+def set_aside() -> None:
+    """Take all objects that there are out of collection; outside of `rarely_collected` nothing happens.
+
+    It costs nothing, but objects that refer to each other are then kept until the end: it is for moments when a run
+    holds much more than before.
+    """
+    if gc.get_threshold() == RARELY:  # to count what is set aside would walk through all of it
+        gc.freeze()
