@@ -28,7 +28,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -119,8 +119,8 @@ def measure_pool(name: PoolName, folder: Path, scope: Scope) -> dict[str, Any]:
     file = scope.measured / f"{name}.jsonl" if scope.measured else None
     archive = Archive(folder, file, curated.manifest.policy.policy_id, scope.steps)
     plans = {arm: plan_arm(ARMS[arm], curated, scope.steps) for arm in scope.arms}
-    for arm, rate, seed in scope.list_tuning():
-        run_once(arm, plans[arm], curated, archive, rate, seed, scope.ends_at)
+    for arm, rate, seed in scope.list_tuning():  # a rate is chosen by how its run ends
+        run_once(arm, replace(plans[arm], looks=1), curated, archive, rate, seed, scope.ends_at)
     tuning = read_runs(archive, scope.list_tuning())
     chosen = choose_rates(scope, tuning)
     for arm, rate, seed in scope.list_reported(chosen):

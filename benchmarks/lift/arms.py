@@ -58,11 +58,15 @@ ARMS: Mapping[str, Arm] = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an arm takes: optimizer steps, completions a step, and the tokens that this is expected to generate."""
+    """What an arm takes: optimizer steps, completions a step, and the tokens that this is expected to generate.
+
+    `looks` is how often held-out prompts are answered on the way, the last time at the end.
+    """
 
     steps: int
     batch_size: int
     tokens: float
+    looks: int = 6
 
 
 def plan_arm(arm: Arm, curated: CuratedSet, baseline_steps: int) -> Plan:
@@ -76,7 +80,7 @@ def plan_steps(tokens: float, batch_size: int, length: float) -> Plan:
     """Return as many steps as come nearest to `tokens`; `length` is the mean tokens of a completion.
 
     >>> plan_steps(12_800, 48, 4.0)
-    Plan(steps=67, batch_size=48, tokens=12864.0)
+    Plan(steps=67, batch_size=48, tokens=12864.0, looks=6)
     """
     steps = max(1, round(tokens / (batch_size * length)))
     return Plan(steps, batch_size, steps * batch_size * length)

@@ -29,7 +29,6 @@ from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import CHECKPOINTS, POLICY, read_step
 
-LOOKS = 6  # at the held-out prompts, the one at the end among them
 FIRST_STEPS = 20  # over which the forecast is held against what is measured
 GROUP_SIZE = 16  # of the evaluation
 K = 8
@@ -126,8 +125,8 @@ def make_settings(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate:
         learning_rate=rate,
         seed=seed,
         evaluate=False,
-        save_steps=max(1, -(-plan.steps // LOOKS)),
-        trl={"save_total_limit": LOOKS + 1, "save_only_model": True},
+        save_steps=max(1, -(-plan.steps // plan.looks)),
+        trl={"save_total_limit": plan.looks + 1, "save_only_model": True},
     ).filled_from(curated.manifest)
 
 

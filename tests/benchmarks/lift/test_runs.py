@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from benchmarks.lift import runs
 from benchmarks.lift.arms import ARMS, Plan
-from benchmarks.lift.runs import LOOKS, find_start, is_over, make_run_folder, perform, read_run
+from benchmarks.lift.runs import find_start, is_over, make_run_folder, perform, read_run
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
@@ -77,7 +78,7 @@ def test_a_run_is_read_as_it_was_made_and_not_repeated(
     perform(ARMS["curated"], PLAN, curated, folder, 1e-4, 3, Silence())
     [settings] = trained
 
-    assert settings.save_steps * LOOKS == settings.steps
+    assert settings.save_steps * PLAN.looks == settings.steps
     assert is_over(folder)
     assert not (folder / "checkpoints").exists()
     assert find_start(folder, 3) == tmp_path / "start" / "seed-3.json"
@@ -88,6 +89,17 @@ def test_a_run_is_read_as_it_was_made_and_not_repeated(
     assert (run.looks[0].kept, run.looks[-1].kept, run.looks[-1].rejected) == (0.25, 0.75, 0.0)
     assert run.looks[-1].reward == 0.375
     assert (run.forecast_zero_std, run.first_zero_std, run.alarms) == (0.3, 0.25, (("kl", "warn"),))
+
+
+def test_a_run_that_chooses_a_rate_is_looked_at_when_it_ends(
+    trained: list[TrainSettings], curated: Any, tmp_path: Path
+) -> None:
+    folder = make_run_folder(tmp_path, 12, "curated", 1e-4, 0)
+    perform(ARMS["curated"], replace(PLAN, looks=1), curated, folder, 1e-4, 0, Silence())
+
+    run = read_run(folder, "curated", 1e-4, 0)
+    assert [look.step for look in run.looks] == [0, 12]
+    assert run.looks[-1].tokens == 1536
 
 
 def test_a_run_that_was_stopped_in_its_evaluation_is_not_trained_again(
