@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Self
 
 import polars as pl
 
-from learnable.data.ledger.ledger import STORED_COLUMNS, Draw
+from learnable.data.ledger.ledger import STORED_COLUMNS, Draw, Ledger
 from learnable.data.records import Prompt, Rollout, Score
 from learnable.data.store import Store
 from learnable.flows.sampling.chunk_writer import ChunkWriter
@@ -43,7 +44,7 @@ class Collector:
         self.pool = pool
         self.versions = {name: find_verifier(name).version for name in {p.verifier for p in table.prompts}}
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
-        self.components = ComponentWatch(self._read_text, named)
+        self.components = ComponentWatch(partial(read_text, store.ledger, draw), named)
         self._watch = watch
         self.reasoning_tokens = 0
         self._unscored: list[Answered] = []
@@ -115,12 +116,6 @@ class Collector:
     def _prompt(self, prompt_id: str) -> Prompt:
         return self.table.prompts[self.table.row[prompt_id]]
 
-    def _read_text(self, prompt: Prompt, rollout_id: str) -> str:
-        """Return the completion of a stored rollout."""
-        wanted = pl.DataFrame({"rollout_id": [rollout_id]})
-        found = self.ledger.read_completions(self.draw, wanted, [prompt])
-        return next((texts["completion"][0] for texts in found if texts.height), "")
-
     def _note_refusal(self, refusal: Refusal) -> None:
         """Count the rollouts as missing for an engine error: they are not in the ledger, and never scored."""
         request = refusal.request
@@ -155,6 +150,13 @@ class Collector:
             self.table.take(answered, scores)
             self._watch.add(scores)
             self.components.add(answered, scores)
+
+
+def read_text(ledger: Ledger, draw: Draw, prompt: Prompt, rollout_id: str) -> str:
+    """Return the completion of a stored rollout; no text where the ledger lacks it."""
+    wanted = pl.DataFrame({"rollout_id": [rollout_id]})
+    found = ledger.read_completions(draw, wanted, [prompt])
+    return next((texts["completion"][0] for texts in found if texts.height), "")
 
 
 def _make_jobs(answered: list[Answered]) -> list[ScoreJob]:

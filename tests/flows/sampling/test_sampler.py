@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,6 +23,8 @@ from learnable.flows.curation.goal import Goal
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
+from learnable.flows.sampling import sampler
+from learnable.flows.sampling.reward_table import RewardTable
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
@@ -239,6 +244,33 @@ def test_a_run_knows_what_is_missing_before_an_engine_starts(settings: CurateSet
     assert missing()
     run(settings)
     assert not missing()
+
+
+def test_rewards_are_forgotten_once_the_sampling_is_over(
+    settings: CurateSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine bytes a rollout would stay, while the run takes most memory, were anything of it part of a cycle."""
+    tables: list[weakref.ref[RewardTable]] = []
+
+    class SeenTable(RewardTable):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            tables.append(weakref.ref(self))
+
+    decide = steps.decide_groups
+
+    def look_and_decide(*arguments: Any) -> pl.DataFrame:
+        assert [table() for table in tables] == [None]
+        return decide(*arguments)
+
+    monkeypatch.setattr(sampler, "RewardTable", SeenTable)
+    monkeypatch.setattr(pipeline, "decide_groups", look_and_decide)
+    gc.disable()
+    try:
+        run(settings)
+    finally:
+        gc.enable()
+    assert len(tables) == 1
 
 
 def test_graded_rewards_need_fewer_rollouts(settings: CurateSettings) -> None:
