@@ -130,5 +130,6 @@ def draw_figure(pool: str, runs: Mapping[str, Sequence[Run]], path: Path) -> Non
         axes.set_xlabel("generated tokens, thousands (in brackets: seeds; band: a standard error)")
         axes.set_ylabel("held-out reward")
         axes.set_title(f"Held-out reward of the {pool} pool", loc="left", fontsize=12)
-        axes.legend(loc="lower right", fontsize=8)
+        if any(runs.values()):
+            axes.legend(loc="lower right", fontsize=8)
         write_whole(path, lambda file: figure.savefig(file, format="png"))
