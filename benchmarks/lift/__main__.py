@@ -18,7 +18,8 @@ broken; delete its failed.txt to try it again.
     python -m benchmarks.lift --budget-minutes 0                 # begin no run: show what there is
     python -m benchmarks.lift --measured FOLDER                  # keep runs, and go on from those of another machine
 
-With --measured a broken run has a line too: delete that as well to try it again. Processes may share --work and
+`benchmarks/lift/measured` has the runs made so far. With --measured a broken run has a line too: delete that as well to
+try it again. Processes may share --work and
 --measured where each has other arms.
 """
 
