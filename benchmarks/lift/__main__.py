@@ -19,8 +19,7 @@ broken; delete its failed.txt to try it again.
     python -m benchmarks.lift --measured FOLDER                  # keep runs, and go on from those of another machine
 
 `benchmarks/lift/measured` has the runs made so far. With --measured a broken run has a line too: delete that as well to
-try it again. Processes may share --work and
---measured where each has other arms.
+try it again. Processes may share --work and --measured where each has other arms.
 """
 
 from __future__ import annotations

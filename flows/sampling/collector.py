@@ -44,6 +44,7 @@ class Collector:
         self.pool = pool
         self.versions = {name: find_verifier(name).version for name in {p.verifier for p in table.prompts}}
         self.writer = ChunkWriter(store.ledger, draw, self.versions)
+        # A method of this object would make a cycle, and what is set aside from garbage collection stays then.
         self.components = ComponentWatch(partial(read_text, store.ledger, draw), named)
         self._watch = watch
         self.reasoning_tokens = 0
