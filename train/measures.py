@@ -36,6 +36,21 @@ def measure_groups(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tup
     yield "unscored_share", sum(score.reward is None for score in scores) / len(scores)
 
 
+def measure_gain(
+    keys: Sequence[str], earned: Sequence[float | None], promised: Sequence[float | None]
+) -> Iterator[tuple[str, float]]:
+    """Yield by how much rewards are above those that certificates promise, the mean over groups of equal `keys`.
+
+    `promised` has the expected reward of each completion's prompt; None where nothing is known of it.
+    """
+    gains: dict[str, list[float]] = {}
+    for key, reward, expected in zip(keys, earned, promised, strict=True):
+        if reward is not None and expected is not None:
+            gains.setdefault(key, []).append(reward - expected)
+    if gains:
+        yield "reward_gain", float(np.mean([np.mean(one) for one in gains.values()]))
+
+
 def measure_advantage(rewards: Sequence[float]) -> float:
     """Return the mean of |reward - mean| / (std + 1e-4) over a group, std the sample one: how TRL scales advantages.
 

@@ -18,13 +18,14 @@ from typing import Any
 
 from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.records import JsonObject, Score, Spec, canonical_json, is_own_verifier
-from learnable.train.measures import measure_components, measure_groups, measure_memory, measure_texts
+from learnable.train.measures import measure_components, measure_gain, measure_groups, measure_memory, measure_texts
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 Turns = Sequence[JsonObject]
 RewardFunction = Callable[..., list[float | None]]
 LogMetric = Callable[[str, float], None]
 MAX_WORKERS = 8
+CERTIFIED_REWARD, CERTIFIED_PASS_RATE = "certified_reward", "certified_pass_rate"  # columns: what is promised
 HELD_OUT = "held_out"  # the column of rows that are looked at during training, and are not trained on
 
 
@@ -39,12 +40,15 @@ def verifier_reward(
 
     Where TRL passes `log_metric`, the step's log also gets `rewards/verifier_reward/` with `within_group_std`
     (population, mean over groups), `between_group_std` (of their means), `zero_std_share`, `mean_abs_advantage` (as TRL
-    scales it), `pass_rate`, `unscored_share`, `repeated_ngrams` and `distinct_ngrams` (`measure_texts`, of tokens where
-    TRL passes them and else of words), and the mean of each named part of a reward as `component/<verifier>/<name>`.
+    scales it), `pass_rate`, `unscored_share`, `reward_gain` (`measure_gain`, where a column promises rewards),
+    `repeated_ngrams` and `distinct_ngrams` (`measure_texts`, of tokens where TRL passes them and else of words), and
+    the mean of each named part of a reward as `component/<verifier>/<name>`.
     """
     scores = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
-    _log_scores("verifier_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
-    _log_texts("verifier_reward", _make_keys(prompts, verifier, spec), completions, columns)
+    keys = _make_keys(prompts, verifier, spec)
+    _log_scores("verifier_reward", keys, verifier, scores, columns)
+    _log_gain("verifier_reward", keys, scores, columns)
+    _log_texts("verifier_reward", keys, completions, columns)
     _log_verdicts(scores, columns)
     return [score.reward for score in scores]
 
@@ -62,8 +66,10 @@ def pass_reward(
     """
     judged = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
     scores = [_make_pass(score) for score in judged]
-    _log_scores("pass_reward", _make_keys(prompts, verifier, spec), verifier, scores, columns)
-    _log_texts("pass_reward", _make_keys(prompts, verifier, spec), completions, columns)
+    keys = _make_keys(prompts, verifier, spec)
+    _log_scores("pass_reward", keys, verifier, scores, columns)
+    _log_gain("pass_reward", keys, judged, columns)
+    _log_texts("pass_reward", keys, completions, columns)
     _log_verdicts(scores, columns)
     return [score.reward for score in scores]
 
@@ -191,19 +197,31 @@ def _log_scores(
         log_metric(name, value)
 
 
-def _gather(keys: Sequence[str], scores: Sequence[Score]) -> tuple[Sequence[str], Sequence[Score]]:
-    """Return the keys and scores of a step in all training processes, in their order: TRL may split a group over two.
+def _log_gain(function: str, keys: Sequence[str], scores: Sequence[Score], columns: Mapping[str, Any]) -> None:
+    """Log the gain over what certificates promise, of rewards or of passes as they do, whatever is trained."""
+    log_metric: LogMetric | None = columns.get("log_metric")
+    promised = columns.get(CERTIFIED_REWARD, columns.get(CERTIFIED_PASS_RATE))
+    if log_metric is None or promised is None:
+        return
+    earned = [(score if CERTIFIED_REWARD in columns else _make_pass(score)).reward for score in scores]
+    for name, value in measure_gain(*_gather(keys, earned, promised)):
+        log_metric(f"rewards/{function}/{name}", value)
+
+
+def _gather(*columns: Sequence[Any]) -> list[list[Any]]:
+    """Return columns of a step in all training processes, in their order: TRL may split a group over two.
 
     Each process then logs the same figures, and TRL's mean over processes changes none.
     """
     from torch import distributed
 
     dist: Any = distributed  # its functions have no types
+    own = [list(column) for column in columns]
     if not (dist.is_available() and dist.is_initialized()):
-        return keys, scores
+        return own
     parts: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(parts, (list(keys), list(scores)))
-    return [key for part, _ in parts for key in part], [score for _, part in parts for score in part]
+    dist.all_gather_object(parts, own)
+    return [[value for part in parts for value in part[place]] for place in range(len(own))]
 
 
 def _log_texts(

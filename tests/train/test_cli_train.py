@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from learnable.cli.app import app
 from learnable.data.policies import bundled_policy_path
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.grpo import load_held_out, load_part
+from learnable.train.trainers.grpo import add_promise, load_held_out, load_part
 
 Run = Callable[..., tuple[int, str, str]]
 MakeCurated = Callable[..., Path]
@@ -183,6 +184,15 @@ def test_every_column_reaches_the_reward_function(make_curated: MakeCurated, tin
     assert {"prompt", "verifier", "spec", "hint", "mean"} <= set(rows.column_names)
     assert "completions" not in rows.column_names
     assert rows[0]["hint"] == "say one"
+
+
+@pytest.mark.parametrize(("signal", "column"), [("reward", "certified_reward"), ("pass", "certified_pass_rate")])
+def test_rows_say_what_their_certificates_promise(signal: str, column: str) -> None:
+    table = pa.table({"alpha": [3.0, 1.0], "beta": [1.0, 1.0], "p_zero": [0.2, 0.0], "p_one": [0.4, 0.0]})
+    rows = add_promise(table, signal)
+    assert rows.column_names == [*table.column_names, column]
+    assert rows[column].to_pylist() == pytest.approx([0.7, 0.5])
+    assert add_promise(table.drop_columns("alpha"), signal).column_names == ["beta", "p_zero", "p_one"]
 
 
 def test_chats_need_a_template(

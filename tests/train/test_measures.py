@@ -11,6 +11,7 @@ from learnable.data.records import Score
 from learnable.train.measures import (
     MASTERED_BY,
     measure_components,
+    measure_gain,
     measure_groups,
     measure_memory,
     measure_texts,
@@ -34,6 +35,14 @@ def test_measure_groups_equal_a_plain_loop(rows: list[tuple[str, float | None]])
         assert metrics["between_group_std"] == pytest.approx(np.std(means), abs=1e-12)
     if stds:
         assert metrics["within_group_std"] == pytest.approx(np.mean(stds), abs=1e-12)
+
+
+def test_the_gain_is_a_mean_over_groups_of_what_is_known() -> None:
+    rewards = [1.0, 0.0, None, 0.8, 0.3]
+    assert dict(measure_gain(list("aaabc"), rewards, [0.4, 0.4, 0.4, 0.2, None])) == {
+        "reward_gain": pytest.approx(0.35)
+    }
+    assert dict(measure_gain(["a"], [1.0], [None])) == {}
 
 
 def test_components_are_averaged_over_the_completions_that_have_them() -> None:

@@ -100,6 +100,19 @@ def test_the_log_gets_std_within_groups_and_the_reasons() -> None:
     assert log.extra["verdict"] == ["scored"] * 4
 
 
+@pytest.mark.parametrize(("column", "gain"), [("certified_reward", 0.7 - 0.3), ("certified_pass_rate", 0.5 - 0.3)])
+def test_the_log_gets_the_gain_over_what_certificates_promise(
+    monkeypatch: pytest.MonkeyPatch, column: str, gain: float
+) -> None:
+    """Whatever is trained: a certificate is of graded rewards, or of passes, and so is the gain."""
+    monkeypatch.setattr(rewards, "score_completions", lambda *_: [Score(0.5, False), Score(0.9, True)])
+    rows: dict[str, Any] = {"prompts": ["p"] * 2, "completions": ["c"] * 2, "verifier": ["v"] * 2, "spec": ["{}"] * 2}
+    for reward in (verifier_reward, pass_reward):
+        log = Log()
+        reward(**rows, **{column: [0.3] * 2}, log_metric=log.metric, log_extra=log.column)
+        assert log.metrics[f"rewards/{reward.__name__}/reward_gain"] == pytest.approx(gain)
+
+
 def test_groups_are_measured_over_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other process has the rest of group b, and group c: means of 1/2, 1/2 and 0, where it has 0 and 0 alone."""
     import torch.distributed as dist

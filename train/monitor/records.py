@@ -47,6 +47,7 @@ REWARD_METRICS = (
     "zero_std_share",
     "mean_abs_advantage",
     "pass_rate",
+    "reward_gain",
     "unscored_share",
     "repeated_ngrams",
     "distinct_ngrams",

@@ -24,7 +24,7 @@ CONDITIONS = ("above", "below", "equals", "rises_by", "falls_by")
 RELATIVE_TO = ("start", "median")
 SEVERITIES = ("warn", "stop", "error")
 TEXTS = ("metric", "relative_to", "severity", "says", "why", "helped")
-SWITCHES = ("from_start", "off")
+SWITCHES = ("from_start", "averaged", "off")
 KEYS = (*TEXTS, *SWITCHES, "lasts", *CONDITIONS)
 NEEDED = ("metric", "lasts", "says")
 
@@ -48,6 +48,7 @@ class Rule:
         says: what is said; may have `{name}`, `{value}`, `{reference}` and `{limit}`.
         relative_to: `start`, `median` or "", which compares with the limit itself.
         from_start: only where the condition has held at every log of the run.
+        averaged: whether the mean of the logs in a row is judged, and not each of them.
         severity: `stop` ends the run under `--on-alarm stop`; `error` ends it in any case.
         why: why the limit is that.
         helped: what helped others.
@@ -61,6 +62,7 @@ class Rule:
     says: str
     relative_to: str = ""
     from_start: bool = False
+    averaged: bool = False
     severity: str = "warn"
     why: str = ""
     helped: str = ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
-from statistics import fmean, median
+from math import isfinite, sqrt
+from statistics import fmean, median, stdev
 
 from learnable.train.monitor.records import StepRecord
 from learnable.train.monitor.rules import HELD_OUT_GAP, Rule, is_held_out
@@ -15,6 +15,7 @@ START_LOGS = 3  # whose median is the start: one log alone is noise
 START_LOOKS = 1  # the same of held-out prompts: three looks come too late, and one has hundreds of completions
 MEDIAN_LOGS = 50  # that the running median looks back on
 FEW_LOGS = 10  # a median of fewer is none yet
+ERRORS = 4  # standard errors by which logs must differ from those before: with few prompts a step, chance does much
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +90,41 @@ class Monitor:
         course.recent.append((step, value))
         if isfinite(value) and len(course.first) < (START_LOOKS if is_held_out(name) else START_LOGS):
             course.first.append(value)
-        reference = self._look_back(rule, course)
         window = list(course.recent)[-rule.lasts :]
-        met = [rule.is_met(one, reference) for _, one in window]
+        latest = [one for _, one in window]
+        earlier = [one for _, one in list(course.recent)[: -rule.lasts] if isfinite(one)]
+        reference = find_reference(rule, course.first, earlier)
+        if rule.averaged:
+            value = fmean(latest)
+        met = [rule.is_met(one, reference) for one in ([value] if rule.averaged else latest)]
         course.has_failed |= not met[-1]
         if course.rings:
             course.rings = any(met)
             return None
         if len(window) < rule.lasts or not all(met) or (rule.from_start and course.has_failed):
             return None
+        if rule.relative_to == "median" and not differs(latest, earlier):
+            return None
         course.rings = True
         text = rule.write(name, value, reference)
         return Alarm(rule.name, name, rule.severity, window[0][0], step, value, reference, text, rule.helped)
 
-    def _look_back(self, rule: Rule, course: _Course) -> float | None:
-        """Return what a rule compares with: the start, or the median of the logs before those that it judges."""
-        if rule.relative_to == "start":
-            return median(course.first) if course.first else None
-        earlier = [value for _, value in list(course.recent)[: -rule.lasts] if isfinite(value)]
-        return median(earlier) if rule.relative_to and len(earlier) >= FEW_LOGS else None
+
+def find_reference(rule: Rule, first: Sequence[float], earlier: Sequence[float]) -> float | None:
+    """Return what a rule compares with: the start, or the median of the logs before those that it judges."""
+    if rule.relative_to == "start":
+        return median(first) if first else None
+    return median(earlier) if rule.relative_to and len(earlier) >= FEW_LOGS else None
+
+
+def differs(latest: Sequence[float], earlier: Sequence[float]) -> bool:
+    """Whether the mean of logs is further from that of the ones before than chance brings it, as those scatter.
+
+    >>> differs([0.2, 0.2], [0.4, 0.6] * 5), differs([0.2, 0.2, 0.2, 0.2], [0.4, 0.6] * 5)
+    (False, True)
+    """
+    error = stdev(earlier) * sqrt(1 / len(latest) + 1 / len(earlier))
+    return not abs(fmean(latest) - fmean(earlier)) <= ERRORS * error
 
 
 def find_alarms(rules: Iterable[Rule], records: Sequence[StepRecord]) -> list[Alarm]:

@@ -11,12 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+import pyarrow as pa
+
 from learnable.data.dialogue.thinking import ThinkTags, find_tags
 from learnable.data.errors import LearnableError
+from learnable.filters.decisions.decide import expected_mean
 from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.rewards import (
+    CERTIFIED_PASS_RATE,
+    CERTIFIED_REWARD,
     HELD_OUT,
     RewardFunction,
     judge_answers,
@@ -52,6 +58,8 @@ RESERVED_COLUMNS = (
     "log_metric",
     "live_row",
     HELD_OUT,
+    CERTIFIED_REWARD,
+    CERTIFIED_PASS_RATE,
 )
 EVAL_PROMPTS = 32  # held-out prompts that a look during training takes
 
@@ -185,7 +193,16 @@ def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:
 
     table = run.curated.read(part, run.settings.families)
     table = table.drop_columns([column for column in RESERVED_COLUMNS if column in table.column_names])
-    return Dataset(table.slice(0, limit).combine_chunks())
+    return Dataset(add_promise(table.slice(0, limit), run.curated.manifest.band.signal).combine_chunks())
+
+
+def add_promise(table: pa.Table, signal: str) -> pa.Table:
+    """Add the mean that each row's certificate expects, of rewards or of passes; nothing where rows have none."""
+    if not {"alpha", "beta", "p_zero", "p_one"} <= set(table.column_names):
+        return table
+    rows = pl.from_arrow(table.select(["alpha", "beta", "p_zero", "p_one"]))
+    promised = pl.DataFrame(rows).select(expected_mean()).to_series().to_arrow()
+    return table.append_column(CERTIFIED_REWARD if signal == "reward" else CERTIFIED_PASS_RATE, promised)
 
 
 def load_held_out(run: PreparedRun) -> Dataset:

@@ -1,7 +1,7 @@
 """Simulated courses of training: groups of completions, measured by the code that measures real ones.
 
 A policy is a pass rate for each prompt, an entropy, and a way of writing. Each step draws groups of binary rewards and
-of texts; `measure_groups`, `measure_components`, `measure_texts` and `measure_memory` make the metrics of them, so that
+of texts; `measure_groups`, `measure_gain` and the others of its module make the metrics of them, so that
 their noise is that of real batches. What only a network has (KL, entropy, gradient) follows a course with noise as
 logged in real runs of the bundled policy: entropy within a tenth or two of its course, the gradient's norm within a
 third.
@@ -15,18 +15,28 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from learnable.data.records import Score
-from learnable.train.measures import measure_components, measure_groups, measure_memory, measure_texts
+from learnable.train.measures import (
+    measure_components,
+    measure_gain,
+    measure_groups,
+    measure_memory,
+    measure_texts,
+)
 from learnable.train.monitor.records import StepRecord
 
 HELD_OUT = 32
 WORDS = 60
+CERTIFIED_BY = 12
 
 
 @dataclass
 class State:
-    """The policy at a step. `pass_rates` is (prompts,), the last `HELD_OUT` of them held out."""
+    """The policy at a step. `pass_rates` is (prompts,), the last `HELD_OUT` of them held out; `certified` those that
+    were expected before training, as from `CERTIFIED_BY` completions.
+    """
 
     pass_rates: np.ndarray
+    certified: np.ndarray
     entropy: float = 0.5
     kl: float = 0.001
     gradient: float = 1.0
@@ -59,10 +69,12 @@ class SimulatedRun:
     def list_records(self) -> list[StepRecord]:
         """Return the records of the run."""
         rng = np.random.default_rng(self.seed)
-        state = State(rng.uniform(0.2, 0.8, self.prompts + HELD_OUT), entropy=self.entropy, length=self.length)
+        rates = rng.uniform(0.2, 0.8, self.prompts + HELD_OUT)
         trained = np.arange(self.prompts)
         dead = rng.permutation(trained)[: round(self.dead * self.prompts)]
-        state.pass_rates[dead] = rng.integers(0, 2, dead.size)
+        rates[dead] = rng.integers(0, 2, dead.size)
+        certified = (rng.binomial(CERTIFIED_BY, rates) + 1) / (CERTIFIED_BY + 2)
+        state = State(rates, certified, entropy=self.entropy, length=self.length)
         mastered: set[str] = set()
         records = []
         for step in range(1, self.steps + 1):
@@ -89,6 +101,9 @@ class SimulatedRun:
         scores = draw_scores(state, np.repeat(rows, self.group_size), rng)
         texts = draw_texts(state, np.repeat(rows, self.group_size), rng)
         shown = dict(measure_groups(keys, scores))
+        shown |= measure_gain(
+            keys, [score.reward for score in scores], np.repeat(state.certified[rows], self.group_size).tolist()
+        )
         metrics: dict[str, float | None] = {
             "loss": 0.0,
             "reward": float(np.mean([score.reward for score in scores])),

@@ -90,9 +90,13 @@ def hush(state: State, step: int) -> None:
 
 
 PLANTED = {
-    "collapse": (SimulatedRun(collapse), {"entropy", "reward_drop", "within_group_std", "distinct_ngrams"}),
+    "collapse": (
+        SimulatedRun(collapse),
+        {"entropy", "reward_drop", "below_baseline", "within_group_std", "distinct_ngrams"},
+    ),
     "collapse of a long text": (SimulatedRun(collapse, length=30, entropy=3.3), {"entropy", "distinct_ngrams"}),
-    "noise": (SimulatedRun(dissolve), {"entropy_rise", "reward_drop"}),
+    "collapse, five prompts a step": (SimulatedRun(collapse, per_step=5), {"below_baseline"}),
+    "noise": (SimulatedRun(dissolve), {"entropy_rise", "reward_drop", "below_baseline"}),
     "explosion": (SimulatedRun(break_up), {"gradient", "kl"}),
     "worn out": (SimulatedRun(wear_out), {"zero_std"}),
     "component falls silent": (SimulatedRun(give_up_format), {"lost_component"}),
@@ -140,6 +144,17 @@ def test_a_planted_failure_raises_its_alarm_in_time(name: str, seed: int) -> Non
 def test_a_failure_from_the_start_raises_its_alarm_in_time(name: str, seed: int) -> None:
     course, wanted = FROM_THE_START[name]
     assert {alarm.rule for alarm in run(course, seed, IN_TIME)} == wanted
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_of_few_groups_a_step_in_a_dead_pool_only_what_is_so_is_said(seed: int) -> None:
+    """Five empty logs in a row, and gradients ten times the median, are chance there and no reason to stop."""
+    course = SimulatedRun(per_step=3, steps=320, dead=0.65, learns=0.0)
+    assert {alarm.rule for alarm in run(course, seed, course.steps)} <= {
+        "zero_std",
+        "small_advantage",
+        "within_group_std",
+    }
 
 
 @pytest.mark.parametrize("name", HEALTHY)

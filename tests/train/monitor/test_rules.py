@@ -25,7 +25,8 @@ def describe(rule: Rule) -> str:
     multiple = bool(rule.relative_to) and rule.condition in ("above", "below")
     relative = f" {'times' if multiple else 'from'} the {rule.relative_to}" if rule.relative_to else ""
     ever = ", from the start" if rule.from_start else ""
-    return f"{words[rule.condition]} {rule.limit:g}{relative}{ever}"
+    mean = ", on average" if rule.averaged else ""
+    return f"{words[rule.condition]} {rule.limit:g}{relative}{mean}{ever}"
 
 
 def write_row(rule: Rule) -> str:
@@ -56,7 +57,7 @@ def test_what_the_rules_watch() -> None:
         "reward", "within_group_std", "between_group_std", "frac_reward_zero_std", "mean_abs_advantage", "entropy",
         "kl",
         "clipped_tokens", "completion_length", "clipped_ratio", "components/*", "held_out_gap", "eval_forgotten_share",
-        "repeated_ngrams", "distinct_ngrams",
+        "repeated_ngrams", "distinct_ngrams", "reward_gain",
     }  # fmt: skip
 
 

@@ -162,6 +162,20 @@ def test_the_running_median_is_that_of_the_logs_before() -> None:
     assert find_alarms([rule], course("reward", slow)) == []  # the median goes with it
 
 
+def test_what_chance_brings_is_no_fall_from_the_median() -> None:
+    rule = Rule("drop", "reward", "falls_by", 0.2, 3, "", relative_to="median")
+    calm, wild = [0.6, 0.5] * 10, [0.9, 0.2] * 10
+    assert [alarm.step for alarm in find_alarms([rule], course("reward", [*calm, 0.2, 0.2, 0.2]))] == [23]
+    assert find_alarms([rule], course("reward", [*wild, 0.2, 0.2, 0.2])) == []
+
+
+def test_an_average_is_judged_as_one_value() -> None:
+    rule = Rule("low", "reward_gain", "below", -0.1, 3, "{value:.2f}", averaged=True)
+    assert find_alarms([rule], course("reward_gain", [-0.5, -0.5])) == []  # of two there is no mean of three
+    [alarm] = find_alarms([rule], course("reward_gain", [0.0, -0.5, 0.1, -0.2, 0.3]))
+    assert (alarm.since, alarm.step, alarm.says) == (1, 3, "-0.13")
+
+
 def test_a_multiple_of_nothing_is_no_limit() -> None:
     rules = [Rule(name, "kl", name, 0.5, 1, "{value}", relative_to="start") for name in ("above", "below")]
     assert find_alarms(rules, course("kl", [0.0] * 9)) == []
