@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import isinf, isnan, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,12 +39,13 @@ def _write_costs(results: Sequence[ArmResult]) -> str:
             write_ratio(one.tokens_ratio),
             write_ratio(one.whole_ratio),
             write_ratio(one.seconds_ratio),
+            write_ratio(one.kept_ratio),
             str(len(one.seeds)),
         )
         for one in results
     ]
     head = ("arm", "rate", "steps x completions", "thousand tokens", "tokens to the pool's end")
-    return tabulate((*head, "with the curation's", "seconds to it", "seeds"), rows)
+    return tabulate((*head, "with the curation's", "seconds to it", "tokens, kept prompts alone", "seeds"), rows)
 
 
 def _write_ends(results: Sequence[ArmResult]) -> str:
@@ -110,26 +112,34 @@ def tabulate(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def draw_figure(pool: str, runs: Mapping[str, Sequence[Run]], path: Path) -> None:
-    """Write a PNG: a line an arm, the mean over its seeds, in a band of a standard error. `runs` are by arm."""
+    """Write a PNG: a line an arm, the mean over its seeds, in a band of a standard error. `runs` are by arm.
+
+    One panel has all held-out prompts, the other those alone that the curation kept.
+    """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.6, 5.2), layout="constrained")
+        figure = Figure(figsize=(12.4, 5.2), layout="constrained")
         FigureCanvasAgg(figure)
-        axes = figure.subplots()
-        for arm, color in zip(ARMS.values(), COLORS, strict=True):
-            if not (found := runs.get(arm.name)):
-                continue
-            tokens, rewards = average_curve([run.looks for run in found], "tokens")
-            every = np.array([[look.reward for look in run.looks] for run in found])
-            error = every.std(axis=0, ddof=1) / sqrt(len(found)) if len(found) > 1 else np.zeros_like(rewards)
-            axes.fill_between(tokens / 1000, rewards - error, rewards + error, color=color, alpha=0.15, lw=0)
-            axes.plot(tokens / 1000, rewards, color=color, lw=2, marker=".", label=f"{arm.title} ({len(found)})")
-        axes.set_xlabel("generated tokens, thousands (in brackets: seeds; band: a standard error)")
-        axes.set_ylabel("held-out reward")
-        axes.set_title(f"Held-out reward of the {pool} pool", loc="left", fontsize=12)
-        if any(runs.values()):
-            axes.legend(loc="lower right", fontsize=8)
+        panels = {"reward": f"All held-out prompts of the {pool} pool", "kept": "Those that the curation kept"}
+        for axes, (name, title) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
+            _draw_curves(axes, runs, name)
+            axes.set_xlabel("generated tokens, thousands")
+            axes.set_ylabel("held-out reward")
+            axes.set_title(title, loc="left", fontsize=12)
+            if any(runs.values()) and name == "kept":
+                axes.legend(loc="lower right", fontsize=8, title="seeds in brackets; band: a standard error")
         write_whole(path, lambda file: figure.savefig(file, format="png"))
+
+
+def _draw_curves(axes: Any, runs: Mapping[str, Sequence[Run]], name: str) -> None:
+    for arm, color in zip(ARMS.values(), COLORS, strict=True):
+        if not (found := runs.get(arm.name)):
+            continue
+        tokens, rewards = average_curve([run.looks for run in found], "tokens", name)
+        every = np.array([[getattr(look, name) for look in run.looks] for run in found])
+        error = every.std(axis=0, ddof=1) / sqrt(len(found)) if len(found) > 1 else np.zeros_like(rewards)
+        axes.fill_between(tokens / 1000, rewards - error, rewards + error, color=color, alpha=0.15, lw=0)
+        axes.plot(tokens / 1000, rewards, color=color, lw=2, marker=".", label=f"{arm.title} ({len(found)})")

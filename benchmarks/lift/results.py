@@ -43,6 +43,7 @@ class ArmResult:
         tokens_ratio: tokens to the pool arm's final reward over the pool arm's; infinite where it was never reached.
         whole_ratio: the same with the tokens of the curation, where the arm needs it.
         seconds_ratio: as `tokens_ratio`, in seconds of training.
+        kept_ratio: as `tokens_ratio`, where held-out prompts that the curation rejected do not count on either side.
         lead: by how much held-out reward at the end is above the pool arm's, over the seeds that both have.
         ends: held-out figures at the end, by name.
         changes: what they rose by.
@@ -61,6 +62,7 @@ class ArmResult:
     tokens_ratio: Interval
     whole_ratio: Interval
     seconds_ratio: Interval
+    kept_ratio: Interval
     lead: Interval
     ends: Mapping[str, float]
     changes: Mapping[str, Interval]
@@ -90,6 +92,7 @@ def summarise_arm(runs: Sequence[Run], pool: Sequence[Run], tried: Iterable[Run]
         tokens_ratio=estimate_ratio(runs, pool, "tokens"),
         whole_ratio=estimate_ratio(runs, pool, "tokens", curation_tokens),
         seconds_ratio=estimate_ratio(runs, pool, "seconds"),
+        kept_ratio=estimate_ratio(runs, pool, "tokens", figure="kept"),
         lead=estimate_lead(runs, pool),
         ends={name: _mean(values) for name, values in ends.items()},
         changes={
@@ -103,14 +106,18 @@ def summarise_arm(runs: Sequence[Run], pool: Sequence[Run], tried: Iterable[Run]
     )
 
 
-def estimate_ratio(runs: Sequence[Run], pool: Sequence[Run], axis: Axis, extra: float = 0.0) -> Interval:
+def estimate_ratio(
+    runs: Sequence[Run], pool: Sequence[Run], axis: Axis, extra: float = 0.0, figure: str = "reward"
+) -> Interval:
     """Return what an arm takes to the pool arm's final reward over what that takes, `extra` added to the arm's.
 
-    Over the seeds that both have. The ratio is infinite where the arm never gets there, and NaN where the pool arm
-    never rose. The interval is from 0 to infinity where that is so without one of the seeds.
+    `figure` is one of `FIGURES`. Over the seeds that both have. The ratio is infinite where the arm never gets there,
+    and NaN where the pool arm never rose. The interval is from 0 to infinity where that is so without one of the seeds.
     """
     pairs = pair_seeds(runs, pool)
-    return jackknife_ratio(len(pairs), lambda chosen: _measure_ratio([pairs[place] for place in chosen], axis, extra))
+    return jackknife_ratio(
+        len(pairs), lambda chosen: _measure_ratio([pairs[place] for place in chosen], axis, extra, figure)
+    )
 
 
 def estimate_lead(runs: Sequence[Run], pool: Sequence[Run]) -> Interval:
@@ -144,18 +151,18 @@ def jackknife_ratio(count: int, measure: Callable[[Sequence[int]], float]) -> In
     return Interval(whole, whole * exp(-width), whole * exp(width))
 
 
-def _measure_ratio(pairs: Sequence[tuple[Run, Run]], axis: Axis, extra: float) -> float:
-    at, rewards = average_curve([run.looks for run, _ in pairs], axis)
-    pool_at, pool_rewards = average_curve([run.looks for _, run in pairs], axis)
+def _measure_ratio(pairs: Sequence[tuple[Run, Run]], axis: Axis, extra: float, figure: str) -> float:
+    at, rewards = average_curve([run.looks for run, _ in pairs], axis, figure)
+    pool_at, pool_rewards = average_curve([run.looks for _, run in pairs], axis, figure)
     target = float(smooth_upward(pool_rewards)[-1])
     needed = find_reach(pool_at, pool_rewards, target)
     return (find_reach(at, rewards, target) + extra) / needed if needed > 0 else nan
 
 
-def average_curve(runs: Sequence[Sequence[Look]], axis: Axis) -> tuple[Series, Series]:
-    """Return the means over runs of an axis and of held-out reward, look by look."""
+def average_curve(runs: Sequence[Sequence[Look]], axis: Axis, figure: str = "reward") -> tuple[Series, Series]:
+    """Return the means over runs of an axis and of a held-out figure, look by look."""
     at = np.array([[getattr(look, axis) for look in looks] for looks in runs], dtype=np.float64)
-    rewards = np.array([[look.reward for look in looks] for looks in runs], dtype=np.float64)
+    rewards = np.array([[getattr(look, figure) for look in looks] for looks in runs], dtype=np.float64)
     return at.mean(axis=0), rewards.mean(axis=0)
 
 

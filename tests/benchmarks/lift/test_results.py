@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from dataclasses import replace
 from math import exp, inf, isnan, log
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from benchmarks.lift.results import (
     jackknife_ratio,
     summarise,
 )
-from benchmarks.lift.runs import Run
+from benchmarks.lift.runs import Look, Run
 from tests.benchmarks.lift.runs_for_tests import make_run
 
 SEEDS = (1, 2, 3)
@@ -41,6 +42,19 @@ def test_an_arm_twice_as_fast_takes_half_the_tokens_and_seconds() -> None:
         assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
     assert estimate_ratio(fast, POOL, "tokens", 40.0).value == pytest.approx(0.7)
     assert estimate_ratio(POOL, POOL, "tokens").value == 1.0
+
+
+def test_a_ratio_may_be_of_kept_prompts_alone() -> None:
+    """The arm forgets what was rejected, so that it never gets to the pool's reward on all."""
+    runs = [make_run("curated", seed, (0.5, 0.5, 0.5)) for seed in SEEDS]
+    kept = [replace(run, looks=tuple(map(replace_kept, run.looks, (0.5, 0.7, 0.8)))) for run in runs]
+    pool = [replace(run, looks=tuple(map(replace_kept, run.looks, (0.5, 0.6, 0.7)))) for run in POOL]
+    assert estimate_ratio(kept, pool, "tokens").value == inf
+    assert estimate_ratio(kept, pool, "tokens", figure="kept").value == pytest.approx(0.5)
+
+
+def replace_kept(look: Look, reward: float) -> Look:
+    return replace(look, kept=reward)
 
 
 def test_a_pool_that_stands_still_is_not_charged_for_its_rest() -> None:
