@@ -15,13 +15,13 @@ from learnable.data.records import JsonObject, Sampling
 
 Method = Literal["grpo", "sft", "dpo"]
 Signal = Literal["reward", "pass"]
-Part = Literal["train", "control", "reserve", "pool"]
+Part = Literal["train", "control", "reserve", "reviewed", "pool"]
 Sampler = Literal["static", "live"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
 HeldOutName = Literal["kept", "pool"]
 METHODS = ("grpo", "sft", "dpo")
 SIGNALS = ("reward", "pass")
-PARTS = ("train", "control", "reserve", "pool")
+PARTS = ("train", "control", "reserve", "reviewed", "pool")
 SAMPLERS = ("static", "live")
 ON_ALARM = ("warn", "stop", "checkpoint")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
@@ -57,8 +57,9 @@ class TrainSettings:
     Args:
         curated: folder of a curated set, or of one of its versions.
         output: folder for checkpoints, metrics, curve and report; empty for the next `runs/NAME-N`.
-        part: the part of the set whose prompts are trained on. `control`, random prompts of the same pool, shows what
-            the curation is worth; so does `pool`, what was kept and rejected alike, as trained without a curation.
+        part: the part of the set whose prompts are trained on. `reviewed` is `train` with as a tenth of the prompts
+            some that the policy had mastered, lest it forget them. `control`, random prompts of the same pool, shows
+            what the curation is worth; so does `pool`, what was kept and rejected alike, as trained without a curation.
         families: train on, and measure, the prompts of these families alone; empty for all.
         method: GRPO on the prompts; supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it; or
             direct preference optimisation (DPO) on its preferences, pairs of a better and a worse completion.

@@ -50,6 +50,7 @@ ARMS: Mapping[str, Arm] = {
         CONTROL,
         Arm("curated", "curated, the pool's batch", "train"),
         Arm("curated-fitted", "curated, the fitted batch", "train", is_fitted=True),
+        Arm("reviewed", "curated and reviewed, the fitted batch", "reviewed", is_fitted=True),
         Arm("pool-live", "pool, live sampler", "pool", "live", is_fitted=True),
         Arm("curated-live", "curated, live sampler", "train", "live", is_fitted=True),
     )

@@ -16,7 +16,16 @@ from learnable.data.storage.places import write_whole
 from learnable.train.results.curve import STYLE
 from learnable.train.results.statistics import Interval
 
-COLORS = ("#5f6b7a", "#9aa4b0", "#c8553d", "#7a5ea8", "#1f5fa8", "#d99a2b", "#2a7f5f")  # in the order of `ARMS`
+COLORS = (
+    "#5f6b7a",
+    "#9aa4b0",
+    "#c8553d",
+    "#7a5ea8",
+    "#1f5fa8",
+    "#3aa6b9",
+    "#d99a2b",
+    "#2a7f5f",
+)  # in the order of `ARMS`
 
 
 def write_tables(pool: str, results: Sequence[ArmResult], curation_tokens: int) -> str:

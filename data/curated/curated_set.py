@@ -38,6 +38,10 @@ MANIFEST = "manifest.json"
 COMPLETION_PARTS = ("demonstrations", "preferences")  # parts of completions, for prompts of train
 PARTS = ("train", "test", "rejects", "reserve", "control", *COMPLETION_PARTS)
 POOL = "pool"  # what can be read as a part: the kept and the rejected prompts of the side that is trained on
+REVIEWED = "reviewed"  # the same: train, and as `REVIEW_SHARE` of all prompts that the policy had mastered
+COMBINED = (POOL, REVIEWED)
+REVIEW_SHARE = 0.1
+MASTERED = "too_easy"  # the decision on them
 ASIDE = ("rejects", "reserve")  # prompts of both sides, which were not kept
 NOT_SAMPLED = ("not_scored", "duplicate", "contaminated")  # decisions on prompts that no rollout was looked at for
 ROWS_A_SHARD = 100_000
@@ -52,7 +56,7 @@ class CuratedSet:
     manifest: Manifest
 
     def shards(self, part: str) -> list[UPath]:
-        """Return the Parquet files of a part, one of `PARTS`, or those that `POOL` is read from."""
+        """Return the Parquet files of a part, one of `PARTS`, or those that one of `COMBINED` is read from."""
         return [
             shard for name in _list_stored(part) for shard in sorted(self.path.glob(f"{name}-*-of-*.parquet"), key=str)
         ]
@@ -60,11 +64,11 @@ class CuratedSet:
     def read(self, part: str, families: Collection[str] = (), columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows of a part, of all families or of the named ones.
 
-        Those of `POOL` are in an order that the set's seed draws. Raises `LearnableError` for a shard that is not
+        Those of `COMBINED` are in an order that the set's seed draws. Raises `LearnableError` for a shard that is not
         readable Parquet, and as `read_rejected` does.
         """
-        if part == POOL:
-            return self._read_pool(families, columns)
+        if part in COMBINED:
+            return self._read_combined(part, families, columns)
         digests = self._digests(part)
         return pa.concat_tables(
             [_read_shard(shard, digests.get(shard.name), columns, families) for shard in self.shards(part)]
@@ -82,12 +86,18 @@ class CuratedSet:
                 tables.append(_pick_looked_at(self.read(part, families), side, f"{part} of {str(self.path)!r}"))
         return pa.concat_tables(tables, promote_options="permissive")
 
-    def _read_pool(self, families: Collection[str], columns: Sequence[str] | None) -> pa.Table:
-        sides = [self.read("train", families), self.read_rejected("train", families)]
-        rows = pa.concat_tables(sides, promote_options="permissive")
-        keys = [content_id(self.manifest.seed, POOL, prompt_id) for prompt_id in rows["prompt_id"].to_pylist()]
-        drawn = rows.take(pc.sort_indices(pa.array(keys, pa.string())))
-        return drawn if columns is None else drawn.select(list(columns))
+    def _read_combined(self, part: str, families: Collection[str], columns: Sequence[str] | None) -> pa.Table:
+        kept, others = self.read("train", families), self.read_rejected("train", families)
+        if part == REVIEWED and others.num_rows:
+            mastered = others.filter(pc.equal(others["decision"], pa.scalar(MASTERED)))
+            wanted = round(kept.num_rows * REVIEW_SHARE / (1 - REVIEW_SHARE))
+            others = self._shuffle(mastered, part).slice(0, wanted)
+        rows = self._shuffle(pa.concat_tables([kept, others], promote_options="permissive"), part)
+        return rows if columns is None else rows.select(list(columns))
+
+    def _shuffle(self, rows: pa.Table, part: str) -> pa.Table:
+        keys = [content_id(self.manifest.seed, part, prompt_id) for prompt_id in rows["prompt_id"].to_pylist()]
+        return rows.take(pc.sort_indices(pa.array(keys, pa.string())))
 
     def check_shards(self, parts: Collection[str]) -> None:
         """Raise `LearnableError` for a shard that is gone, or is not the one that the manifest was written with."""
@@ -182,7 +192,7 @@ def _numbered(folder: UPath) -> list[UPath]:
 
 
 def _list_stored(part: str) -> tuple[str, ...]:
-    return ("train", *ASIDE) if part == POOL else (part,)
+    return ("train", *ASIDE) if part in COMBINED else (part,)
 
 
 def _pick_looked_at(rows: pa.Table, side: Split, where: str) -> pa.Table:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from learnable.data.curated.curated_set import POOL, CuratedSet
+from learnable.data.curated.curated_set import COMBINED, CuratedSet
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.policies import Policy, read_context_length
 from learnable.train.settings import TrainSettings
@@ -48,7 +48,7 @@ def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
 
 def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -> int:
     """Count the rows of a part. Raises `LearnableError` for a broken shard."""
-    if (families or part == POOL) and curated.shards(part):
+    if (families or part in COMBINED) and curated.shards(part):
         return int(curated.read(part, families, columns=["family"]).num_rows)
     total = 0
     for shard in curated.shards(part):
@@ -165,10 +165,10 @@ def read_prompt_texts(curated: CuratedSet, part: str, families: Collection[str] 
 
 
 def _read_column(curated: CuratedSet, part: str, name: str) -> Iterator[tuple[str, pa.ChunkedArray[Any]]]:
-    """Yield a column of each shard of a part and of `test`, after the place where it is; of `POOL` as a whole."""
-    if part == POOL:
-        yield f"{POOL} of {str(curated.path)!r}", curated.read(POOL, columns=[name])[name]
-    for shard in [*(curated.shards(part) if part != POOL else ()), *curated.shards("test")]:
+    """Yield a column of each shard of a part and of `test`, after the place where it is; of `COMBINED` as a whole."""
+    if part in COMBINED:
+        yield f"{part} of {str(curated.path)!r}", curated.read(part, columns=[name])[name]
+    for shard in [*(curated.shards(part) if part not in COMBINED else ()), *curated.shards("test")]:
         yield f"shard {str(shard)!r}", pq.read_table(str(shard), columns=[name]).column(name)
 
 

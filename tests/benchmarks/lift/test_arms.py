@@ -10,7 +10,7 @@ import pytest
 from benchmarks.lift import arms
 from benchmarks.lift.arms import ARMS, BASELINE, plan_arm, plan_steps
 
-LENGTHS = {"pool": 4.0, "train": 3.0, "control": 5.0}
+LENGTHS = {"pool": 4.0, "train": 3.0, "reviewed": 3.25, "control": 5.0}
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_all_arms_are_planned_for_the_same_tokens() -> None:
 
     assert plans[BASELINE.name].steps == 120
     assert {name: plan.batch_size for name, plan in plans.items() if plan.batch_size != 128} == dict.fromkeys(
-        ("pool-fitted", "curated-fitted", "pool-live", "curated-live"), 48
+        ("pool-fitted", "curated-fitted", "reviewed", "pool-live", "curated-live"), 48
     )
     assert plans["curated"].steps == 160  # its completions are shorter
     assert plans["pool-live"].steps == plans["curated-live"].steps == 427

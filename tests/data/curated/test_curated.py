@@ -138,6 +138,25 @@ def test_the_pool_is_what_was_kept_and_rejected_on_the_side_that_is_trained_on(t
     assert curated.read("pool", ["other"]).num_rows == 0
 
 
+def test_a_tenth_of_what_is_reviewed_was_mastered(tmp_path: Path) -> None:
+    parts = {
+        **pooled(),
+        "train": some(36).append_column("decision", pa.array(["keep"] * 36)),
+        "rejects": pa.concat_tables(
+            [rejected(9, 100, "train", "too_easy"), rejected(9, 200, "train"), rejected(9, 300, "test", "too_easy")]
+        ),
+    }
+    curated = publish_curated(tmp_path / "set", parts, MANIFEST)
+    drawn = ids(curated.read("reviewed"))
+    reviewed = set(drawn) - set(ids(some(36)))
+    assert (len(drawn), len(reviewed)) == (40, 4)
+    assert reviewed < set(ids(some(9, 100)))
+    assert sorted(drawn.index(name) for name in reviewed) != list(range(36, 40))
+    assert ids(open_curated(tmp_path / "set").read("reviewed")) == drawn
+    few = publish_curated(tmp_path / "few", {**parts, "rejects": rejected(2, 100, "train", "too_easy")}, MANIFEST)
+    assert len(ids(few.read("reviewed"))) == 38
+
+
 def test_the_pool_s_order_is_drawn_by_the_seed(tmp_path: Path) -> None:
     drawn = {
         seed: ids(publish_curated(tmp_path / str(seed), pooled(), MANIFEST.with_changes(seed=seed)).read("pool"))
@@ -154,7 +173,7 @@ def test_the_pool_s_order_is_drawn_by_the_seed(tmp_path: Path) -> None:
 def test_a_pool_without_rejects_is_train_and_one_without_sides_is_refused(tmp_path: Path) -> None:
     bare = {"train": some(3), "test": some(2, 50)}
     curated = publish_curated(tmp_path / "bare", bare, MANIFEST)
-    assert sorted(ids(curated.read("pool"))) == sorted(ids(some(3)))
+    assert sorted(ids(curated.read("pool"))) == sorted(ids(some(3))) == sorted(ids(curated.read("reviewed")))
     assert curated.read_rejected("test").num_rows == 0
     unknown = publish_curated(tmp_path / "unknown", {**bare, "rejects": some(2, 90)}, MANIFEST)
     with pytest.raises(LearnableError, match=r"rejects of .* have no column 'decision'.*kept prompts alone"):

@@ -68,8 +68,8 @@ class TrainArguments:
     part: Annotated[
         str | None,
         set_option(
-            help="The set's train, its random control, the reserve of its preset, or pool: kept and rejected prompts "
-            "alike. (default: train)"
+            help="The set's train, its random control, the reserve of its preset, reviewed: train with a tenth of "
+            "mastered prompts, or pool: kept and rejected prompts alike. (default: train)"
         ),
     ] = None
     family: Annotated[list[str] | None, set_option("--family", help="Train on this family alone; repeatable.")] = None
