@@ -5,7 +5,7 @@ The arms (`arms.py`): the pool as it is, also at the batch that preflight fits t
 large as the curated set; the curated set at the pool's batch and at the fitted one, there also with a tenth of mastered
 prompts; pool and curated set with the live sampler, at the fitted batch. The pool arm takes --steps steps of 128
 completions; the others take as many steps as generate the same tokens, by the mean length of the completions that the
-curation saw of their prompts. Tables have the tokens that were generated, from which tokens to a reward are counted too.
+curation saw of their prompts. Tables have the tokens that were generated; tokens to a reward are counted from those.
 
 The learning rate of each arm is the best of the same three on a seed that is not reported (held-out reward at the end).
 Then the arms run seed by seed, so that at any time all have about as many seeds. Each run is a folder in --work; one
