@@ -10,7 +10,8 @@ failure raised none of its alarms within 10 steps of its onset, or a healthy run
 The onset is told by what was logged, or by the plant:
 
     collapse      the first log at which the mean reward of the last 5 was under half of that of the first 3, or their
-                  entropy under a quarter of it, or 1 nat over it: no KL term, 100 times the usual rate
+                  entropy under a quarter of it, or 1 nat over it: no KL term, 30 times the usual rate
+    fast collapse the same at 100 times the usual rate
     dead pool     step 1: every prompt was always or never solved by the policy
     silent part   step 1: a fifth of the reward is for thanks, which the policy never says
     over-fit      the first look at which training rewards since the last look had risen by .2 from those before the
@@ -124,12 +125,14 @@ def find_start(records: Sequence[StepRecord]) -> int | None:
     return records[0].step
 
 
+COLLAPSE = frozenset({"entropy", "entropy_rise", "reward_drop"})
 PLANTS = {
     "collapse": Plant(
-        {"no_kl": True, "learning_rate": 1e-2},
+        {"no_kl": True, "learning_rate": 3e-3},
         find_collapse,
-        frozenset({"entropy", "entropy_rise", "reward_drop", "below_baseline"}),
+        COLLAPSE,
     ),
+    "fast collapse": Plant({"no_kl": True, "learning_rate": 1e-2}, find_collapse, COLLAPSE),
     "dead pool": Plant({"steps": 15}, find_start, frozenset({"zero_std", "all_alike"})),
     "silent part": Plant({"steps": 15, "allow_silent_reward": True}, find_start, frozenset({"silent_component"})),
     "over-fit": Plant({"learning_rate": 1e-3, "beta": 1e-3}, find_over_fit, frozenset({"over_fit"})),
