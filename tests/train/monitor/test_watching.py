@@ -169,6 +169,13 @@ def test_what_chance_brings_is_no_fall_from_the_median() -> None:
     assert find_alarms([rule], course("reward", [*wild, 0.2, 0.2, 0.2])) == []
 
 
+def test_a_reward_that_falls_in_jumps_is_a_drop() -> None:
+    """Batches of few prompts scatter: now and then one of them is as good as those before the fall."""
+    rewards = [0.6, 0.75, 0.6, 0.45] * 5 + [0.3, 0.45, 0.1, 0.5, 0.15, 0.4, 0.2]
+    [alarm] = find_alarms(read_rules(), [StepRecord(step, {"reward": one}) for step, one in enumerate(rewards, 1)])
+    assert (alarm.rule, alarm.since, alarm.step, alarm.says) == ("reward_drop", 19, 23, "reward fell from 0.60 to 0.38")
+
+
 def test_an_average_is_judged_as_one_value() -> None:
     rule = Rule("low", "reward_gain", "below", -0.1, 3, "{value:.2f}", averaged=True)
     assert find_alarms([rule], course("reward_gain", [-0.5, -0.5])) == []  # of two there is no mean of three
