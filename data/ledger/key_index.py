@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection
 
 import numpy as np
@@ -18,9 +19,13 @@ def hash_keys(distinct: Collection[str | None]) -> Hashes:
 
 
 class KeyIndex:
-    """Hashes of the distinct keys of each file: 12 bytes each. Equal hashes cost a read, and no wrong row."""
+    """Hashes of the distinct keys of each file: 12 bytes each. Equal hashes cost a read, and no wrong row.
+
+    Files are added by the threads that write and read them.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._names: list[str] = []
         self._recent: dict[str, Hashes] = {}  # not among those sorted yet
         self._hashes: Hashes = np.empty(0, np.int64)  # ascending
@@ -29,11 +34,16 @@ class KeyIndex:
 
     def add(self, name: str, hashes: Hashes) -> None:
         """Remember the keys of a file."""
-        self._recent[name] = hashes
-        self.names.add(name)
+        with self._lock:
+            self._recent[name] = hashes
+            self.names.add(name)
 
     def find(self, hashes: Hashes) -> set[str]:
         """Return the files that hold one of these keys."""
+        with self._lock:
+            return self._find(hashes)
+
+    def _find(self, hashes: Hashes) -> set[str]:
         if len(self._recent) >= RECENT:
             self._sort()
         first = np.searchsorted(self._hashes, hashes)

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.key_index import KeyIndex, hash_keys
+from learnable.data.ledger.key_index import Hashes, KeyIndex, hash_keys
 from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
@@ -84,6 +84,7 @@ class Partition:
         self._seen: int | None = None  # when the folder last changed, where `_known` is all that it had then
         self._known: dict[str, Chunk] = {}
         self._split: tuple[list[Chunk], list[Chunk]] = ([], [])  # of those known
+        self._places: dict[str, int] = {}  # by name, of those that count
 
     def chunks(self) -> list[Chunk]:
         """Return the files that count, oldest first."""
@@ -114,6 +115,7 @@ class Partition:
         name, data = encode(table, first, last)
         self._seen = None  # some network mounts do not tell when a folder changed
         put(self.folder / name, data)
+        self._index.add(name, _hash_groups(table))  # so that a run need not read all that it wrote to look it up
 
     def select(self, wanted: Wanted, columns: Sequence[str], groups: Wanted | None = None) -> Iterator[pa.Table]:
         """Yield, file by file and oldest first, the rows that have a wanted value in one of the columns of `wanted`.
@@ -123,13 +125,9 @@ class Partition:
         Columns that a file lacks, since it was written by an earlier version, are absent from its table. Raises
         `DamagedFileError`.
         """
-        chunks = self.chunks()
         if groups is None and set(wanted) <= set(GROUP_KEYS):
             groups = wanted
-        if groups is not None:
-            names = self._index.find(hash_keys(set().union(*groups.values())))
-            known = self._index.names
-            chunks = [chunk for chunk in chunks if chunk.name in names or chunk.name not in known]
+        chunks = self.chunks() if groups is None else self._find_chunks(groups)
         tables = read_in_order(chunks, lambda chunk: self._select(chunk, wanted, columns))
         yield from (table for table in tables if table.num_rows)
 
@@ -146,14 +144,20 @@ class Partition:
                 return True
         return False
 
+    def _find_chunks(self, groups: Wanted) -> list[Chunk]:
+        """Return the files that hold one of these groups, and those whose groups are not known; oldest first."""
+        chunks = self.chunks()
+        found = self._index.find(hash_keys(set().union(*groups.values())))
+        names = (found & self._places.keys()) | (self._places.keys() - self._index.names)
+        return [chunks[place] for place in sorted(self._places[name] for name in names)]
+
     def _select(self, chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
         pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
         file = chunk.read()
         names = file.schema_arrow.names
         keys = file.read(columns=[name for name in {*GROUP_KEYS, *wanted} if name in names])
         if chunk.name not in self._index.names:
-            own = {value for name in GROUP_KEYS if name in names for value in pc.unique(keys[name]).to_pylist()}
-            self._index.add(chunk.name, hash_keys(own))
+            self._index.add(chunk.name, _hash_groups(keys))
         masks = [_mask(keys[name], wanted[name]) for name in keys.column_names if name in wanted]
         matching = reduce(pc.or_, masks) if masks else pa.chunked_array([], pa.bool_())
         if not pc.any(matching).as_py():
@@ -175,6 +179,7 @@ class Partition:
         if names != self._known.keys():
             self._known = {name: self._known.get(name) or _parse(self.folder, name) for name in names}
             self._split = _split(self._known.values())
+            self._places = {chunk.name: place for place, chunk in enumerate(self._split[0])}
         return self._known.values()
 
     def _read_change_time(self) -> int | None:
@@ -244,6 +249,12 @@ def whole_table(chunk: Chunk) -> pa.Table:
 def _open(data: bytes) -> pq.ParquetFile:
     names = pq.read_schema(pa.BufferReader(data)).names
     return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in GROUP_KEYS if name in names])
+
+
+def _hash_groups(table: pa.Table) -> Hashes:
+    """Return a hash of each key of the groups that a table has rows of."""
+    keys = [table[name] for name in GROUP_KEYS if name in table.column_names]
+    return hash_keys({value for key in keys for value in pc.unique(key).to_pylist()})
 
 
 def _mask(key: Any, wanted: Collection[str]) -> Any:  # chunked arrays, of which the stubs know little

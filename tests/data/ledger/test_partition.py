@@ -67,6 +67,24 @@ def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (oldest, second, third, newest) == (2, 1, 2, 2)  # the first and the last also for their columns
 
 
+def test_what_a_process_wrote_is_read_for_its_own_groups_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run looks its pool up part by part: to learn which groups its own files have it need not read them."""
+    mine, read, opened = partition(tmp_path), Chunk.read, Counter[str]()
+    mine.append(rollouts_table([rollout(0), rollout(1)]))
+    fill(partition(tmp_path), 1)  # another process writes
+    names = [chunk.name for chunk in mine.chunks()]
+
+    def read_and_count(chunk: Chunk) -> pq.ParquetFile:
+        opened[chunk.name] += 1
+        return read(chunk)
+
+    monkeypatch.setattr(Chunk, "read", read_and_count)
+    assert indices(mine, "nobody") == []
+    assert opened == {names[1]: 1}
+    assert indices(mine) == [0, 1, 0]
+    assert opened == {names[0]: 1, names[1]: 2}
+
+
 def test_a_quiet_folder_is_not_read_again_until_a_file_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part, another = partition(tmp_path), partition(tmp_path)
     fill(another, 2)
