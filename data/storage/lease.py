@@ -133,37 +133,45 @@ class Lease:
         self._renewed = began
 
     def _create(self) -> bool:
-        if not self._create_once():
+        if not self._create_once(self._path):
             return self._is_ours(self._read())  # a driver that asks again, its first answer lost, finds its own object
-        if self._create_once():
+        if self._create_once(self._path) and not self._creates_exclusively():
             self._delete()
             raise self._cannot_lock("its server ignores the demand that a file be new")
         return True
 
-    def _create_once(self) -> bool:
+    def _creates_exclusively(self) -> bool:
+        """Whether a file that is there is not created again. One of our own: who saw a lease expire may delete ours."""
+        path = f"{self._path}.{self._token}"
+        try:
+            return not (self._create_once(path) and self._create_once(path))
+        finally:
+            self._delete(path)
+
+    def _create_once(self, path: str) -> bool:
         if getattr(self._fs.pipe_file, "__qualname__", "") == "AbstractFileSystem.pipe_file":
             raise self._cannot_lock("its driver creates no file exclusively")  # it looks first and writes then
         try:
-            self._fs.pipe_file(self._path, self._text(), mode="create")
+            self._fs.pipe_file(path, self._text(), mode="create")
         except FileExistsError:
             return False
         except (NotImplementedError, TypeError, ValueError) as error:
             raise self._cannot_lock("its driver creates no file exclusively") from error
         except OSError:
-            if self._read() is None:
+            if self._read(path) is None:
                 raise
             return False  # servers name the refusal differently
         return True
 
-    def _read(self) -> bytes | None:
+    def _read(self, path: str = "") -> bytes | None:
         try:
-            return bytes(self._fs.cat_file(self._path, start=0, end=MAX_LEASE_BYTES))
+            return bytes(self._fs.cat_file(path or self._path, start=0, end=MAX_LEASE_BYTES))
         except FileNotFoundError:
             return None
 
-    def _delete(self) -> None:
+    def _delete(self, path: str = "") -> None:
         with suppress(FileNotFoundError):
-            self._fs.rm_file(self._path)
+            self._fs.rm_file(path or self._path)
 
     def _delete_if_ours(self) -> None:
         if self._is_ours(self._read()):

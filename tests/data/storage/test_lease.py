@@ -118,6 +118,26 @@ def test_a_lease_taken_over_is_not_believed_until_it_has_stayed(memory: UPath, c
         assert seen == ["theirs", read(memory)["token"]]
 
 
+def test_a_lease_that_somebody_deletes_in_its_place_is_no_fault_of_the_server(
+    remote: UPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two see a lease expire: the slower one deletes what the other has just created."""
+    create, deleted = lease.Lease._create_once, []
+
+    def create_and_lose(one: lease.Lease, path: str) -> bool:
+        created = create(one, path)
+        if not deleted:
+            deleted.append(path)
+            remote.fs.rm_file(path)
+        return created
+
+    monkeypatch.setattr(lease.Lease, "_create_once", create_and_lose)
+    with hold_lease(remote, waiting()) as lock:
+        lock.check()
+        assert [name.rsplit("/", 1)[1] for name in remote.fs.ls(str(remote), detail=False)] == [LEASE_FILE]
+    assert deleted == [(remote / LEASE_FILE).path]
+
+
 def test_one_of_many_takes_an_expired_lease(remote: UPath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "POLL_SECONDS", 0.05)
     write(remote)
@@ -130,8 +150,8 @@ def test_one_of_many_takes_an_expired_lease(remote: UPath, monkeypatch: pytest.M
             inside.pop()
 
     with ThreadPoolExecutor() as pool:
-        for _ in range(3):
-            pool.submit(hold)
+        for held in [pool.submit(hold) for _ in range(3)]:
+            held.result()
     assert most == [1, 1, 1]
 
 
