@@ -125,7 +125,7 @@ def find_start(records: Sequence[StepRecord]) -> int | None:
     return records[0].step
 
 
-COLLAPSE = frozenset({"entropy", "entropy_rise", "reward_drop"})
+COLLAPSE = frozenset({"collapse", "entropy", "entropy_rise", "reward_drop"})
 PLANTS = {
     "collapse": Plant(
         {"no_kl": True, "learning_rate": 3e-3},

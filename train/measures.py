@@ -13,6 +13,7 @@ REPEATED_N = 4  # of the n-grams that repeat within a completion: seq-rep-4 of W
 DISTINCT_N = 2  # of those that differ over a group: distinct-2 of Li et al., arXiv 1510.03055
 MASTERED_BY = 8  # completions at least: of four, a prompt of a pass rate of .8 passes all by chance
 FORGOTTEN_BELOW = 0.5
+LOST_BY = 0.1  # below what a certificate promises: no completion of a group gets near it
 
 
 def measure_groups(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tuple[str, float]]:
@@ -39,16 +40,26 @@ def measure_groups(keys: Sequence[str], scores: Sequence[Score]) -> Iterator[tup
 def measure_gain(
     keys: Sequence[str], earned: Sequence[float | None], promised: Sequence[float | None]
 ) -> Iterator[tuple[str, float]]:
-    """Yield by how much rewards are above those that certificates promise, the mean over groups of equal `keys`.
+    """Yield what became of the rewards that certificates promise, of the groups of equal `keys`.
 
-    `promised` has the expected reward of each completion's prompt; None where nothing is known of it.
+    `promised` has the expected reward of each completion's prompt; None where nothing is known of it. `reward_gain` is
+    by how much rewards are above it, the mean over groups. `lost_share` is the share of groups whose best reward is
+    more than `LOST_BY` below it, beyond what chance gives, (1 - promised) ** G of G coins: a policy that collapsed onto
+    one wrong answer has such groups. Groups that are promised no more than `LOST_BY` are left out of it.
     """
-    gains: dict[str, list[float]] = {}
+    groups: dict[str, tuple[float, list[float]]] = {}
     for key, reward, expected in zip(keys, earned, promised, strict=True):
         if reward is not None and expected is not None:
-            gains.setdefault(key, []).append(reward - expected)
-    if gains:
-        yield "reward_gain", float(np.mean([np.mean(one) for one in gains.values()]))
+            groups.setdefault(key, (expected, []))[1].append(reward)
+    if groups:
+        yield "reward_gain", float(np.mean([np.mean(rewards) - expected for expected, rewards in groups.values()]))
+    lost = [
+        (max(rewards) < expected - LOST_BY) - (1 - expected) ** len(rewards)
+        for expected, rewards in groups.values()
+        if expected > LOST_BY
+    ]
+    if lost:
+        yield "lost_share", float(np.mean(lost))
 
 
 def measure_advantage(rewards: Sequence[float]) -> float:

@@ -40,9 +40,9 @@ def verifier_reward(
 
     Where TRL passes `log_metric`, the step's log also gets `rewards/verifier_reward/` with `within_group_std`
     (population, mean over groups), `between_group_std` (of their means), `zero_std_share`, `mean_abs_advantage` (as TRL
-    scales it), `pass_rate`, `unscored_share`, `reward_gain` (`measure_gain`, where a column promises rewards),
-    `repeated_ngrams` and `distinct_ngrams` (`measure_texts`, of tokens where TRL passes them and else of words), and
-    the mean of each named part of a reward as `component/<verifier>/<name>`.
+    scales it), `pass_rate`, `unscored_share`, `reward_gain` and `lost_share` (`measure_gain`, where a column promises
+    rewards), `repeated_ngrams` and `distinct_ngrams` (`measure_texts`, of tokens where TRL passes them and else of
+    words), and the mean of each named part of a reward as `component/<verifier>/<name>`.
     """
     scores = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
     keys = _make_keys(prompts, verifier, spec)

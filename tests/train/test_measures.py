@@ -40,9 +40,27 @@ def test_measure_groups_equal_a_plain_loop(rows: list[tuple[str, float | None]])
 def test_the_gain_is_a_mean_over_groups_of_what_is_known() -> None:
     rewards = [1.0, 0.0, None, 0.8, 0.3]
     assert dict(measure_gain(list("aaabc"), rewards, [0.4, 0.4, 0.4, 0.2, None])) == {
-        "reward_gain": pytest.approx(0.35)
+        "reward_gain": pytest.approx(0.35),
+        "lost_share": pytest.approx(-(0.6**2 + 0.8) / 2),
     }
     assert dict(measure_gain(["a"], [1.0], [None])) == {}
+
+
+def test_lost_are_groups_without_one_completion_near_what_is_promised() -> None:
+    keys = ["a"] * 16 + ["b"] * 16 + ["hopeless"] * 16
+    promised = [0.5] * 32 + [0.1] * 16
+    assert dict(measure_gain(keys, [0.0] * 48, promised))["lost_share"] == pytest.approx(1, abs=1e-4)
+    assert dict(measure_gain(keys, [0.45] * 48, promised))["lost_share"] == pytest.approx(0, abs=1e-4)
+    assert dict(measure_gain(keys, [1.0] + [0.0] * 47, promised))["lost_share"] == pytest.approx(0.5, abs=1e-4)
+    assert "lost_share" not in dict(measure_gain(["hopeless"], [0.0], [0.1]))
+
+
+@pytest.mark.parametrize(("rate", "size"), [(0.2, 2), (0.2, 4), (0.12, 4), (0.5, 2), (0.15, 16)])
+def test_by_chance_no_share_of_groups_is_lost(rate: float, size: int) -> None:
+    rng = np.random.default_rng(0)
+    keys = np.repeat(np.arange(5000), size).astype(str).tolist()
+    rewards = (rng.random(5000 * size) < rate).astype(float).tolist()
+    assert dict(measure_gain(keys, rewards, [rate] * len(keys)))["lost_share"] == pytest.approx(0, abs=0.03)
 
 
 def test_components_are_averaged_over_the_completions_that_have_them() -> None:

@@ -48,6 +48,7 @@ REWARD_METRICS = (
     "mean_abs_advantage",
     "pass_rate",
     "reward_gain",
+    "lost_share",
     "unscored_share",
     "repeated_ngrams",
     "distinct_ngrams",

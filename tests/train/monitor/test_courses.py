@@ -92,10 +92,10 @@ def hush(state: State, step: int) -> None:
 PLANTED = {
     "collapse": (
         SimulatedRun(collapse),
-        {"entropy", "reward_drop", "below_baseline", "within_group_std", "distinct_ngrams"},
+        {"entropy", "collapse", "reward_drop", "below_baseline", "within_group_std", "distinct_ngrams"},
     ),
     "collapse of a long text": (SimulatedRun(collapse, length=30, entropy=3.3), {"entropy", "distinct_ngrams"}),
-    "collapse, five prompts a step": (SimulatedRun(collapse, per_step=5), {"below_baseline"}),
+    "collapse, five prompts a step": (SimulatedRun(collapse, per_step=5), {"collapse", "below_baseline"}),
     "noise": (SimulatedRun(dissolve), {"entropy_rise", "reward_drop", "below_baseline"}),
     "explosion": (SimulatedRun(break_up), {"gradient", "kl"}),
     "worn out": (SimulatedRun(wear_out), {"zero_std"}),
