@@ -150,8 +150,8 @@ def test_one_of_many_takes_an_expired_lease(remote: UPath, monkeypatch: pytest.M
             inside.pop()
 
     with ThreadPoolExecutor() as pool:
-        for held in [pool.submit(hold) for _ in range(3)]:
-            held.result()
+        for claim in [pool.submit(hold) for _ in range(3)]:
+            claim.result()
     assert most == [1, 1, 1]
 
 
