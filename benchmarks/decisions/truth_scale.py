@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.checks import Check, Figure, at_most
-from benchmarks.decisions.scale import START, Run, measure, write_prompts
+from benchmarks.decisions.scale import START, Run, measure, warm_up, write_prompts
 
 SIZES = (10_000, 100_000, 1_000_000)  # prompts
 DEFAULT_SIZES = (10_000, 100_000)  # prompts, with the sampling and the Prefect that users get
@@ -23,7 +23,8 @@ KIB_A_PROMPT = 5.0  # beyond the start of a run
 
 def a_prompt_costs_the_same_in_any_pool(seed: int) -> Iterator[Figure]:
     """CPU time and peak memory of 10 K, 100 K and 1 M prompts x 16."""
-    start, *runs = curate((START, *SIZES), (*FIXED, str(ROLLOUTS)), seed)
+    warm_up(flags := (*FIXED, str(ROLLOUTS)))
+    start, *runs = curate((START, *SIZES), flags, seed)
     yield compare_times("whole runs", [1000 * run.cpu_seconds / run.prompts for run in runs], runs)
     yield compare_times("beyond the start", [run.milliseconds_a_prompt(start) for run in runs], runs)
     for run in runs[1:]:  # ten thousand prompts fit into what a run takes anyway
@@ -40,6 +41,7 @@ def memory_does_not_grow_with_rollouts(seed: int) -> Iterator[Figure]:
 
 def a_prompt_costs_the_same_in_the_default_mode(seed: int) -> Iterator[Figure]:
     """CPU time of 10 K and 100 K prompts with optimal sampling and with Prefect, whose server is part of the start."""
+    warm_up(())
     start, *runs = curate((START, *DEFAULT_SIZES), (), seed)
     yield compare_times("default mode", [run.milliseconds_a_prompt(start) for run in runs], runs)
 
