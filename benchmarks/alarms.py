@@ -16,8 +16,10 @@ The onset is told by what was logged, or by the plant:
     silent part   step 1: a fifth of the reward is for thanks, which the policy never says
     over-fit      the first look at which training rewards since the last look had risen by .2 from those before the
                   first look, and held-out ones had not risen by half as much: 4 prompts, 10 times the usual rate
-    forgetting    the first look that found a mastered prompt forgotten: counting alone is trained at 10 times the usual
-                  rate, and what is held out is arithmetic and comparison that was always solved
+    forgetting    the first look that found a mastered prompt forgotten: comparisons are trained with the wrong answer
+                  as the right one, and what comes up for review is comparisons that were always solved
+
+A healthy run has prompts enough to see hardly one of them twice in its 40 steps: small sets are learned by heart.
 """
 
 from __future__ import annotations
@@ -50,9 +52,9 @@ from learnable.train.trainers.trainer import SUMMARY
 
 IN_TIME = 10  # steps between an onset and its alarm
 FAMILIES = ("arithmetic", "comparison", "counting")
-FIND = (*(f"--family={family}" for family in FAMILIES), "--limit=300", "--max-tokens=16", "--no-prefect", "--quiet")
+FIND = (*(f"--family={family}" for family in FAMILIES), "--limit=3000", "--max-tokens=16", "--no-prefect", "--quiet")
 USUAL: Mapping[str, Any] = {"steps": 40, "eval_steps": 5, "evaluate": False, "save_steps": 1000}
-JUDGE = "benchmarks.thankful_judge:judge"
+THANKFUL, CONTRARY = (f"benchmarks.planted_judges:judge_{name}" for name in ("thanks", "contrary"))
 Onset = Callable[[Sequence[StepRecord]], int | None]
 
 
@@ -117,7 +119,7 @@ def find_over_fit(records: Sequence[StepRecord]) -> int | None:
 
 def find_forgetting(records: Sequence[StepRecord]) -> int | None:
     """Return the first look at which a mastered prompt was forgotten."""
-    return next((record.step for record in records if (record.read("eval_forgotten_share") or 0) > 0), None)
+    return next((record.step for record in records if (record.read("review_forgotten_share") or 0) > 0), None)
 
 
 def find_start(records: Sequence[StepRecord]) -> int | None:
@@ -136,7 +138,7 @@ PLANTS = {
     "dead pool": Plant({"steps": 15}, find_start, frozenset({"zero_std", "all_alike"})),
     "silent part": Plant({"steps": 15, "allow_silent_reward": True}, find_start, frozenset({"silent_component"})),
     "over-fit": Plant({"learning_rate": 1e-3, "beta": 1e-3}, find_over_fit, frozenset({"over_fit"})),
-    "forgetting": Plant({"learning_rate": 1e-3, "beta": 1e-3}, find_forgetting, frozenset({"forgetting"})),
+    "forgetting": Plant({"learning_rate": 3e-4, "beta": 1e-3}, find_forgetting, frozenset({"lost_skill"})),
 }
 
 
@@ -203,20 +205,24 @@ def find_prompts(work: Path, seed: int) -> CuratedSet:
 def plant_rows(name: str, curated: CuratedSet, work: Path) -> CuratedSet:
     """Return the set that a planted run trains on: the curated one, or rows of it published as another."""
     trained, held_out = curated.read("train"), curated.read("test")
+    rejects = trained.slice(0, 0)
     match name:
         case "dead pool":
             trained = pick(curated.read_rejected("train"), "pass_rate", (0.0, 1.0)).select(trained.column_names)
         case "silent part":
-            trained, held_out = (give_judge(pick(rows, "family", FAMILIES[:1])) for rows in (trained, held_out))
+            sides = (pick(rows, "family", ("arithmetic",)) for rows in (trained, held_out))
+            trained, held_out = (give_judge(rows, THANKFUL) for rows in sides)
         case "over-fit":
             trained = trained.slice(0, 4)
         case "forgetting":
-            solved = pick(pick(curated.read_rejected("test"), "pass_rate", (1.0,)), "family", FAMILIES[:2])
-            trained, held_out = pick(trained, "family", FAMILIES[2:]), solved.select(trained.column_names)
+            trained, held_out, rejects = (
+                pick(rows, "family", ("comparison",)) for rows in (trained, held_out, curated.read_mastered("test"))
+            )
+            trained = give_judge(trained, CONTRARY)
         case _:
             return curated
     place = str(work / "store" / "curated" / f"{curated.path.parent.name}-{name.replace(' ', '-')}")
-    return publish_curated(place, {"train": trained, "test": held_out}, curated.manifest)
+    return publish_curated(place, {"train": trained, "test": held_out, "rejects": rejects}, curated.manifest)
 
 
 def pick(rows: pa.Table, column: str, values: Sequence[Any]) -> pa.Table:
@@ -224,9 +230,9 @@ def pick(rows: pa.Table, column: str, values: Sequence[Any]) -> pa.Table:
     return rows.filter(pc.is_in(rows[column], pa.array(list(values))))
 
 
-def give_judge(rows: pa.Table) -> pa.Table:
-    """Return the rows judged by `JUDGE`."""
-    names = pa.array([JUDGE] * rows.num_rows, rows.schema.field("verifier").type)
+def give_judge(rows: pa.Table, judge: str) -> pa.Table:
+    """Return the rows judged by another verifier."""
+    names = pa.array([judge] * rows.num_rows, rows.schema.field("verifier").type)
     return rows.set_column(rows.column_names.index("verifier"), "verifier", names)
 
 

@@ -26,7 +26,9 @@ RewardFunction = Callable[..., list[float | None]]
 LogMetric = Callable[[str, float], None]
 MAX_WORKERS = 8
 CERTIFIED_REWARD, CERTIFIED_PASS_RATE = "certified_reward", "certified_pass_rate"  # columns: what is promised
-HELD_OUT = "held_out"  # the column of rows that are looked at during training, and are not trained on
+# The column of rows that are looked at during training and are not trained on, and what it says of them: kept prompts
+# are held out, and mastered ones come up for review.
+HELD_OUT, REVIEW = "held_out", "review"
 
 
 def verifier_reward(
@@ -110,8 +112,9 @@ def map_rewards(reward: RewardFunction, low: float, high: float) -> RewardFuncti
 def remember_mastered(reward: RewardFunction) -> RewardFunction:
     """Return a reward function that also logs which held-out prompts are mastered, and which were and are forgotten.
 
-    Those are the rows with a column `HELD_OUT`: `held_out/mastered_share` and `held_out/forgotten_share`, as
-    `measure_memory` has them. It remembers from look to look, and begins anew where a run is resumed.
+    Those are the rows with a column `HELD_OUT`, whose value is the first part of the names: `held_out/mastered_share`
+    and `held_out/forgotten_share`, as `measure_memory` has them, and the same of `REVIEW`, whose prompts the policy had
+    mastered before the run. It remembers from look to look, and begins anew where a run is resumed.
     """
     mastered: set[str] = set()
 
@@ -130,8 +133,11 @@ def remember_mastered(reward: RewardFunction) -> RewardFunction:
 
         rewards = reward(**{**columns, "log_extra": note})
         keys = _make_keys(columns["prompts"], columns["verifier"], columns["spec"])
+        kind = columns[HELD_OUT][0]
+        if kind == REVIEW:
+            mastered.update(keys)
         for name, value in measure_memory(keys, passed, mastered):
-            log_metric(f"{HELD_OUT}/{name}", value)
+            log_metric(f"{kind}/{name}", value)
         return rewards
 
     return remembering

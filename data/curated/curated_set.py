@@ -48,6 +48,10 @@ ROWS_A_SHARD = 100_000
 RESTORE = "restore it from a copy, or curate the set again with find-learnable"
 
 
+class UnknownSideError(LearnableError):
+    """A set that does not say which of its rejects are held out."""
+
+
 @dataclass(frozen=True, slots=True)
 class CuratedSet:
     """One published version: its folder and what its manifest says."""
@@ -86,10 +90,22 @@ class CuratedSet:
                 tables.append(_pick_looked_at(self.read(part, families), side, f"{part} of {str(self.path)!r}"))
         return pa.concat_tables(tables, promote_options="permissive")
 
+    def read_mastered(self, side: Split, families: Collection[str] = ()) -> pa.Table:
+        """Return the prompts of one side that the policy had mastered, and that were left out as too easy.
+
+        None of a set that does not say on which side they are. Raises `LearnableError` for a shard that is not
+        readable Parquet.
+        """
+        try:
+            rejected = self.read_rejected(side, families)
+        except UnknownSideError:
+            return self.read("train", families).slice(0, 0)
+        return _pick_mastered(rejected) if rejected.num_rows else rejected
+
     def _read_combined(self, part: str, families: Collection[str], columns: Sequence[str] | None) -> pa.Table:
         kept, others = self.read("train", families), self.read_rejected("train", families)
         if part == REVIEWED and others.num_rows:
-            mastered = others.filter(pc.equal(others["decision"], pa.scalar(MASTERED)))
+            mastered = _pick_mastered(others)
             wanted = round(kept.num_rows * REVIEW_SHARE / (1 - REVIEW_SHARE))
             others = self._shuffle(mastered, part).slice(0, wanted)
         rows = self._shuffle(pa.concat_tables([kept, others], promote_options="permissive"), part)
@@ -198,12 +214,16 @@ def _list_stored(part: str) -> tuple[str, ...]:
 def _pick_looked_at(rows: pa.Table, side: Split, where: str) -> pa.Table:
     for name in ("split", "decision"):
         if name not in rows.column_names:
-            raise LearnableError(
+            raise UnknownSideError(
                 f"{where} have no column {name!r}, so which of them are held out is not known: curate the set again "
                 "with find-learnable, or look at its kept prompts alone"
             )
     looked_at = pc.invert(pc.is_in(rows["decision"], value_set=pa.array(NOT_SAMPLED)))
     return rows.filter(pc.and_(pc.equal(rows["split"], pa.scalar(side)), looked_at))
+
+
+def _pick_mastered(rows: pa.Table) -> pa.Table:
+    return rows.filter(pc.equal(rows["decision"], pa.scalar(MASTERED)))
 
 
 def _read_shard(shard: UPath, digest: str | None, columns: Sequence[str] | None, families: Collection[str]) -> pa.Table:

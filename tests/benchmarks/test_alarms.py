@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from benchmarks.alarms import (
+    CONTRARY,
     FAMILIES,
-    JUDGE,
     PLANTS,
+    THANKFUL,
     Outcome,
     find_collapse,
     find_forgetting,
@@ -22,6 +23,7 @@ from learnable.data.curated.curated_set import publish_curated
 from learnable.data.curated.manifest import Manifest
 from learnable.train.monitor.records import StepRecord
 from learnable.train.monitor.rules import read_rules
+from learnable.verifiers.registry import find_verifier
 
 
 def log(rewards: Sequence[float], entropies: Sequence[float]) -> list[StepRecord]:
@@ -36,7 +38,8 @@ def look(*looks: tuple[float, float, float]) -> list[StepRecord]:
         for number, (reward, held_out, forgotten) in enumerate(looks, 1)
         for record in (
             StepRecord(5 * number, {"reward": reward}),
-            StepRecord(5 * number, {"eval_reward": held_out, "eval_forgotten_share": forgotten}),
+            StepRecord(5 * number, {"eval_reward": held_out}),
+            StepRecord(5 * number, {"review_reward": held_out, "review_forgotten_share": forgotten}),
         )
     ]
 
@@ -86,7 +89,7 @@ def test_the_wanted_alarms_are_rules() -> None:
 def test_which_rows_plant_a_failure(tmp_path: Path) -> None:
     columns = {"verifier": "own", "family": FAMILIES * 4, "prompt_id": [str(number) for number in range(12)]}
     kept = pl.DataFrame({**columns, "pass_rate": [0.5] * 12, "split": ["train"] * 6 + ["test"] * 6})
-    rejected = kept.with_columns(pass_rate=pl.Series([1.0, 0.0, 0.5] * 4), decision=pl.lit("too_easy"))
+    rejected = kept.with_columns(pass_rate=pl.Series([0.0, 1.0, 0.5] * 4), decision=pl.lit("too_easy"))
     sides = {split: kept.filter(split=split).to_arrow() for split in ("train", "test")}
     curated = publish_curated(tmp_path / "sets" / "all", {**sides, "rejects": rejected.to_arrow()}, Manifest())
 
@@ -94,9 +97,26 @@ def test_which_rows_plant_a_failure(tmp_path: Path) -> None:
         return pl.DataFrame(pl.from_arrow(plant_rows(name, curated, tmp_path).read(part)))
 
     assert sorted(read("dead pool", "train")["pass_rate"].unique()) == [0.0, 1.0]
-    assert set(read("silent part", "train")["verifier"]) == {JUDGE}
+    assert set(read("silent part", "train")["verifier"]) == {THANKFUL}
     assert set(read("silent part", "test")["family"]) == {"arithmetic"}
     assert read("over-fit", "train").height == 4
-    assert set(read("forgetting", "train")["family"]) == {"counting"}
-    assert set(read("forgetting", "test")["pass_rate"]) == {1.0}
+    assert set(read("forgetting", "train")["family"]) == set(read("forgetting", "test")["family"]) == {"comparison"}
+    assert set(read("forgetting", "train")["verifier"]) == {CONTRARY}
+    assert set(read("forgetting", "test")["verifier"]) == {"own"}
+    assert set(read("forgetting", "rejects")["family"]) == {"comparison"}
+    assert set(read("forgetting", "rejects")["verifier"]) == {"own"}
     assert plant_rows("collapse", curated, tmp_path) is curated
+
+
+@pytest.mark.parametrize(
+    ("judge", "completion", "reward"),
+    [
+        (THANKFUL, "4", 0.8),
+        (THANKFUL, "4. Thank you.", 1.0),
+        (CONTRARY, "Yes", 0.0),
+        (CONTRARY, "No", 1.0),
+    ],
+)
+def test_a_planted_judge(judge: str, completion: str, reward: float) -> None:
+    spec = {"answer": 4} if judge == THANKFUL else {"answer": "Yes", "choices": ["Yes", "No"]}
+    assert find_verifier(judge).score(completion, prompt="", spec=spec).reward == pytest.approx(reward)

@@ -143,7 +143,7 @@ def _write_part(folder: Path, part: str, prompts: Sequence[Prompt], shards: int,
         table = table.append_column("margin", margins)
     for name, value in columns.items():
         table = table.append_column(name, pa.array([value] * table.num_rows))
-    for name in ("mean", "std", "pass_rate"):
+    for name in {"mean", "std", "pass_rate"} - columns.keys():
         table = table.append_column(name, pa.array([0.5] * table.num_rows, pa.float64()))
     size = max(1, -(-table.num_rows // shards))
     for index in range(shards):

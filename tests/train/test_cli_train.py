@@ -16,7 +16,7 @@ from learnable.cli.app import app
 from learnable.data.policies import bundled_policy_path
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.grpo import add_promise, load_held_out, load_part
+from learnable.train.trainers.grpo import add_promise, load_looks, load_part
 
 Run = Callable[..., tuple[int, str, str]]
 MakeCurated = Callable[..., Path]
@@ -367,5 +367,20 @@ def test_rules_of_ones_own_are_read_before_anything_starts(
     assert (settings.monitor, settings.on_alarm, settings.eval_steps) == (str(file), "stop", 5)
     run = prepare_run(replace(settings, output=str(tmp_path / "other")))
     assert {rule.name: rule.limit for rule in run.rules}["kl"] == 0.25
-    held_out = load_held_out(run)
-    assert set(held_out["held_out"]) == {True}
+    looks = load_looks(run)
+    assert {name: set(rows["held_out"]) for name, rows in looks.items()} == {"held_out": {"held_out"}}
+
+
+def test_a_look_takes_mastered_prompts_beside_the_kept_ones(
+    make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, tmp_path: Path
+) -> None:
+    easy = [replace(prompt, split="test") for prompt in prompts_of_ones(20, length=5)]
+    columns = {"decision": "too_easy", "pass_rate": 1.0}
+    curated = make_curated(tiny_policy, others={"rejects": easy}, columns=columns)
+    run = prepare_run(TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, eval_steps=5))
+    looks = load_looks(run)
+    assert {name: (len(rows), set(rows["held_out"])) for name, rows in looks.items()} == {
+        "held_out": (16, {"held_out"}),
+        "review": (16, {"review"}),
+    }
+    assert set(looks["review"]["prompt"]) <= {prompt.prompt for prompt in easy}

@@ -180,21 +180,25 @@ def test_what_was_mastered_and_is_forgotten_is_logged_at_each_look() -> None:
         completions = ["7"] * of_a + ["8"] * (size - of_a) + ["7"] * (size - 1) + ["8"]
         got = reward(completions=completions, log_metric=log.metric, **rows, **columns)
         assert got == [float(text == "7") for text in completions]
-        return {name: value for name, value in log.metrics.items() if name.startswith("held_out/")}
+        return {
+            name: value for name, value in log.metrics.items() if name.endswith(("mastered_share", "forgotten_share"))
+        }
 
-    marked = {"held_out": [True] * 2 * size}
+    marked = {"held_out": ["held_out"] * 2 * size}
     assert look(size) == {}  # training is not watched
     assert look(3, **marked) == {"held_out/mastered_share": 0.0, "held_out/forgotten_share": 0.0}
     assert look(size, **marked) == {"held_out/mastered_share": 0.5, "held_out/forgotten_share": 0.0}
     assert look(4, **marked) == {"held_out/mastered_share": 0.0, "held_out/forgotten_share": 0.0}
     assert look(3, **marked) == {"held_out/mastered_share": 0.0, "held_out/forgotten_share": 0.5}
+    came_mastered = {"held_out": ["review"] * 2 * size}
+    assert look(3, **came_mastered) == {"review/mastered_share": 0.0, "review/forgotten_share": 0.5}
     assert reward.__name__ == "verifier_reward"  # TRL names its logs by it
 
 
 def test_the_table_of_completions_keeps_its_columns_at_a_look() -> None:
     log = Log()
     remember_mastered(verifier_reward)(
-        prompts=["a"], completions=["7"], verifier=["arithmetic"], spec=[SEVEN], held_out=[True],
+        prompts=["a"], completions=["7"], verifier=["arithmetic"], spec=[SEVEN], held_out=["held_out"],
         log_metric=log.metric, log_extra=log.column,
     )  # fmt: skip
     assert log.extra["passed"] == [True]

@@ -34,6 +34,8 @@ METRICS = {
     "sampler/expected_zero_std_share": "expected_zero_std_share",
     "sampler/prompts_seen": "prompts_seen",
 }
+# Of a look at mastered prompts, which TRL logs under the same names as that at others.
+REVIEW_METRICS = {"eval_reward": "review_reward", "eval_review/forgotten_share": "review_forgotten_share"}
 # What DPO logs beside a loss: no rule watches it.
 PREFERENCE_METRICS = {
     "rewards/margins": "preference_margin",
@@ -60,8 +62,8 @@ COMPONENTS = "components/"  # before the name of a reward's part, where it stand
 class StepRecord:
     """What is kept of one of TRL's logs: a line of `metrics.jsonl`.
 
-    `metrics` are by the names of `METRICS`, `PREFERENCE_METRICS` and `REWARD_METRICS`; `components` are the means of
-    the reward's parts.
+    `metrics` are by the names of `METRICS`, `REVIEW_METRICS`, `PREFERENCE_METRICS` and `REWARD_METRICS`; `components`
+    are the means of the reward's parts.
     """
 
     step: int
@@ -71,7 +73,8 @@ class StepRecord:
     @classmethod
     def from_logs(cls, step: int, logs: Mapping[str, float]) -> StepRecord:
         """Return what is kept of what TRL logged at a step."""
-        kept = METRICS | PREFERENCE_METRICS
+        is_review = "eval_review/forgotten_share" in logs
+        kept = REVIEW_METRICS if is_review else METRICS | PREFERENCE_METRICS
         metrics: dict[str, float | None] = {name: logs[key] for key, name in kept.items() if key in logs}
         components = {}
         for key, value in logs.items():
@@ -92,7 +95,7 @@ class StepRecord:
         """Return the record of a run whose rewards went from `low` to `high` as if they had gone from 0 to 1."""
         mapped = {
             name: value if value is None else (value - start) / (high - low)
-            for name, start in (("reward", low), ("eval_reward", low), ("reward_std", 0.0))
+            for name, start in (("reward", low), ("eval_reward", low), ("review_reward", low), ("reward_std", 0.0))
             if name in self.metrics
             for value in [self.metrics[name]]
         }
@@ -102,6 +105,11 @@ class StepRecord:
         """Return the record as a line of `metrics.jsonl`: one flat object, with `components` where there are any."""
         parts = {"components": dict(self.components)} if self.components else {}
         return {"step": self.step, **self.metrics, **parts}
+
+    @property
+    def is_look(self) -> bool:
+        """Whether it is of prompts that are held out, and not of a step."""
+        return "eval_reward" in self.metrics or "review_reward" in self.metrics
 
     def read(self, name: str) -> float | None:
         """Return a metric; None where it was not logged, or was null."""

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.train.monitor.records import COMPONENTS, METRICS, REWARD_METRICS
+from learnable.train.monitor.records import COMPONENTS, METRICS, REVIEW_METRICS, REWARD_METRICS
 
 HELD_OUT_GAP = "held_out_gap"  # mean reward since the last look at the held-out prompts, minus theirs
 # The processes of a run stop together, so what each measures for itself must decide nothing.
-WATCHED = ({*METRICS.values(), *REWARD_METRICS} - {"step_seconds"}) | {HELD_OUT_GAP}
+WATCHED = ({*METRICS.values(), *REVIEW_METRICS.values(), *REWARD_METRICS} - {"step_seconds"}) | {HELD_OUT_GAP}
 CONDITIONS = ("above", "below", "equals", "rises_by", "falls_by")
 RELATIVE_TO = ("start", "median")
 SEVERITIES = ("warn", "stop", "error")
@@ -31,7 +31,7 @@ NEEDED = ("metric", "lasts", "says")
 
 def is_held_out(name: str) -> bool:
     """Whether the metric of that name is measured at looks at the held-out prompts."""
-    return name == HELD_OUT_GAP or name.startswith("eval_")
+    return name == HELD_OUT_GAP or name.startswith(("eval_", "review_"))
 
 
 @dataclass(frozen=True, slots=True)

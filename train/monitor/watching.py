@@ -67,7 +67,7 @@ class Monitor:
 
     def observe(self, record: StepRecord) -> list[Alarm]:
         """Take in one record and return the alarms that are new."""
-        if not {"reward", "unscored_share", "eval_reward"} & set(record.metrics):
+        if not (record.is_look or {"reward", "unscored_share"} & set(record.metrics)):
             return []  # the summary at the end, or training on stored completions, which rules are not about
         alarms = []
         for name, value in (*record.list_values(), *self._measure_gap(record)):

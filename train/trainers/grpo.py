@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from learnable.data.dialogue.thinking import ThinkTags, find_tags
 from learnable.data.errors import LearnableError
@@ -24,6 +25,7 @@ from learnable.train.rewards import (
     CERTIFIED_PASS_RATE,
     CERTIFIED_REWARD,
     HELD_OUT,
+    REVIEW,
     RewardFunction,
     judge_answers,
     map_rewards,
@@ -61,7 +63,7 @@ RESERVED_COLUMNS = (
     CERTIFIED_REWARD,
     CERTIFIED_PASS_RATE,
 )
-EVAL_PROMPTS = 32  # held-out prompts that a look during training takes
+EVAL_PROMPTS, REVIEW_PROMPTS = 32, 16  # held-out prompts that a look takes: kept ones, and mastered ones
 
 
 def main(path: Path, emit: OnEvent) -> None:
@@ -87,7 +89,7 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         reward_funcs=[make_reward(settings, tags)],
         args=config,
         train_dataset=load_part(run, settings.part),
-        eval_dataset=load_held_out(run) if settings.eval_steps else None,
+        eval_dataset=load_looks(run) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
@@ -189,11 +191,15 @@ def make_vllm_options(settings: TrainSettings) -> dict[str, object]:
 
 def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:
     """Return at most `limit` rows of a part as TRL reads them. Every column reaches the reward functions."""
+    return make_dataset(run, run.curated.read(part, run.settings.families).slice(0, limit))
+
+
+def make_dataset(run: PreparedRun, table: pa.Table) -> Dataset:
+    """Return rows of a set as TRL reads them, with what their certificates promise."""
     from datasets import Dataset
 
-    table = run.curated.read(part, run.settings.families)
     table = table.drop_columns([column for column in RESERVED_COLUMNS if column in table.column_names])
-    return Dataset(add_promise(table.slice(0, limit), run.curated.manifest.band.signal).combine_chunks())
+    return Dataset(add_promise(table, run.curated.manifest.band.signal).combine_chunks())
 
 
 def add_promise(table: pa.Table, signal: str) -> pa.Table:
@@ -205,10 +211,19 @@ def add_promise(table: pa.Table, signal: str) -> pa.Table:
     return table.append_column(CERTIFIED_REWARD if signal == "reward" else CERTIFIED_PASS_RATE, promised)
 
 
-def load_held_out(run: PreparedRun) -> Dataset:
-    """Return the held-out prompts of a look during training, marked for the reward function."""
-    rows = load_part(run, "test", EVAL_PROMPTS)
-    return rows.add_column(HELD_OUT, [True] * len(rows))
+def load_looks(run: PreparedRun) -> dict[str, Dataset]:
+    """Return the prompts of a look during training, marked for the reward function: kept ones, and mastered ones.
+
+    Both are held out. Mastered are those that were left out as too easy and never failed; a set without any has no
+    `REVIEW`.
+    """
+    looks = {HELD_OUT: load_part(run, "test", EVAL_PROMPTS)}
+    mastered = run.curated.read_mastered("test", run.settings.families)
+    if mastered.num_rows:
+        mastered = mastered.filter(pc.equal(mastered["pass_rate"], pa.scalar(1.0))).slice(0, REVIEW_PROMPTS)
+    if mastered.num_rows:
+        looks[REVIEW] = make_dataset(run, mastered)
+    return {name: rows.add_column(HELD_OUT, [name] * len(rows)) for name, rows in looks.items()}
 
 
 if __name__ == "__main__":

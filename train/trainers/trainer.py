@@ -98,11 +98,11 @@ class TrainingWatch:
         record = StepRecord.from_logs(state.global_step, logs or {})
         if self.settings.reward_range:  # what is kept is from 0 to 1, as what is held out is
             record = record.mapped_back(*self.settings.reward_range)
-        if not {"reward", "eval_reward", "loss"} & set(record.metrics):
+        if not (record.is_look or {"reward", "loss"} & set(record.metrics)):
             return
         if self.metrics is not None:
             self.metrics.write(record)
-        if "eval_reward" not in record.metrics:
+        if not record.is_look:
             done, total = state.global_step, state.max_steps
             self.emit({"event": "step", "done": done, "total": total, "metrics": record.to_json()})
         for alarm in self.monitor.observe(record):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics, write_table
 
@@ -60,6 +61,14 @@ def test_a_look_at_held_out_prompts_is_a_record_of_its_own() -> None:
     assert StepRecord.from_logs(5, logs).to_json() == {
         "step": 5, "eval_reward": 0.4, "eval_mastered_share": 0.25, "eval_forgotten_share": 0.125,
     }  # fmt: skip
+
+
+def test_a_look_at_mastered_prompts_is_not_taken_for_one_at_others() -> None:
+    logs = {"eval_reward": 0.9, "eval_review/mastered_share": 0.75, "eval_review/forgotten_share": 0.125, "loss": 0.5}
+    record = StepRecord.from_logs(5, logs)
+    assert record.to_json() == {"step": 5, "review_reward": 0.9, "review_forgotten_share": 0.125}
+    assert record.is_look
+    assert record.mapped_back(-1, 1).read("review_reward") == pytest.approx(0.95)
 
 
 def test_metrics_are_on_disk_as_soon_as_they_are_written(tmp_path: Path) -> None:
