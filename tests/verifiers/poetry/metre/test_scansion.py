@@ -105,7 +105,7 @@ def test_a_performance_stresses_nouns_off_the_beat_and_not_articles() -> None:
 def test_the_wrong_metre_and_length_earn_less() -> None:
     words = "a lantern burns above the silent bay".split()
     right = credit_metre(words, "iambic", 5)
-    assert right == 1.0
+    assert right > 0.99
     assert max(credit_metre(words, "iambic", 3), credit_metre(words, "anapaestic", 4)) < 0.8 * right
 
 
