@@ -46,7 +46,7 @@ from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.monitor.rules import read_rules
 from learnable.train.monitor.watching import find_alarms
 from learnable.train.results.report import TrainingSummary
-from learnable.train.settings import TrainSettings
+from learnable.train.settings import PARTS, TrainSettings
 from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import SUMMARY
 
@@ -169,6 +169,7 @@ def read_options() -> argparse.Namespace:
     kinds = [*PLANTS, "healthy"]
     parser.add_argument("--only", action="append", choices=kinds, help="a planted failure, or the healthy; repeatable")
     parser.add_argument("--healthy", type=int, default=10, help="healthy runs (default: %(default)s)")
+    parser.add_argument("--part", choices=PARTS, help="train on this part of a set (default: as learnable train does)")
     parser.add_argument("--work", type=Path, default=Path("runs/alarms"), help="folder of the sets and the runs")
     parser.add_argument("--budget-minutes", type=float, default=1e9, help="begin no run after so many minutes")
     return parser.parse_args()
@@ -179,11 +180,11 @@ def list_runs(options: argparse.Namespace, curated: CuratedSet) -> Iterator[tupl
     for name, plant in PLANTS.items():
         if name in (options.only or PLANTS):
             rows = plant_rows(name, curated, options.work)
-            yield name, make_settings(rows, options.seed, plant.settings)
+            yield name, make_settings(rows, options.seed, {"part": options.part, **plant.settings})
     if "healthy" in (options.only or ["healthy"]):
         for number in range(options.healthy):
             families = ((), *((family,) for family in FAMILIES))[number % 4]
-            changes = {"families": families}
+            changes = {"part": options.part, "families": families}
             yield f"healthy {number + 1}", make_settings(curated, options.seed + number, changes)
 
 

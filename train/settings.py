@@ -59,7 +59,9 @@ class TrainSettings:
         output: folder for checkpoints, metrics, curve and report; empty for the next `runs/NAME-N`.
         part: the part of the set whose prompts are trained on. `reviewed` is `train` with as a tenth of the prompts
             some that the policy had mastered, lest it forget them. `control`, random prompts of the same pool, shows
-            what the curation is worth; so does `pool`, what was kept and rejected alike, as trained without a curation.
+            what the curation is worth; so does `pool`, what was kept and rejected alike, with the static sampler, as
+            trained without a curation. None takes `pool` for the live sampler, where the set has what was rejected,
+            and else `train` (`train/preflight/drawing.py`).
         families: train on, and measure, the prompts of these families alone; empty for all.
         method: GRPO on the prompts; supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it; or
             direct preference optimisation (DPO) on its preferences, pairs of a better and a worse completion.
@@ -82,7 +84,8 @@ class TrainSettings:
         think_tags: those around the policy's thoughts; None takes the curated set's own.
         loss_type: one of TRL's losses.
         sampler: `static` visits each prompt once an epoch; `live` draws those whose groups are expected to disagree, as
-            the run's own rewards tell (`train/live/`).
+            certificates and the run's own rewards tell (`train/live/`). None takes `live` for GRPO where no part is
+            named and the set has what was rejected, and else `static`.
         signal: train on graded rewards or on passed / not passed.
         reward_range: what TRL is given for rewards of 0 and 1, those between mapped linearly; None for 0 and 1.
         scale_rewards: by what TRL divides advantages: the std of the `group`, of the `batch`, or nothing (`none`); None
@@ -110,7 +113,7 @@ class TrainSettings:
 
     curated: str
     output: str
-    part: Part = "train"
+    part: Part | None = None
     families: tuple[str, ...] = ()
     method: Method = "grpo"
     policy: str | None = None
@@ -132,7 +135,7 @@ class TrainSettings:
     chat_template_kwargs: Mapping[str, object] | None = None
     think_tags: str | None = None
     loss_type: str = "grpo"
-    sampler: Sampler = "static"
+    sampler: Sampler | None = None
     signal: Signal = "reward"
     reward_range: tuple[float, float] | None = None
     scale_rewards: str | None = None
@@ -179,7 +182,12 @@ class TrainSettings:
     @property
     def rows_part(self) -> str:
         """The part of a curated set that is read: of `train`, SFT and DPO read completions."""
-        return STORED_PARTS.get(self.method, self.part)
+        return STORED_PARTS.get(self.method, self.named_part)
+
+    @property
+    def named_part(self) -> Part:
+        """The part that is trained on, `train` where none is named yet."""
+        return "train" if self.part is None else self.part
 
     @property
     def kl_weight(self) -> float:

@@ -30,6 +30,7 @@ from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
 from learnable.train.monitor.forecast import forecast_training
 from learnable.train.preflight.checks import prepare_run
+from learnable.train.preflight.drawing import choose_drawing
 from learnable.train.preflight.output import choose_run_folder
 from learnable.train.preflight.shards import count_rows
 from learnable.train.results.comparison import MIN_PROMPTS
@@ -175,13 +176,14 @@ def _measure(loop: LoopReport, stages: Stages, number: int) -> EvalReport:
 
 
 def _begin_round(settings: LoopSettings, number: int, curated: str, policy: str) -> Round:
-    version, train = open_curated(curated), settings.train
+    version = open_curated(curated)
+    train, _ = choose_drawing(settings.train, version)
     forecast = forecast_training(version, train)
     return Round(
         number=number,
         curated=str(version.path),
         parent=version.manifest.parent or "",
-        kept=count_rows(version, train.rows_part, train.families),
+        kept=count_rows(version, "train" if train.method == "grpo" else train.rows_part, train.families),
         usable_share=None if forecast is None else round(1 - forecast.zero_std_share, 4),
         refresh_rollouts=_count_rollouts(curated) if number > 1 else 0,
         policy=policy,

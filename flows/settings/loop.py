@@ -30,7 +30,7 @@ class LoopSettings:
     def __post_init__(self) -> None:
         if self.rounds < 1:
             raise LearnableError(f"--rounds {self.rounds} leaves nothing to do: give 1 or more, 3 is usual")
-        if self.train.part != "train":
+        if self.train.named_part != "train":
             raise LearnableError(
                 f"--part {self.train.part} is not for a loop, which trains on what is kept: leave it out"
             )

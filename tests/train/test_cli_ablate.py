@@ -60,7 +60,7 @@ def test_shipped_ablations_are_listed_and_shown(run: Run) -> None:
     assert status == 0
     assert "samplers" in out
     listed = json.loads(run("--list", "--json")[1])
-    assert (listed[6]["name"], listed[6]["runs"]) == ("samplers", 4)
+    assert (listed[6]["name"], listed[6]["runs"]) == ("samplers", 5)
     assert tomllib.loads(run("samplers", "--show")[1])["base"]["held_out"] == "pool"
 
 

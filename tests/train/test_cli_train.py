@@ -171,8 +171,8 @@ def test_parts_train_in_folders_of_their_own(
 
     folders = [prepared("--curated", curated.parent, "--part", part).output for part in ("train", "control", "reserve")]
 
-    assert folders == ["runs/ones-1", "runs/ones-control-1", "runs/ones-reserve-1"]
-    assert prepared("--curated", curated.parent).output == "runs/ones-2"
+    assert folders == ["runs/ones-train-1", "runs/ones-control-1", "runs/ones-reserve-1"]
+    assert prepared("--curated", curated.parent).output == "runs/ones-1"
 
 
 def test_every_column_reaches_the_reward_function(make_curated: MakeCurated, tiny_policy: Path, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
         return None
     known = curated.manifest.schema.keys()
     columns = [*FORECAST_COLUMNS, *(name for name in (*ZERO_STD_AT.values(), *SAMPLER_COLUMNS) if name in known)]
-    rows = curated.read(settings.part, settings.families, columns=columns)
+    rows = curated.read(settings.named_part, settings.families, columns=columns)
     weights = None
     if settings.sampler == "live" and rows.num_rows:
         usable = PassRates.of(read_certificates(rows)).expect_usable(settings.num_generations)

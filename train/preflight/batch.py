@@ -61,9 +61,9 @@ def forecast_usable(settings: TrainSettings, curated: CuratedSet) -> UsableShare
     forecast as `train` is: the two are for comparison, at equal batches.
     """
     pool = curated.manifest.forecast.pool
-    if settings.families or not pool or (settings.part == POOL and settings.sampler == "static"):
+    if settings.families or not pool or (settings.part == POOL and settings.sampler != "live"):
         return None
-    part = "train" if settings.part == "control" else settings.part
+    part = "train" if settings.part == "control" else settings.named_part
     expected = forecast_training(curated, replace(settings, part=part)) if curated.shards(part) else None
     if expected is None:
         return None
@@ -88,7 +88,7 @@ def mean_length(manifest: Manifest) -> float | None:
 def explain_batch(settings: TrainSettings, prompts: int) -> str:
     """Return what a step is made of."""
     rest = f" x {settings.num_generations} completions" if settings.method == "grpo" else ""
-    named = f"{settings.part} prompts" if settings.method == "grpo" else settings.rows_part
+    named = f"{settings.named_part} prompts" if settings.method == "grpo" else settings.rows_part
     return (
         f"--batch-size {settings.batch_size}, not the usual {settings.usual_batch}: {settings.prompts_per_step} of the "
         f"set's {prompts} {named} a step{rest}"

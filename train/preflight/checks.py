@@ -18,6 +18,7 @@ from learnable.rollouts.vllm_engine import check_options
 from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.batch import fit_batch
 from learnable.train.preflight.device import find_device
+from learnable.train.preflight.drawing import choose_drawing
 from learnable.train.preflight.memory import (
     MemoryEstimate,
     check_memory,
@@ -95,20 +96,20 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     rules = read_rules(settings.monitor)
     curated = download_curated(open_curated(settings.curated))
     check_engine(curated)
-    curated.check_shards((settings.rows_part, "test"))
-    check_families(settings, curated)
+    settings, drawn = choose_drawing(settings, curated)
     part = settings.rows_part
+    curated.check_shards((part, "test"))
+    check_families(settings, curated)
     settings = settings.filled_from(curated.manifest)
     rows = count_prompts(settings, curated)
-    settings, notes = fit_batch(settings, curated, rows[part])
+    settings, fitted = fit_batch(settings, curated, rows[part])
     check_rows(settings, curated, rows)
     changed = check_verifiers(curated, part)
     silent = check_silent_rewards(settings, curated)
     policy = find_policy(settings.policy)
     check_adapter(settings, policy)
     check_chat(settings, curated, policy)
-    check_trl_options(settings.trl, settings.method)
-    check_options(settings.engine_options or {})
+    check_foreign_options(settings)
     check_output(settings)
     trained, held_out = (read_prompt_texts(curated, name, settings.families) for name in (part, "test"))
     longest = measure_longest_prompt([*trained, *held_out], policy)
@@ -121,7 +122,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
         *warn_of_repeats(trained, held_out, part),
         *(check_memory(memory, settings) if memory else []),
     ]
-    notes += [*explain_range(settings), *explain_pairs(settings, curated, rows[part])]
+    notes = [*drawn, *fitted, *explain_range(settings), *explain_pairs(settings, curated, rows[part])]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
 
 
@@ -152,6 +153,12 @@ def estimate_run(
     )
 
 
+def check_foreign_options(settings: TrainSettings) -> None:
+    """Raise `LearnableError` for what TRL or vLLM would be given by their own names, and does not take."""
+    check_trl_options(settings.trl, settings.method)
+    check_options(settings.engine_options or {})
+
+
 def check_engine(curated: CuratedSet) -> None:
     """Raise `LearnableError` for a set that was simulated, since no model answered its prompts."""
     if curated.manifest.engine == "simulated":
@@ -173,14 +180,14 @@ def check_numbers(settings: TrainSettings) -> None:
         ("held_out", HELD_OUT),
     )
     for name, known in choices:
-        if (value := getattr(settings, name)) not in known:
+        if (value := getattr(settings, name)) is not None and value not in known:
             flag = name.replace("_", "-")
             raise LearnableError(f"--{flag} {value!r} is not known: choose one of {', '.join(known)}")
     if settings.method == "grpo":
         check_groups(settings)
         check_kl(settings)
         check_rewards(settings)
-    elif settings.part != "train":
+    elif settings.named_part != "train":
         raise LearnableError(
             f"--method {settings.method} trains on the {settings.rows_part} of train, and {settings.part} has none: "
             "leave out --part, or give --method grpo"

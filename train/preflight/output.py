@@ -16,14 +16,14 @@ MAY_CHANGE |= {"eval_steps", "num_processes", "micro_batch_size", "report_to", "
 MAY_CHANGE |= {"monitor", "on_alarm", "held_out", "engine_options"}
 
 
-def choose_run_folder(curated: str, part: str = "train", *, resume: bool = False, prefix: str = "") -> str:
-    """Return `runs/NAME-N`, the next one or the last one to resume; `runs/NAME-PART-N` for another part than `train`.
+def choose_run_folder(curated: str, part: str | None = None, *, resume: bool = False, prefix: str = "") -> str:
+    """Return `runs/NAME-N`, the next one or the last one to resume; `runs/NAME-PART-N` where a part is named.
 
     NAME is that of the set, with its version where that is named, after the `prefix`.
     """
     parts = [name for name in Path(curated).parts if name not in ("/", ".", "..")]
     name = prefix + "-".join(parts[-2:] if parts[-1].startswith("v") else parts[-1:])
-    name = name if part == "train" else f"{name}-{part}"
+    name = f"{name}-{part}" if part else name
     numbers = [int(number) for path in RUNS.glob(f"{name}-*") if (number := path.name[len(name) + 1 :]).isdigit()]
     last = max(numbers, default=0)
     return str(RUNS / f"{name}-{last if resume and last else last + 1}")

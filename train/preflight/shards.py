@@ -39,8 +39,9 @@ WHY_EMPTY = {
 
 def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
     """Raise `LearnableError` for a family that the set has no prompt of."""
-    if settings.families and curated.shards(settings.part):
-        known = pc.unique(curated.read(settings.part, columns=["family"])["family"]).to_pylist()
+    part = settings.named_part
+    if settings.families and curated.shards(part):
+        known = pc.unique(curated.read(part, columns=["family"])["family"]).to_pylist()
         for family in settings.families:
             if family not in known:
                 raise UnknownNameError(f"family of {str(curated.path)!r}", family, map(str, known))

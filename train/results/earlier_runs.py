@@ -1,4 +1,4 @@
-"""Runs on two parts of one set side by side: what the curated prompts were worth against a random control."""
+"""Runs that drew from one set in two ways side by side: what curation and sampler were worth."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from learnable.train.results.statistics import Interval
 from learnable.train.settings import PARTS, TrainSettings
 
 # Settings that may differ between two runs that are compared: those under comparison, and those that change no step.
-FREE = {"part", "curated", "output", "policy", "resume", "save_steps", "report_to", "eval_steps", "eval_k"}
+FREE = {"part", "sampler", "curated", "output", "policy", "resume", "save_steps", "report_to", "eval_steps", "eval_k"}
 FREE |= {"num_processes", "micro_batch_size", "allow_silent_reward", "engine_options"}
+DRAWINGS = tuple(f"{part}{live}" for part in PARTS for live in (" (live)", ""))  # what stands first is compared first
 
 
 @dataclass(frozen=True, slots=True)
 class PartRun:
-    """One of the runs: the part it trained on, its folder, held-out mean reward before and after."""
+    """One of the runs: the part it trained on and how, its folder, held-out mean reward before and after."""
 
     part: str
     folder: str
@@ -35,7 +36,7 @@ class PartRun:
 
 @dataclass(frozen=True, slots=True)
 class PartsComparison:
-    """Two runs on parts of one set, and by how much `first` ended above `second`, prompt by prompt."""
+    """Two runs that drew from one set, and by how much `first` ended above `second`, prompt by prompt."""
 
     first: PartRun
     second: PartRun
@@ -46,7 +47,7 @@ class PartsComparison:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """A finished run on another part of the same set. `differs` says why it cannot be compared; empty if it can."""
+    """A finished run that drew otherwise. `differs` says why it cannot be compared; empty if it can."""
 
     folder: Path
     part: str
@@ -59,9 +60,9 @@ class EarlierRun:
 
 
 def find_earlier_runs(settings: TrainSettings, curated: str, policy_id: str) -> list[EarlierRun]:
-    """Return the runs beside this one that trained on another part of the same version, the newest of each part.
+    """Return the runs beside this one that drew otherwise from the same version, the newest of each way to draw.
 
-    For each part, a run that can be compared goes before a newer one that cannot. Files that are no report are skipped.
+    For each, a run that can be compared goes before a newer one that cannot. Files that are no report are skipped.
     """
     found: dict[str, EarlierRun] = {}
     reports = sorted(settings.folder.parent.glob("*/report.json"), key=lambda path: path.stat().st_mtime)
@@ -69,21 +70,31 @@ def find_earlier_runs(settings: TrainSettings, curated: str, policy_id: str) -> 
         run = _read_run(file, settings, curated, policy_id)
         if run and (run.part not in found or not run.differs or found[run.part].differs):
             found[run.part] = run
-    return [found[part] for part in PARTS if part in found]
+    return [found[name] for name in DRAWINGS if name in found]
+
+
+def name_drawing(part: str, sampler: str | None) -> str:
+    """Return what a run trains on, and that it does so live.
+
+    >>> name_drawing("pool", "live"), name_drawing("train", "static")
+    ('pool (live)', 'train')
+    """
+    return f"{part} (live)" if sampler == "live" else part
 
 
 def compare_parts(settings: TrainSettings, before: Evaluation, after: Evaluation, other: EarlierRun) -> PartsComparison:
-    """Compare this run with a comparable earlier one, the part named first in `PARTS` against the other.
+    """Compare this run with a comparable earlier one, the way named first in `DRAWINGS` against the other.
 
     Raises `LearnableError` when the earlier run's rewards cannot be read.
     """
     theirs = [read_evaluation(other.folder / f"{when}.json") for when in ("before", "after")]
+    own = name_drawing(settings.named_part, settings.sampler)
     runs = {
-        settings.part: _compare_ends(settings, settings.part, settings.folder, before, after),
+        own: _compare_ends(settings, own, settings.folder, before, after),
         other.part: _compare_ends(settings, other.part, other.folder, *theirs),
     }
-    ends = {settings.part: after, other.part: theirs[1]}
-    first, second = sorted(runs, key=PARTS.index)
+    ends = {own: after, other.part: theirs[1]}
+    first, second = sorted(runs, key=DRAWINGS.index)
     pairs = pair_prompts(ends[second], ends[first])
     difference = compare_measure(pairs, read_mean_reward, settings.seed).change
     verdict = _write_verdict(first, second, len(pairs), difference)
@@ -111,9 +122,10 @@ def _read_run(file: Path, settings: TrainSettings, curated: str, policy_id: str)
         theirs, set_path = report["settings"], report["curated"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    part = theirs.get("part", "train")
+    part = name_drawing(theirs.get("part") or "train", theirs.get("sampler"))
+    own = name_drawing(settings.named_part, settings.sampler)
     same_set = Path(set_path).resolve() == Path(curated).resolve()
-    if not same_set or part == settings.part or part not in PARTS or not report.get("held_out"):
+    if not same_set or part == own or part not in DRAWINGS or not report.get("held_out"):
         return None
     differs = (
         [] if report.get("policy_id") == policy_id else [f"policy {report.get('policy_id')} there, {policy_id} here"]

@@ -88,7 +88,7 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         model=model,
         reward_funcs=[make_reward(settings, tags)],
         args=config,
-        train_dataset=load_part(run, settings.part),
+        train_dataset=load_part(run, settings.named_part),
         eval_dataset=load_looks(run) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,

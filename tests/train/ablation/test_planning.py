@@ -42,6 +42,7 @@ def test_what_is_shipped() -> None:
     assert {(variant.settings.part, variant.settings.sampler) for variant in variants} == {
         ("train", "static"),
         ("train", "live"),
+        ("pool", "live"),
         ("pool", "static"),
         ("control", "static"),
     }

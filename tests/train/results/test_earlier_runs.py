@@ -60,6 +60,17 @@ def test_runs_on_other_parts_are_found_and_those_on_this_one_are_not(settings: T
     assert (run.folder, run.part, run.differs) == (train, "train", ())
 
 
+def test_the_same_part_under_the_other_sampler_is_compared_too(settings: TrainSettings) -> None:
+    live = replace(settings, part="pool", sampler="live")
+    finish(live, "ones-0", [9] * 10)
+    plain = finish(replace(live, sampler="static"), "ones-1", [5] * 10)
+    [run] = find(live)
+    assert (run.folder, run.part, run.differs) == (plain, "pool", ())
+    found = compare_parts(live, evaluation([3] * 10), evaluation([9] * 10), run)
+    assert (found.first.part, found.second.part) == ("pool (live)", "pool")
+    assert found.verdict.startswith("training on pool (live) ended higher than training on pool:")
+
+
 def test_the_newest_run_that_can_be_compared_is_taken(settings: TrainSettings) -> None:
     train = replace(settings, part="train")
     finish(train, "ones-1", [5] * 10, age=30)

@@ -36,13 +36,13 @@ the metrics and says what goes wrong, since when, and what helped others: docs/m
 Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
-  learnable train --curated SET --sampler live
+  learnable train --curated SET --part train
   learnable train --curated SET --method dpo --dpo-margin 0.5
   learnable train --curated SET --preset dapo-like --trl warmup_steps=20 --explain
   learnable train --curated SET --eval-steps 5 --on-alarm stop
   learnable train --curated SET --monitor my_rules.toml --on-alarm checkpoint
   learnable train --curated SET --part control
-  learnable train --curated SET --part pool --held-out pool
+  learnable train --curated SET --part pool --sampler static --held-out pool
   learnable train --curated SET --reward-range -1 1 --scale-rewards none
   learnable train --curated SET --output runs/first --resume
 """
@@ -69,7 +69,8 @@ class TrainArguments:
         str | None,
         set_option(
             help="The set's train, its random control, the reserve of its preset, reviewed: train with a tenth of "
-            "mastered prompts, or pool: kept and rejected prompts alike. (default: train)"
+            "mastered prompts, or pool: kept and rejected prompts alike. (default: pool, drawn live, where the set has "
+            "rejects; else train)"
         ),
     ] = None
     family: Annotated[list[str] | None, set_option("--family", help="Train on this family alone; repeatable.")] = None
@@ -127,7 +128,7 @@ class TrainArguments:
         str | None,
         training_option(
             help="static: each prompt once an epoch; live: those whose groups are expected to disagree by now. "
-            "(default: static)"
+            "(default: live, unless a part is named)"
         ),
     ] = None
     signal: Annotated[
@@ -330,6 +331,11 @@ def _show_parts(shell: Shell, report: TrainingReport) -> None:
         shell.line(f"\n{comparison.verdict}\n")
     for objection in report.not_compared:
         shell.line(f"{objection}\n")
-    run = (report.settings.method, report.settings.part)
-    if report.held_out and run == ("grpo", "train") and not report.comparisons:
+    settings = report.settings
+    if not report.held_out or report.comparisons or settings.method != "grpo":
+        return
+    if settings.sampler == "live":
+        flags = f"--part pool --sampler static --batch-size {settings.step_size}"
+        shell.line(f"baseline     the same command with {flags} shows what certificates and sampler are worth")
+    elif settings.part == "train":
         shell.line("control      the same command with --part control shows what the curation is worth")

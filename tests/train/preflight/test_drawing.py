@@ -1,0 +1,85 @@
+"""Which prompts a run draws where nobody said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from learnable.data.curated.curated_set import open_curated
+from learnable.data.errors import LearnableError
+from learnable.train.preflight.checks import prepare_run
+from learnable.train.preflight.drawing import choose_drawing
+from learnable.train.settings import TrainSettings
+
+MakeCurated = Callable[..., Path]
+LOOKED_AT = {"decision": "too_easy"}
+
+
+@pytest.fixture
+def with_rejects(make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path) -> Path:
+    rejects = [replace(prompt, split="train") for prompt in prompts_of_ones(6, length=4)]
+    return make_curated(tiny_policy, others={"rejects": rejects}, columns=LOOKED_AT)
+
+
+@pytest.mark.parametrize(
+    ("given", "part", "sampler"),
+    [
+        ({}, "pool", "live"),
+        ({"sampler": "live"}, "pool", "live"),
+        ({"sampler": "static"}, "train", "static"),
+        ({"part": "train"}, "train", "static"),
+        ({"part": "pool"}, "pool", "static"),
+        ({"part": "train", "sampler": "live"}, "train", "live"),
+        ({"method": "sft"}, "train", "static"),
+        ({"method": "dpo"}, "train", "static"),
+    ],
+)
+def test_the_pool_is_drawn_live_unless_something_else_is_named(
+    with_rejects: Path, given: dict[str, Any], part: str, sampler: str
+) -> None:
+    settings, notes = choose_drawing(TrainSettings(str(with_rejects), "", **given), open_curated(with_rejects))
+    assert (settings.part, settings.sampler) == (part, sampler)
+    chosen = not given.keys() - {"sampler"} and sampler == "live"
+    assert bool(notes) == chosen
+    if chosen:
+        assert notes[0].startswith("draws from 14 prompts, 8 kept and 6 rejected,")
+
+
+def test_a_set_without_rejects_or_that_does_not_say_their_side_is_trained_on_as_it_is(
+    with_rejects: Path, make_curated: MakeCurated
+) -> None:
+    [rejects] = with_rejects.glob("rejects-*")
+    pq.write_table(pq.read_table(rejects).drop_columns(["decision"]), rejects)
+    assert choose_drawing(TrainSettings("", ""), open_curated(with_rejects))[0].part == "train"
+    rejects.unlink()
+    settings, notes = choose_drawing(TrainSettings("", ""), open_curated(with_rejects))
+    assert (settings.part, settings.sampler, notes) == ("train", "static", [])
+
+
+def test_a_set_that_kept_nothing_is_refused_and_its_rejects_are_not_trained_on(
+    make_curated: MakeCurated, prompts_of_ones: Any, tiny_policy: Path, tmp_path: Path
+) -> None:
+    rejects = [replace(prompt, split="train") for prompt in prompts_of_ones(20)]
+    curated = make_curated(tiny_policy, train=[], others={"rejects": rejects}, columns=LOOKED_AT)
+    with pytest.raises(LearnableError, match="kept no prompt to train on"):
+        prepare_run(TrainSettings(str(curated), str(tmp_path / "run")))
+
+
+def test_what_was_chosen_is_resumed(with_rejects: Path, tmp_path: Path) -> None:
+    settings = TrainSettings(str(with_rejects), str(tmp_path / "run"), batch_size=32)
+    first = prepare_run(settings).settings
+    first.write(tmp_path / "run" / "settings.json")
+    again = prepare_run(replace(settings, resume=True)).settings
+    assert (again.part, again.sampler) == (first.part, first.sampler) == ("pool", "live")
+
+
+def test_an_earlier_run_on_the_kept_prompts_is_resumed_as_it_began(with_rejects: Path, tmp_path: Path) -> None:
+    settings = TrainSettings(str(with_rejects), str(tmp_path / "run"), part="train", batch_size=32)
+    prepare_run(settings).settings.write(tmp_path / "run" / "settings.json")
+    again = prepare_run(replace(settings, part=None, resume=True)).settings
+    assert (again.part, again.sampler) == ("train", "static")
