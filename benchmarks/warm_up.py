@@ -116,8 +116,8 @@ def train(output: Path, curated: dict[str, Any], wanted: argparse.Namespace, *fl
     """Train the policy of a curated set; return the trained one."""
     policy = output / "policy"
     if not (policy / "config.json").is_file():
-        run = ("--curated", curated["curated"], "--output", output, "--seed", wanted.seed, "--no-evaluate")
-        learnable("train", *run, *flags)
+        run = ("--curated", curated["curated"], "--part", "train", "--output", output, "--seed", wanted.seed)
+        learnable("train", *run, "--no-evaluate", *flags)
     return policy
 
 

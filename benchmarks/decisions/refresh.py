@@ -60,8 +60,7 @@ def measure(folder: Path, families: Sequence[str], limit: int, steps: int, ancho
         short = ("--max-completion-length", 16, "--no-evaluate", "--steps", steps, "--output", output)
         learnable(
             "train",
-            "--curated",
-            first["curated"],
+            *("--curated", first["curated"], "--part", "train"),
             *_flags("family", [name for name in families if name in TRAINED]),
             *short,
         )

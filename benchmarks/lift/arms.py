@@ -88,6 +88,6 @@ def plan_steps(tokens: float, batch_size: int, length: float) -> Plan:
 
 
 def choose_fitted_batch(curated: CuratedSet) -> int:
-    """Return the completions a step that `learnable train` takes for a curated set where nobody says."""
-    settings = TrainSettings(str(curated.path), "").filled_from(curated.manifest)
+    """Return the completions a step that `learnable train --part train` takes for a curated set where nobody says."""
+    settings = TrainSettings(str(curated.path), "", part="train").filled_from(curated.manifest)
     return fit_batch(settings, curated, count_rows(curated, "train"))[0].step_size
