@@ -21,6 +21,7 @@ LOG_ODDS = np.arange(-7.0, 7.0 + CELL / 2, CELL)
 RATES = 1 / (1 + np.exp(-LOG_ODDS))
 DRIFT = 0.1  # standard deviation of the walk of the log-odds, a generation batch
 JEFFREYS = 0.5
+AT_ONCE = 65_536  # prompts whose weights are worked out in double precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,12 @@ class PassRates:
     @classmethod
     def of(cls, found: Certificates, drift: float = DRIFT) -> PassRates:
         """Begin with what certificates say."""
-        # A density of the rate is one of its log-odds times p (1 - p).
-        logs = np.outer(found.alpha, np.log(RATES)) + np.outer(found.beta, np.log1p(-RATES))
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        weights *= ((1 - found.p_zero - found.p_one) / weights.sum(axis=1))[:, None]
-        weights[:, 0] += found.p_zero
-        weights[:, -1] += found.p_one
-        return cls(weights.astype(np.float32), drift)
+        count = len(found.alpha)
+        weights = np.empty((count, len(RATES)), np.float32)
+        for start in range(0, count, AT_ONCE):
+            rows = slice(start, start + AT_ONCE)
+            weights[rows] = _weigh(found.alpha[rows], found.beta[rows], found.p_zero[rows], found.p_one[rows])
+        return cls(weights, drift)
 
     def drift_on(self) -> None:
         """Take one step of the walk: a part of each cell moves to either neighbour, none beyond the ends."""
@@ -75,8 +75,19 @@ class PassRates:
 
     def expect_usable(self, group_size: int) -> Numbers:
         """Return for each prompt the chance that `group_size` completions do not all pass and not all fail, (n,)."""
-        return np.asarray(self.weights @ (1 - RATES**group_size - (1 - RATES) ** group_size), dtype=np.float64)
+        usable = 1 - RATES**group_size - (1 - RATES) ** group_size
+        return np.asarray(self.weights @ usable.astype(np.float32), dtype=np.float64)
 
     def expect_rates(self) -> Numbers:
         """Return the expected pass rate of each prompt, (n,)."""
         return np.asarray(self.weights @ RATES, dtype=np.float64)
+
+
+def _weigh(alpha: Numbers, beta: Numbers, p_zero: Numbers, p_one: Numbers) -> Numbers:
+    # A density of the rate is one of its log-odds times p (1 - p).
+    logs = np.outer(alpha, np.log(RATES)) + np.outer(beta, np.log1p(-RATES))
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights *= ((1 - p_zero - p_one) / weights.sum(axis=1))[:, None]
+    weights[:, 0] += p_zero
+    weights[:, -1] += p_one
+    return np.asarray(weights, np.float64)
