@@ -14,6 +14,10 @@ from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject
 from learnable.train.settings import TrainSettings
 
+DRAWN_BECAUSE: Mapping[tuple[str, object], str] = {  # where no part was named (`preflight/drawing.py`)
+    ("part", "pool"): "kept prompts alone let a policy forget what it had mastered",
+    ("sampler", "live"): "groups that are alike by now are not paid for; what was mastered comes back",
+}
 # What belongs to one run and not to a recipe.
 NOT_IN_PRESETS = ("curated", "output", "policy", "part", "families", "resume", "seed", "report_to")
 
@@ -130,7 +134,7 @@ def explain_settings(
         elif preset and name in preset.settings and getattr(wanted, name) == preset.settings[name].value:
             source, why = preset.name, preset.settings[name].why
         elif value != getattr(wanted, name) and (name not in usual or value != usual[name].value):
-            source = "the set"
+            source, why = "the set", DRAWN_BECAUSE.get((name, value), "") if wanted.part is None else ""
         else:
             source, why = "usual", usual[name].why if name in usual else ""
         if value not in (None, "", (), {}):
