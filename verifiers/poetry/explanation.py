@@ -29,6 +29,7 @@ from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
 LETTERS = "abcdefghijklmnopqrstuvwyz"
 MAX_HINTS = 8  # more would not help
 MULTIPLIED = ("validity", LANGUAGE)  # with the mean of the others, so without a weight in it
+TOLERATED = {LANGUAGE: 0.0, "metre": 0.95}  # what human verse lacks too is not worth a hint where it passes
 MANY_LOST = 3  # lines that read as no sentence, beyond which only the worst are named
 NO_SENTENCE = 0.3  # the language of a line below which it reads as none
 
@@ -188,7 +189,7 @@ def _list_hints(case: Case, parts: Sequence[Part]) -> Iterator[str]:
     for part in sorted(parts, key=lambda part: (part.value - 1) * (part.weight or 4.0)):
         if part.value < 1 - 1e-9:
             hints = list(_HINTS[part.name](case)) if part.name in _HINTS else []
-            if hints or part.name != LANGUAGE or part.fails:  # human verse has lines of some doubt too
+            if hints or part.fails or part.value < TOLERATED.get(part.name, 1.0):
                 yield from hints or [_describe_share(part)]
 
 

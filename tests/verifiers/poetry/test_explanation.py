@@ -63,6 +63,13 @@ def test_hints_name_what_is_wrong(poem: str, spec: dict[str, object], hint: str)
     assert [text for text in explain_poem(poem, spec).hints if hint in text]
 
 
+def test_a_licence_of_metre_that_any_poet_takes_needs_no_hint() -> None:
+    poem = "The lantern swings above the gate\nA moth is tapping on the glass\nThe hour is still, the night is late\n"
+    found = explain_poem(poem + "And over us the planets pass", {"form": "LongMetre"})
+    assert next(part.value for part in found.parts if part.name == "metre") < 1
+    assert not [hint for hint in found.hints if hint.startswith("metre")]
+
+
 def test_a_perfect_poem_needs_no_hint() -> None:
     assert explain_poem(HAIKU, {"form": "haiku"}).hints == ()
 
