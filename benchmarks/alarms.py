@@ -10,14 +10,17 @@ failure raised none of its alarms within 10 steps of its onset, or a healthy run
 The onset is told by what was logged, or by the plant:
 
     collapse      the first log at which the mean reward of the last 5 was under half of that of the first 3, or their
-                  entropy under a quarter of it, or 1 nat over it: no KL term, 30 times the usual rate
+                  entropy under a quarter of it, or 1 nat over it, or the first look whose held-out reward was under
+                  half of the first look's (a live sampler goes on to find prompts that are answered): no KL term, 30
+                  times the usual rate
     fast collapse the same at 100 times the usual rate
     dead pool     step 1: every prompt was always or never solved by the policy
     silent part   step 1: a fifth of the reward is for thanks, which the policy never says
     over-fit      the first look at which training rewards since the last look had risen by .2 from those before the
                   first look, and held-out ones had not risen by half as much: 4 prompts, 10 times the usual rate
-    forgetting    the first look that found a mastered prompt forgotten: comparisons are trained with the wrong answer
-                  as the right one, and what comes up for review is comparisons that were always solved
+    forgetting    the first look at which the reward of mastered prompts was .1 under that of the first look (one prompt
+                  that fails may have been lucky before): comparisons are trained with the wrong answer as the right
+                  one, and what comes up for review is comparisons that were always solved
 
 A healthy run has prompts enough to see hardly one of them twice in its 40 steps: small sets are learned by heart.
 """
@@ -50,6 +53,7 @@ from learnable.train.settings import PARTS, TrainSettings
 from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import SUMMARY
 
+FORGOTTEN = 0.1  # of 16 prompts with 16 completions each the difference of two looks has a standard error of .025
 IN_TIME = 10  # steps between an onset and its alarm
 FAMILIES = ("arithmetic", "comparison", "counting")
 FIND = (*(f"--family={family}" for family in FAMILIES), "--limit=3000", "--max-tokens=16", "--no-prefect", "--quiet")
@@ -91,7 +95,16 @@ class Outcome:
 
 
 def find_collapse(records: Sequence[StepRecord]) -> int | None:
-    """Return the step at which reward or entropy left its start."""
+    """Return the step at which reward, held-out reward or entropy left its start."""
+    looks = [(record.step, value) for record in records if (value := record.read("eval_reward")) is not None]
+    found = [step for step, value in looks if value < looks[0][1] / 2][:1]
+    if (step := find_drop_in_training(records)) is not None:
+        found.append(step)
+    return min(found, default=None)
+
+
+def find_drop_in_training(records: Sequence[StepRecord]) -> int | None:
+    """Return the step at which the training's own reward or entropy left its start."""
     logs = [record for record in records if record.read("reward") is not None]
     values = {name: [record.read(name) or 0.0 for record in logs] for name in ("reward", "entropy")}
     reward, entropy = (fmean(series[:3]) for series in values.values())
@@ -118,8 +131,9 @@ def find_over_fit(records: Sequence[StepRecord]) -> int | None:
 
 
 def find_forgetting(records: Sequence[StepRecord]) -> int | None:
-    """Return the first look at which a mastered prompt was forgotten."""
-    return next((record.step for record in records if (record.read("review_forgotten_share") or 0) > 0), None)
+    """Return the first look at which mastered prompts earned less than at the first one, beyond chance."""
+    looks = [(record.step, value) for record in records if (value := record.read("review_reward")) is not None]
+    return next((step for step, value in looks if value <= looks[0][1] - FORGOTTEN), None)
 
 
 def find_start(records: Sequence[StepRecord]) -> int | None:

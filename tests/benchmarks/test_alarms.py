@@ -51,9 +51,15 @@ def look(*looks: tuple[float, float, float]) -> list[StepRecord]:
         (find_collapse, log([0.6] * 8 + [0.1] * 5, [0.5] * 13), 12),
         (find_collapse, log([0.6] * 13, [0.5] * 8 + [0.0] * 5), 12),
         (find_collapse, log([0.6] * 13, [0.5] * 8 + [4.0] * 5), 10),
+        (find_collapse, [*log([0.6] * 20, [0.5] * 20), *look((0.6, 0.5, 0), (0.6, 0.3, 0), (0.6, 0.2, 0))], 15),
+        (
+            find_collapse,
+            [*log([0.6] * 8 + [0.1] * 8, [0.5] * 16), *look((0.6, 0.5, 0), (0.6, 0.3, 0), (0.1, 0.2, 0))],
+            12,
+        ),
         (find_over_fit, look((0.5, 0.5, 0), (0.6, 0.5, 0), (0.8, 0.5, 0)), 15),
         (find_over_fit, look((0.5, 0.5, 0), (0.8, 0.7, 0)), None),
-        (find_forgetting, look((0.5, 0.5, 0), (0.5, 0.5, 0.05)), 10),
+        (find_forgetting, look((0.5, 0.95, 0), (0.5, 0.9, 0.05), (0.5, 0.84, 0.05)), 15),
         (find_forgetting, look((0.5, 0.5, 0)), None),
     ],
 )
