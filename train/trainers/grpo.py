@@ -63,7 +63,7 @@ RESERVED_COLUMNS = (
     CERTIFIED_REWARD,
     CERTIFIED_PASS_RATE,
 )
-EVAL_PROMPTS, REVIEW_PROMPTS = 32, 16  # held-out prompts that a look takes: kept ones, and mastered ones
+EVAL_PROMPTS, REVIEW_PROMPTS = 32, 16  # held-out prompts that a look takes, or some more: kept ones, and mastered ones
 
 
 def main(path: Path, emit: OnEvent) -> None:
@@ -179,9 +179,25 @@ def make_evaluation_options(settings: TrainSettings) -> dict[str, object]:
     """Return the options for looks at the held-out prompts during training."""
     if not settings.eval_steps:
         return {"eval_strategy": "no"}
-    generations = settings.num_generations
-    size = generations * max(1, settings.step_size // (generations * read_world_size()))
+    size = settings.num_generations * count_looked_at(settings)
     return {"eval_strategy": "steps", "eval_steps": settings.eval_steps, "per_device_eval_batch_size": size}
+
+
+def count_looked_at(settings: TrainSettings) -> int:
+    """Return the prompts that one process answers at once in a look: as many as in a step."""
+    return max(1, settings.prompts_per_step // read_world_size())
+
+
+def fill_batches(wanted: int, found: int, batch: int) -> int:
+    """Return how many of the prompts found a look takes: `wanted` or a few more, in whole batches.
+
+    TRL's figure of a look is the mean of its batches, so that of a smaller last one would count for more.
+
+    >>> fill_batches(16, found=100, batch=5), fill_batches(16, found=13, batch=5), fill_batches(16, found=3, batch=5)
+    (20, 10, 3)
+    """
+    whole = min(-(-wanted // batch), found // batch) * batch
+    return whole or min(wanted, found)
 
 
 def make_vllm_options(settings: TrainSettings) -> dict[str, object]:
@@ -217,12 +233,14 @@ def load_looks(run: PreparedRun) -> dict[str, Dataset]:
     Both are held out. Mastered are those that were left out as too easy and never failed; a set without any has no
     `REVIEW`.
     """
-    looks = {HELD_OUT: load_part(run, "test", EVAL_PROMPTS)}
+    batch = count_looked_at(run.settings) * read_world_size()
+    kept = run.curated.read("test", run.settings.families)
+    looks = {HELD_OUT: make_dataset(run, kept.slice(0, fill_batches(EVAL_PROMPTS, kept.num_rows, batch)))}
     mastered = run.curated.read_mastered("test", run.settings.families)
     if mastered.num_rows:
-        mastered = mastered.filter(pc.equal(mastered["pass_rate"], pa.scalar(1.0))).slice(0, REVIEW_PROMPTS)
+        mastered = mastered.filter(pc.equal(mastered["pass_rate"], pa.scalar(1.0)))
     if mastered.num_rows:
-        looks[REVIEW] = make_dataset(run, mastered)
+        looks[REVIEW] = make_dataset(run, mastered.slice(0, fill_batches(REVIEW_PROMPTS, mastered.num_rows, batch)))
     return {name: rows.add_column(HELD_OUT, [name] * len(rows)) for name, rows in looks.items()}
 
 
