@@ -1,11 +1,11 @@
 """Training: rewards, GRPO and evaluation on curated sets, and the bundled policy's own training.
 
-`LearnabilitySampler` is for scripts that use TRL directly.
+`LearnabilitySampler` and `load_prompts` are for scripts that use TRL directly.
 """
 
 from typing import Any
 
-__all__ = ["LearnabilitySampler"]
+__all__ = ["LearnabilitySampler", "load_prompts"]
 
 
 def __getattr__(name: str) -> Any:
@@ -14,4 +14,8 @@ def __getattr__(name: str) -> Any:
         from learnable.train.live.hooks import LearnabilitySampler
 
         return LearnabilitySampler
+    if name == "load_prompts":
+        from learnable.train.trainers.prompts import load_prompts
+
+        return load_prompts
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

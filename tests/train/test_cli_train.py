@@ -16,7 +16,7 @@ from learnable.cli.app import app
 from learnable.data.policies import bundled_policy_path
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.grpo import add_promise, load_looks, load_part
+from learnable.train.trainers.prompts import add_promise, load_looks, load_prompts
 
 Run = Callable[..., tuple[int, str, str]]
 MakeCurated = Callable[..., Path]
@@ -175,11 +175,10 @@ def test_parts_train_in_folders_of_their_own(
     assert prepared("--curated", curated.parent).output == "runs/ones-1"
 
 
-def test_every_column_reaches_the_reward_function(make_curated: MakeCurated, tiny_policy: Path, tmp_path: Path) -> None:
+def test_every_column_reaches_the_reward_function(make_curated: MakeCurated, tiny_policy: Path) -> None:
     curated = make_curated(tiny_policy, columns={"hint": "say one", "completions": "breaks the call"})
-    settings = TrainSettings(curated=str(curated), output=str(tmp_path / "run"))
 
-    rows = load_part(prepare_run(settings), "train")
+    rows = load_prompts(curated, "train")
 
     assert {"prompt", "verifier", "spec", "hint", "mean"} <= set(rows.column_names)
     assert "completions" not in rows.column_names
@@ -367,7 +366,7 @@ def test_rules_of_ones_own_are_read_before_anything_starts(
     assert (settings.monitor, settings.on_alarm, settings.eval_steps) == (str(file), "stop", 5)
     run = prepare_run(replace(settings, output=str(tmp_path / "other")))
     assert {rule.name: rule.limit for rule in run.rules}["kl"] == 0.25
-    looks = load_looks(run)
+    looks = load_looks(run.curated, (), batch=2)
     assert {name: set(rows["held_out"]) for name, rows in looks.items()} == {"held_out": {"held_out"}}
 
 
@@ -378,7 +377,7 @@ def test_a_look_takes_mastered_prompts_beside_the_kept_ones(
     columns = {"decision": "too_easy", "pass_rate": 1.0}
     curated = make_curated(tiny_policy, others={"rejects": easy}, columns=columns)
     run = prepare_run(TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, eval_steps=5))
-    looks = load_looks(run)
+    looks = load_looks(run.curated, (), batch=2)
     assert {name: (len(rows), set(rows["held_out"])) for name, rows in looks.items()} == {
         "held_out": (16, {"held_out"}),
         "review": (16, {"review"}),

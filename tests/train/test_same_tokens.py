@@ -94,13 +94,14 @@ def served_tokens(server: VLLMServer, prompt: Prompt) -> list[int]:
 
 def trained_tokens(policy: Path, curated: Path, folder: Path) -> list[list[int]]:
     """Return the tokens that TRL's trainer, as `learnable train` makes it, generates from."""
-    from learnable.train.trainers.grpo import load_part, make_trainer
+    from learnable.train.trainers.grpo import make_trainer
+    from learnable.train.trainers.prompts import load_prompts
 
     settings = TrainSettings(str(curated), str(folder), policy=str(policy), num_generations=2, batch_size=4)
     run = prepare_run(replace(settings, use_vllm=False))
     trainer = make_trainer(run)
     assert trainer.args.generation_kwargs == {"stop_strings": ["\n"], "pad_token_id": 2}
-    tokens, _, _ = trainer._tokenize_prompts(list(load_part(run, "train")["prompt"]))
+    tokens, _, _ = trainer._tokenize_prompts(list(load_prompts(run.curated.path, "train")["prompt"]))
     generated, _ = trainer._generate_single_turn(tokens[:2], None, {}, 1)
     assert all(0 < len(each) <= TOLD.max_tokens for each in generated)
     return [list(each) for each in tokens]

@@ -11,21 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from learnable.data.dialogue.thinking import ThinkTags, find_tags
 from learnable.data.errors import LearnableError
-from learnable.filters.decisions.decide import expected_mean
 from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.rewards import (
-    CERTIFIED_PASS_RATE,
-    CERTIFIED_REWARD,
-    HELD_OUT,
-    REVIEW,
     RewardFunction,
     judge_answers,
     map_rewards,
@@ -34,6 +25,7 @@ from learnable.train.rewards import (
     verifier_reward,
 )
 from learnable.train.settings import TrainSettings, usual_learning_rate
+from learnable.train.trainers.prompts import load_looks, make_dataset
 from learnable.train.trainers.trainer import (
     choose_weight_type,
     count_epochs,
@@ -48,22 +40,6 @@ from learnable.train.trainers.trainer import (
 if TYPE_CHECKING:
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
-
-# What TRL itself passes to a reward function, or reads of a row: a user's column of that name would break the call.
-RESERVED_COLUMNS = (
-    "prompts",
-    "completion",
-    "completions",
-    "completion_ids",
-    "trainer_state",
-    "log_extra",
-    "log_metric",
-    "live_row",
-    HELD_OUT,
-    CERTIFIED_REWARD,
-    CERTIFIED_PASS_RATE,
-)
-EVAL_PROMPTS, REVIEW_PROMPTS = 32, 16  # held-out prompts that a look takes, or some more: kept ones, and mastered ones
 
 
 def main(path: Path, emit: OnEvent) -> None:
@@ -84,12 +60,13 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     model = load_policy(run, choose_weight_type(run, config))
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
+    batch = count_looked_at(settings) * read_world_size()
     trainer = GRPOTrainer(
         model=model,
         reward_funcs=[make_reward(settings, tags)],
         args=config,
-        train_dataset=load_part(run, settings.named_part),
-        eval_dataset=load_looks(run) if settings.eval_steps else None,
+        train_dataset=make_dataset(run.curated, run.curated.read(settings.named_part, settings.families)),
+        eval_dataset=load_looks(run.curated, settings.families, batch) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
@@ -188,60 +165,9 @@ def count_looked_at(settings: TrainSettings) -> int:
     return max(1, settings.prompts_per_step // read_world_size())
 
 
-def fill_batches(wanted: int, found: int, batch: int) -> int:
-    """Return how many of the prompts found a look takes: `wanted` or a few more, in whole batches.
-
-    TRL's figure of a look is the mean of its batches, so that of a smaller last one would count for more.
-
-    >>> fill_batches(16, found=100, batch=5), fill_batches(16, found=13, batch=5), fill_batches(16, found=3, batch=5)
-    (20, 10, 3)
-    """
-    whole = min(-(-wanted // batch), found // batch) * batch
-    return whole or min(wanted, found)
-
-
 def make_vllm_options(settings: TrainSettings) -> dict[str, object]:
     """Return the options that let TRL sample with vLLM on the training GPU."""
     return {"use_vllm": True, "vllm_mode": "colocate"} if settings.use_vllm else {}
-
-
-def load_part(run: PreparedRun, part: str, limit: int | None = None) -> Dataset:
-    """Return at most `limit` rows of a part as TRL reads them. Every column reaches the reward functions."""
-    return make_dataset(run, run.curated.read(part, run.settings.families).slice(0, limit))
-
-
-def make_dataset(run: PreparedRun, table: pa.Table) -> Dataset:
-    """Return rows of a set as TRL reads them, with what their certificates promise."""
-    from datasets import Dataset
-
-    table = table.drop_columns([column for column in RESERVED_COLUMNS if column in table.column_names])
-    return Dataset(add_promise(table, run.curated.manifest.band.signal).combine_chunks())
-
-
-def add_promise(table: pa.Table, signal: str) -> pa.Table:
-    """Add the mean that each row's certificate expects, of rewards or of passes; nothing where rows have none."""
-    if not {"alpha", "beta", "p_zero", "p_one"} <= set(table.column_names):
-        return table
-    rows = pl.from_arrow(table.select(["alpha", "beta", "p_zero", "p_one"]))
-    promised = pl.DataFrame(rows).select(expected_mean()).to_series().to_arrow()
-    return table.append_column(CERTIFIED_REWARD if signal == "reward" else CERTIFIED_PASS_RATE, promised)
-
-
-def load_looks(run: PreparedRun) -> dict[str, Dataset]:
-    """Return the prompts of a look during training, marked for the reward function: kept ones, and mastered ones.
-
-    Both are held out. Mastered are those that were left out as too easy and never failed; a set without any has no
-    `REVIEW`.
-    """
-    batch = count_looked_at(run.settings) * read_world_size()
-    kept = run.curated.read("test", run.settings.families)
-    looks = {HELD_OUT: make_dataset(run, kept.slice(0, fill_batches(EVAL_PROMPTS, kept.num_rows, batch)))}
-    mastered = run.curated.read_mastered("test", run.settings.families)
-    if mastered.num_rows:
-        mastered = mastered.filter(pc.equal(mastered["pass_rate"], pa.scalar(1.0)))
-    if mastered.num_rows:
-        looks[REVIEW] = make_dataset(run, mastered.slice(0, fill_batches(REVIEW_PROMPTS, mastered.num_rows, batch)))
-    return {name: rows.add_column(HELD_OUT, [name] * len(rows)) for name, rows in looks.items()}
 
 
 if __name__ == "__main__":
