@@ -54,6 +54,11 @@ class Pantry:
         return _by_stress(sorted(set(self.verse)))
 
     @cached_property
+    def words_by_stress(self) -> dict[str, list[str]]:
+        """The words of the verse by their stresses, each as often as it stands there."""
+        return _by_stress(self.verse)
+
+    @cached_property
     def nouns(self) -> Words:
         """Common nouns."""
         return tuple(load_words()["noun"])
