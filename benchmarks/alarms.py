@@ -18,9 +18,9 @@ The onset is told by what was logged, or by the plant:
     silent part   step 1: a fifth of the reward is for thanks, which the policy never says
     over-fit      the first look at which training rewards since the last look had risen by .2 from those before the
                   first look, and held-out ones had not risen by half as much: 4 prompts, 10 times the usual rate
-    forgetting    the first look at which the reward of mastered prompts was .1 under that of the first look (one prompt
-                  that fails may have been lucky before): comparisons are trained with the wrong answer as the right
-                  one, and what comes up for review is comparisons that were always solved
+    forgetting    the first look at which mastered prompts earned .1 less than their certificates promise: comparisons
+                  are trained with the wrong answer as the right one, and what comes up for review is comparisons that
+                  were always solved
 
 A healthy run has prompts enough to see hardly one of them twice in its 40 steps: small sets are learned by heart. None
 trains on comparisons alone, which is not healthy: those of numbers far apart, solved before, are forgotten for those of
@@ -55,7 +55,7 @@ from learnable.train.settings import PARTS, TrainSettings
 from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import SUMMARY
 
-FORGOTTEN = 0.1  # of 16 prompts with 16 completions each the difference of two looks has a standard error of .025
+FORGOTTEN = 0.1  # of 16 prompts with 16 completions each a look has a standard error of .02
 IN_TIME = 10  # steps between an onset and its alarm
 FAMILIES = ("arithmetic", "comparison", "counting")
 HEALTHY = ((), ("arithmetic",), ("counting",), ("arithmetic", "counting"))  # families of the healthy runs, by turns
@@ -134,9 +134,9 @@ def find_over_fit(records: Sequence[StepRecord]) -> int | None:
 
 
 def find_forgetting(records: Sequence[StepRecord]) -> int | None:
-    """Return the first look at which mastered prompts earned less than at the first one, beyond chance."""
-    looks = [(record.step, value) for record in records if (value := record.read("review_reward")) is not None]
-    return next((step for step, value in looks if value <= looks[0][1] - FORGOTTEN), None)
+    """Return the first look at which mastered prompts earned less than their certificates promise, beyond chance."""
+    looks = ((record.step, record.read("review_gain")) for record in records)
+    return next((step for step, gain in looks if gain is not None and gain <= -FORGOTTEN), None)
 
 
 def find_start(records: Sequence[StepRecord]) -> int | None:

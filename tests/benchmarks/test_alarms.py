@@ -32,14 +32,14 @@ def log(rewards: Sequence[float], entropies: Sequence[float]) -> list[StepRecord
 
 
 def look(*looks: tuple[float, float, float]) -> list[StepRecord]:
-    """Return a log and a look at every fifth step: training reward, held-out reward, share forgotten."""
+    """Return a log and a look at every fifth step: training reward, held-out reward, what mastered prompts lost."""
     return [
         record
         for number, (reward, held_out, forgotten) in enumerate(looks, 1)
         for record in (
             StepRecord(5 * number, {"reward": reward}),
             StepRecord(5 * number, {"eval_reward": held_out}),
-            StepRecord(5 * number, {"review_reward": held_out, "review_forgotten_share": forgotten}),
+            StepRecord(5 * number, {"review_reward": held_out, "review_gain": -forgotten}),
         )
     ]
 
@@ -59,7 +59,7 @@ def look(*looks: tuple[float, float, float]) -> list[StepRecord]:
         ),
         (find_over_fit, look((0.5, 0.5, 0), (0.6, 0.5, 0), (0.8, 0.5, 0)), 15),
         (find_over_fit, look((0.5, 0.5, 0), (0.8, 0.7, 0)), None),
-        (find_forgetting, look((0.5, 0.95, 0), (0.5, 0.9, 0.05), (0.5, 0.84, 0.05)), 15),
+        (find_forgetting, look((0.5, 0.5, 0), (0.5, 0.5, 0.05), (0.5, 0.5, 0.11)), 15),
         (find_forgetting, look((0.5, 0.5, 0)), None),
     ],
 )

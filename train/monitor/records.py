@@ -35,7 +35,12 @@ METRICS = {
     "sampler/prompts_seen": "prompts_seen",
 }
 # Of a look at mastered prompts, which TRL logs under the same names as that at others.
-REVIEW_METRICS = {"eval_reward": "review_reward", "eval_review/forgotten_share": "review_forgotten_share"}
+REVIEW_METRICS = {
+    "eval_reward": "review_reward",
+    "eval_review/forgotten_share": "review_forgotten_share",
+    "eval_rewards/verifier_reward/reward_gain": "review_gain",
+    "eval_rewards/pass_reward/reward_gain": "review_gain",
+}
 # What DPO logs beside a loss: no rule watches it.
 PREFERENCE_METRICS = {
     "rewards/margins": "preference_margin",

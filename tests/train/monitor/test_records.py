@@ -65,8 +65,11 @@ def test_a_look_at_held_out_prompts_is_a_record_of_its_own() -> None:
 
 def test_a_look_at_mastered_prompts_is_not_taken_for_one_at_others() -> None:
     logs = {"eval_reward": 0.9, "eval_review/mastered_share": 0.75, "eval_review/forgotten_share": 0.125, "loss": 0.5}
+    logs |= {"eval_rewards/verifier_reward/reward_gain": -0.07}
     record = StepRecord.from_logs(5, logs)
-    assert record.to_json() == {"step": 5, "review_reward": 0.9, "review_forgotten_share": 0.125}
+    assert record.to_json() == {
+        "step": 5, "review_reward": 0.9, "review_forgotten_share": 0.125, "review_gain": -0.07,
+    }  # fmt: skip
     assert record.is_look
     assert record.mapped_back(-1, 1).read("review_reward") == pytest.approx(0.95)
 

@@ -57,7 +57,7 @@ def test_what_the_rules_watch() -> None:
         "reward", "within_group_std", "between_group_std", "frac_reward_zero_std", "mean_abs_advantage", "entropy",
         "kl",
         "clipped_tokens", "completion_length", "clipped_ratio", "components/*", "held_out_gap", "eval_forgotten_share",
-        "review_forgotten_share",
+        "review_gain",
         "repeated_ngrams", "distinct_ngrams", "reward_gain", "lost_share",
     }  # fmt: skip
 
