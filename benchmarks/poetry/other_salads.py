@@ -178,7 +178,12 @@ def _one_frame(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
     return [_frame(frame, line, chance) for line in poem]
 
 
-BEYOND = ("words of the same class", "chain of pairs", "halves of other lines")
+BEYOND = (
+    "words of the same class",
+    "words of the same stress between those of grammar",
+    "chain of pairs",
+    "halves of other lines",
+)
 OTHER_SALADS: dict[str, Recipe] = {
     "parts of speech in templates": _by_line(_parse),
     "words of the same class": _same_class,

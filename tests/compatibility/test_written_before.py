@@ -29,6 +29,7 @@ from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import RefreshSettings, open_pool
 from learnable.flows.settings import CurateSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, drifted
+from tests.support.processors import recorded_with_avx512
 from tests.support.rows import check_same_rows
 
 WRITTEN = Path(__file__).with_name("written_before")
@@ -141,6 +142,7 @@ def report_of(report: object) -> object:
     return report.to_json() if hasattr(report, "to_json") else report
 
 
+@recorded_with_avx512
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_print_what_they_printed(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -159,6 +161,7 @@ def test_commands_print_what_they_printed(name: str, folder: Path, capfd: pytest
             assert scores.read_text().replace(UNREAD, "") == before
 
 
+@recorded_with_avx512
 @pytest.mark.usefixtures("earlier_ids")
 def test_a_curation_says_and_writes_what_it_said_and_wrote(folder: Path) -> None:
     settings = replace(ask_rated(Path(), TEXTS, "old"), policy=str(folder / "old"), store="fresh")
@@ -186,6 +189,7 @@ def test_a_store_of_before_needs_no_new_rollout(folder: Path) -> None:
     assert after["prompt_id"].to_list() == before["prompt_id"].to_list()
 
 
+@recorded_with_avx512
 @pytest.mark.usefixtures("earlier_ids")
 def test_a_set_of_before_is_refreshed_as_it_was(folder: Path) -> None:
     written = folder / "written"

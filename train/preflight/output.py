@@ -49,6 +49,7 @@ def resume_settings(settings: TrainSettings) -> TrainSettings:
     if not file.is_file():
         raise LearnableError(f"output {settings.output!r} holds no training run: leave --resume out to start one")
     saved = read_settings(file)
+    saved = replace(saved, part=saved.named_part, sampler=saved.sampler or "static")  # which an old file does not say
     given = {f.name: getattr(settings, f.name) for f in fields(settings) if getattr(settings, f.name) != f.default}
     for name, value in given.items():
         before = getattr(saved, name)

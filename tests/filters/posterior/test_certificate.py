@@ -42,6 +42,7 @@ from tests.filters.populations_for_tests import (
     three_levels,
     with_floor,
 )
+from tests.support.processors import recorded_with_avx512
 
 MAX_GROUP = 48
 PILOTS, PROMPTS = 8, 1500
@@ -307,6 +308,7 @@ def test_the_priors_of_an_earlier_manifest_are_read_and_written_the_same(family:
     assert found.variance_model.prior_df == values["spread"]["draws"]
 
 
+@recorded_with_avx512
 def test_a_fitted_prior_is_written_as_an_earlier_version_wrote_it() -> None:
     """The same groups as that version fitted its prior to, drawn in the same order."""
     rng = np.random.default_rng(7)

@@ -195,8 +195,8 @@ def test_a_reward_function_of_trls_documentation_rewards_alike_in_both_commands(
         "--max-tokens", "8", "--store", "own", "--no-prefect",
     )  # fmt: skip
     shell.learnable(
-        "train", "--curated", found["curated"], "--output", "own-run", "--steps", "2", "--num-generations", "4",
-        "--batch-size", "32", "--no-evaluate", "--trl", "log_completions=true",
+        "train", "--curated", found["curated"], "--part", "train", "--output", "own-run", "--steps", "2",
+        "--num-generations", "4", "--batch-size", "32", "--no-evaluate", "--trl", "log_completions=true",
     )  # fmt: skip
     kept = pl.read_parquet(shell.folder / found["curated"] / "train-*.parquet")
     assert kept["verifier"].n_unique() == 2

@@ -14,6 +14,7 @@ from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
+from tests.support.processors import recorded_with_avx512
 
 NEW_KEYS = ("extraction_failed_share",)
 BEFORE = Path(__file__).parent / "compatibility"
@@ -41,6 +42,7 @@ def assert_same(now: Any, before: Any) -> None:
         assert now == (pytest.approx(before, rel=1e-9) if isinstance(before, float) else before)
 
 
+@recorded_with_avx512
 def test_a_curation_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = simulate(20, budget=SamplingBudget("fixed"), group_size=4, preset=find_preset("hard-biased"))

@@ -60,7 +60,7 @@ MEANT = {
             truncated="exclude",
             workers=3,
         ),
-        "train": TrainSettings(curated="", output="", steps=3, beta=0.04, families=("a",)),
+        "train": TrainSettings(curated="", output="", part="train", steps=3, beta=0.04, families=("a",)),
     },
     "curate: ray": {
         "settings": CurateSettings(
