@@ -90,7 +90,7 @@ MEANT = {
     },
     "finetune": {
         "settings": TrainSettings(
-            curated="c", output="o", families=("arithmetic",), beta=0.04, lora_rank=16, learning_rate=1e-6
+            curated="c", output="o", part="train", families=("arithmetic",), beta=0.04, lora_rank=16, learning_rate=1e-6
         )
     },
 }
