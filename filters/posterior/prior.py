@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import betaln
+from scipy.special import betaln, digamma
 
 from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
@@ -20,6 +21,8 @@ MAX_GROUPS = 20_000  # groups that are fitted to; more change nothing
 SHAPES = (0.02, 200.0)  # alpha and beta stay in here
 LOG_SHAPE, LOG_SHAPE_WIDTH = math.log(0.7), 1.5  # a mild pull, for the few groups of a pilot
 MASS_PULL = 4.0  # against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often
+BOUNDS = [(-30.0, 30.0)] * 2 + [(math.log(SHAPES[0]), math.log(SHAPES[1]))] * 2  # of packed parameters
+TOLERANCE = 1e-9  # of the gradient: so that no digit that counts hangs on the processor
 STARTS = ((0.1, 0.1, 0.5, 0.5), (0.05, 0.4, 1.0, 1.0), (0.4, 0.05, 1.0, 2.0))
 
 
@@ -80,7 +83,11 @@ def fit_prior(n: ArrayLike, s: ArrayLike) -> Prior:
     rows = np.column_stack([sizes, sums])[np.lexsort((sizes, sums))]
     cells, counts = np.unique(rows[:: -(-len(rows) // MAX_GROUPS)], axis=0, return_counts=True)
     loss = _Loss(cells[:, 0], cells[:, 1], counts.astype(np.float64))
-    found = [minimize(loss, _pack(*start), method="L-BFGS-B", options={"maxiter": 200}) for start in STARTS]
+    to_the_end: Any = {"maxiter": 500, "ftol": 0.0, "gtol": TOLERANCE}
+    found = [
+        minimize(loss, _pack(*start), jac=True, method="L-BFGS-B", bounds=BOUNDS, options=to_the_end)
+        for start in STARTS
+    ]
     best = min((result for result in found if np.isfinite(result.fun)), key=lambda result: result.fun, default=None)
     if best is None:
         return FALLBACK
@@ -95,15 +102,29 @@ class _Loss:
         self.s, self.failures, self.counts = s, n - s, counts
         self.never, self.always = s <= 0, self.failures <= 0
 
-    def __call__(self, packed: Values) -> float:
+    def __call__(self, packed: Values) -> tuple[float, Values]:
+        """Return the loss and its gradient, shape (4,)."""
         zero, one, alpha, beta = _unpack(packed)
+        rest, whole = 1 - zero - one, alpha + beta
         masses = zero * self.never + one * self.always
         log_masses = np.log(masses, out=np.full_like(masses, -np.inf), where=masses > 0)
         # In logs: the evidence of a group with an effective size of thousands is below the smallest float.
-        log_beta = math.log(1 - zero - one) + betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta)
-        misfit = -(self.counts * np.logaddexp(log_masses, log_beta)).sum()
-        pull = sum((math.log(shape) - LOG_SHAPE) ** 2 for shape in (alpha, beta))
-        return float(misfit + pull / (2 * LOG_SHAPE_WIDTH**2) + MASS_PULL * (zero + one))
+        log_beta = math.log(rest) + betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta)
+        log_evidence = np.logaddexp(log_masses, log_beta)
+        shapes = np.log([alpha, beta])
+        pull = ((shapes - LOG_SHAPE) ** 2).sum() / (2 * LOG_SHAPE_WIDTH**2)
+        loss = -(self.counts * log_evidence).sum() + pull + MASS_PULL * (zero + one)
+
+        of_beta = self.counts * np.exp(log_beta - log_evidence)  # how many groups are expected to be of the Beta part
+        of_masses = [(self.counts[here] / np.exp(log_evidence[here])).sum() for here in (self.never, self.always)]
+        by_masses = MASS_PULL + of_beta.sum() / rest - np.array(of_masses)
+        weights = np.array([zero, one]) - FLOOR
+        by_weights = weights * (by_masses - (weights @ by_masses) / (1 - 3 * FLOOR))
+        common = digamma(whole) - digamma(whole + self.s + self.failures)
+        by_alpha = (of_beta * (digamma(alpha + self.s) - digamma(alpha) + common)).sum()
+        by_beta = (of_beta * (digamma(beta + self.failures) - digamma(beta) + common)).sum()
+        by_shapes = (shapes - LOG_SHAPE) / LOG_SHAPE_WIDTH**2 - [alpha * by_alpha, beta * by_beta]
+        return float(loss), np.concatenate([by_weights, by_shapes])
 
 
 def _pack(zero: float, one: float, alpha: float, beta: float) -> Values:
@@ -112,8 +133,7 @@ def _pack(zero: float, one: float, alpha: float, beta: float) -> Values:
 
 
 def _unpack(packed: Values) -> tuple[float, float, float, float]:
-    weights = np.exp(np.clip(np.array([packed[0], packed[1], 0.0]), -30, 30))
+    weights = np.exp(np.array([packed[0], packed[1], 0.0]))
     zero, one, _ = FLOOR + (1 - 3 * FLOOR) * weights / weights.sum()
-    low, high = (math.log(shape) for shape in SHAPES)
-    alpha, beta = np.exp(np.clip(packed[2:], low, high))
+    alpha, beta = np.exp(packed[2:])
     return float(zero), float(one), float(alpha), float(beta)

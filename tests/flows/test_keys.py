@@ -14,7 +14,6 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.flows import launch
 from learnable.flows.curation import pipeline
 from tests.flows.scripted_shell_for_tests import ScriptedShell
-from tests.support.processors import recorded_with_avx512
 from tests.support.rows import check_same_rows
 
 STORE = "learnable-store"
@@ -76,7 +75,6 @@ def test_prompts_with_one_question_pay_for_it_once(shell: ScriptedShell) -> None
     assert shell.find(*SUMS).paid == 0
 
 
-@recorded_with_avx512
 @pytest.mark.slow
 @pytest.mark.parametrize("label", [8, 7])
 @pytest.mark.parametrize("merged", [False, True])

@@ -5,18 +5,12 @@ from __future__ import annotations
 import polars as pl
 from polars.testing import assert_frame_equal
 
-BY_FORMULA = ("ci_low", "ci_high", "std_low", "std_high")  # version 0.1.0 found them by bisection, to 1e-12
-MEAN_TOLERANCE = 1e-9
-STD_TOLERANCE = 1e-6  # a root: next to 0 it magnifies what the bisection left
+from tests.support.figures import FIT_TOLERANCE
 
 
 def check_same_rows(new: pl.DataFrame, old: pl.DataFrame) -> None:
-    """See that columns are equal to the last digit, and ends of intervals to what a bisection leaves."""
-    assert new.columns == old.columns
-    assert new.drop(BY_FORMULA, strict=False).equals(old.drop(BY_FORMULA, strict=False))
-    for names, tolerance in ((BY_FORMULA[:2], MEAN_TOLERANCE), (BY_FORMULA[2:], STD_TOLERANCE)):
-        there = [name for name in names if name in old.columns]
-        assert_frame_equal(new.select(there), old.select(there), rel_tol=0, abs_tol=tolerance)
+    """See that columns are the same, and fractions to what the fit of a prior leaves."""
+    assert_frame_equal(new, old, rel_tol=0, abs_tol=FIT_TOLERANCE)
 
 
 def count_text_bytes(frame: pl.DataFrame) -> int:

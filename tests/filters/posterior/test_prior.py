@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
 
 from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.prior import FALLBACK, FLOOR, MAX_GROUPS, MIN_GROUPS, SHAPES, Prior, fit_prior
+from learnable.filters.posterior.prior import FALLBACK, FLOOR, MAX_GROUPS, MIN_GROUPS, SHAPES, Prior, _Loss, fit_prior
 from tests.filters.populations_for_tests import below, bernoulli, draw_means, expected_means
 
 
@@ -90,6 +94,39 @@ def test_groups_worth_thousands_of_rollouts_still_fit() -> None:
     found = fit_prior(np.full(500, 3000.0), 3000 * p)
     assert found.alpha == pytest.approx(4, rel=0.2)
     assert found.beta == pytest.approx(4, rel=0.2)
+
+
+KERNELS = """
+import numpy as np
+from learnable.filters.posterior.prior import fit_prior
+for seed in range(8):
+    rng = np.random.default_rng(seed)
+    print(repr(fit_prior(np.full(300, 12.0), rng.binomial(12, rng.beta(0.3, 0.3, 300)).astype(float))))
+"""
+
+
+def test_the_fit_does_not_hang_on_the_kernels_of_a_processor() -> None:
+    """A fit that stops early, as one by differences does, ends 2e-5 elsewhere where OpenBLAS adds in another order."""
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", KERNELS],
+            env={**os.environ, "OPENBLAS_CORETYPE": kernel},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for kernel in ("Prescott", "Haswell")
+    ]
+    for one, other in zip(*([eval(line, {"Prior": Prior}) for line in lines] for lines in printed), strict=True):
+        assert one.to_json() == pytest.approx(other.to_json(), abs=1.5e-6)
+
+
+@given(PILOTS, st.tuples(*[st.floats(-2, 2)] * 4))
+@settings(max_examples=25)
+def test_the_gradient_is_that_of_the_loss(passes: list[int], packed: tuple[float, ...]) -> None:
+    loss = _Loss(np.full(len(passes), 8.0), np.array(passes, dtype=np.float64), np.ones(len(passes)))
+    found = approx_fprime(np.array(packed), lambda at: loss(at)[0], 1e-6)
+    np.testing.assert_allclose(loss(np.array(packed))[1], found, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("values", [(0, 1), (1, -1), (1, 1, -0.1), (1, 1, 0.5, 0.5), (1, 1, 0, 1)])

@@ -14,7 +14,7 @@ from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
-from tests.support.processors import recorded_with_avx512
+from tests.support.figures import check_same_figures
 
 NEW_KEYS = ("extraction_failed_share",)
 BEFORE = Path(__file__).parent / "compatibility"
@@ -26,23 +26,17 @@ def simulate(limit: int | None, **more: Any) -> CurateSettings:
     return CurateSettings(prompts=prompts, engine=SimulatedSettings(), store="store", workers=0, **more)
 
 
+def settled(value: Any) -> Any:
+    """Return what does not change from run to run, under the keys of then."""
+    if isinstance(value, dict):
+        return {key: settled(item) for key, item in value.items() if key not in CHANGING and key not in NEW_KEYS}
+    return [settled(item) for item in value] if isinstance(value, list) else value
+
+
 def assert_same(now: Any, before: Any) -> None:
-    """Check that keys and their order, and all that does not change from run to run, are the same."""
-    if isinstance(before, dict):
-        now = {key: value for key, value in now.items() if key not in NEW_KEYS}
-        assert list(now) == list(before)
-        for key in before.keys() - CHANGING:
-            assert_same(now[key], before[key])
-    elif isinstance(before, list):
-        assert len(now) == len(before)
-        for one, other in zip(now, before, strict=True):
-            assert_same(one, other)
-    else:
-        assert type(now) is type(before)
-        assert now == (pytest.approx(before, rel=1e-9) if isinstance(before, float) else before)
+    check_same_figures(settled(now), settled(before))
 
 
-@recorded_with_avx512
 def test_a_curation_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = simulate(20, budget=SamplingBudget("fixed"), group_size=4, preset=find_preset("hard-biased"))
