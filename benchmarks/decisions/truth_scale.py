@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.checks import Check, Figure, at_most
@@ -47,14 +48,30 @@ def a_prompt_costs_the_same_in_the_default_mode(seed: int) -> Iterator[Figure]:
 
 
 def curate(sizes: Sequence[int], flags: Sequence[str], seed: int) -> list[Run]:
-    """Return a whole run for each size, and say on stderr what each took."""
-    runs: list[Run] = []
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            write_prompts(Path(folder) / "prompts.jsonl", size, seed)
-            runs.append(measure(Path(folder), flags))
-        print(runs[-1].describe(runs[0]), file=sys.stderr, flush=True)
+    """Return a run for each size, and say on stderr what each took.
+
+    All but the largest run before it and after it, and count by the mean of the two: a machine may grow slower over an
+    hour, and of a single short run a tenth is luck.
+    """
+    before = [curate_once(size, flags, seed) for size in sizes]
+    after = [curate_once(size, flags, seed) for size in reversed(sizes[:-1])]
+    runs = [combine(*pair) for pair in zip(before, reversed(after), strict=False)] + before[-1:]
+    for run in runs:
+        print(run.describe(runs[0]), file=sys.stderr, flush=True)
     return runs
+
+
+def curate_once(prompts: int, flags: Sequence[str], seed: int) -> Run:
+    """Return a whole run for so many prompts."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_prompts(Path(folder) / "prompts.jsonl", prompts, seed)
+        return measure(Path(folder), flags)
+
+
+def combine(one: Run, other: Run) -> Run:
+    """Return two runs of the same command as one: the mean of their times, and the higher peak."""
+    seconds = (one.cpu_seconds + other.cpu_seconds) / 2
+    return replace(one, cpu_seconds=seconds, peak_mib=max(one.peak_mib, other.peak_mib))
 
 
 def compare_times(what: str, times: Sequence[float], runs: Sequence[Run]) -> Figure:
