@@ -53,9 +53,11 @@ def curate(sizes: Sequence[int], flags: Sequence[str], seed: int) -> list[Run]:
     All but the largest run before it and after it, and count by the mean of the two: a machine may grow slower over an
     hour, and of a single short run a tenth is luck.
     """
-    before = [curate_once(size, flags, seed) for size in sizes]
-    after = [curate_once(size, flags, seed) for size in reversed(sizes[:-1])]
-    runs = [combine(*pair) for pair in zip(before, reversed(after), strict=False)] + before[-1:]
+    *smaller, largest = sizes
+    before = [curate_once(size, flags, seed) for size in smaller]
+    whole = curate_once(largest, flags, seed)
+    after = [curate_once(size, flags, seed) for size in reversed(smaller)]
+    runs = [*map(combine, before, reversed(after)), whole]
     for run in runs:
         print(run.describe(runs[0]), file=sys.stderr, flush=True)
     return runs

@@ -23,7 +23,14 @@ LOG_SHAPE, LOG_SHAPE_WIDTH = math.log(0.7), 1.5  # a mild pull, for the few grou
 MASS_PULL = 4.0  # against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often
 BOUNDS = [(-30.0, 30.0)] * 2 + [(math.log(SHAPES[0]), math.log(SHAPES[1]))] * 2  # of packed parameters
 TOLERANCE = 1e-9  # of the gradient: so that no digit that counts hangs on the processor
-STARTS = ((0.1, 0.1, 0.5, 0.5), (0.05, 0.4, 1.0, 1.0), (0.4, 0.05, 1.0, 2.0))
+# Of masses and shapes. A small pool that mostly fails has one optimum with a mass and one with a steep Beta.
+STARTS = (
+    (0.1, 0.1, 0.5, 0.5),
+    (0.05, 0.4, 1.0, 1.0),
+    (0.4, 0.05, 1.0, 2.0),
+    (0.002, 0.002, 0.1, 0.6),
+    (0.002, 0.002, 0.6, 0.1),
+)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What version 0.1.0 wrote opens, and what it wrote then is written now: stores, manifests, reports and `--json`.
 
 `written_before` was made with the commit before the folders were arranged anew: a curation of 48 prompts by a policy
-with known rates, its refresh for a second policy, and what the commands in `commands.json` printed.
+with known rates, its refresh for a second policy, and what the commands in `commands.json` printed. The counts of
+its plan are renewed, since priors are fitted to the end today.
 """
 
 from __future__ import annotations

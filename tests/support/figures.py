@@ -6,27 +6,30 @@ from typing import Any
 
 import pytest
 
-# Priors are fitted to the end today; before, the fit stopped up to 2e-5 short of it, as the processor's kernels had it.
+# What hangs on a fitted prior. Its fit stopped early in version 0.1.0, by up to 4e-5 in what is recorded of it.
+FITTED = {
+    *("alpha", "beta", "zero", "one", "tilt", "centre", "p_zero", "p_one", "n_eff", "ci_low", "ci_high"),
+    *("std_low", "std_high", "p_in_band", "p_keep", "usable_at_g", "expected_within_variance", "learnability"),
+    *("certified_precision", "expected_false_keeps", "zero_std_share", "usable_rate", "mean_abs_advantage"),
+}
 FIT_TOLERANCE = 1e-4
-ESTIMATED_COUNTS = ("low", "expected", "high")  # of prompts, rollouts and tokens, in plans
-COUNT_TOLERANCE = 0.01  # they jump where it takes one prompt more
+TOLERANCE = 1e-9  # of other fractions: the order of additions
 
 
-def check_same_figures(now: Any, before: Any, tolerance: float = FIT_TOLERANCE, where: str = "") -> None:
-    """See that keys, their order and what they hold are the same, and fractions to what the fit of a prior leaves."""
+def check_same_figures(now: Any, before: Any, fit_tolerance: float = FIT_TOLERANCE, where: str = "") -> None:
+    """See that keys, their order and what they hold are the same, and what is fitted to what the early stop left."""
     if isinstance(before, dict):
         assert list(now) == list(before), where
         for key in before:
-            check_same_figures(now[key], before[key], tolerance, f"{where}.{key}")
+            check_same_figures(now[key], before[key], fit_tolerance, f"{where}.{key}")
     elif isinstance(before, list):
         assert len(now) == len(before), where
         for number, (one, other) in enumerate(zip(now, before, strict=True)):
-            check_same_figures(one, other, tolerance, f"{where}[{number}]")
+            check_same_figures(one, other, fit_tolerance, f"{where}[{number}]")
     else:
         assert type(now) is type(before), where
         if isinstance(before, float):
-            assert now == pytest.approx(before, rel=tolerance, abs=tolerance), where
-        elif where.rpartition(".")[2] in ESTIMATED_COUNTS:
-            assert now == pytest.approx(before, rel=COUNT_TOLERANCE), where
+            tolerance = fit_tolerance if where.rpartition(".")[2] in FITTED else TOLERANCE
+            assert now == pytest.approx(before, rel=TOLERANCE, abs=tolerance), where
         else:
             assert now == before, where
