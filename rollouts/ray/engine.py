@@ -22,7 +22,6 @@ from learnable.rollouts.vllm_engine import CPU_OPTIONS, QUIET
 
 ROWS_A_REPLICA = 2048  # in flight: twice what vLLM batches on the largest GPUs, so that it never waits for us
 MAX_GROUP_SIZE = 2**16  # seeds have no room for more
-IN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"  # on CPU it saves a replica a process; on GPUs vLLM decides
 
 
 @dataclass(slots=True)
@@ -115,12 +114,11 @@ class RayEngine:
         has_gpu = self._cluster.has_gpu
         ranks = int(options.get("tensor_parallel_size", 1)) * int(options.get("pipeline_parallel_size", 1))
         bundle = {"CPU": 1.0} | ({"GPU": 1.0} if has_gpu else {})  # what Ray Data gives a rank
-        quiet = {name: os.environ[name] for name in QUIET if not (has_gpu and name == IN_PROCESS)}
         return Replicas(
             count=replicas,
             model=self.policy.path,
             options={**({} if has_gpu else CPU_OPTIONS), **options, "max_model_len": self.max_context},
-            environment=quiet,
+            environment={name: os.environ[name] for name in QUIET},
             footprint=Footprint(bundle, ranks),
             has_gpu=has_gpu,
         )

@@ -67,7 +67,7 @@ def main():
         for group in engine.generate([GroupRequest(texts[2], 4)], Sampling(max_tokens=3)) for each in group
     ]
     many = [GroupRequest(prompt(f"Write a haiku about {i}."), 8) for i in range(4000)]
-    early = engine.generate(many, Sampling(max_tokens=64))
+    early = engine.generate(many, Sampling(max_tokens=8))
     said["early"] = len(next(early))
     early.close()
     said["idle_when_closed"] = idle_cpus(ray, 2)
