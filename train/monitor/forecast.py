@@ -19,6 +19,8 @@ from learnable.train.settings import TrainSettings
 
 FORECAST_LOGS = 10  # later, the policy is no longer the one that was curated for
 FORECAST_COLUMNS = ("family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones")
+SIGNAL_COLUMNS = ("mean", "pass_rate")
+SAME_MEAN = 1e-6  # rewards are stored as float32
 SAMPLER_COLUMNS = ("n_eff", "pass_rate")  # what the live sampler reads beside them
 
 
@@ -54,9 +56,12 @@ class TrainingForecast:
 def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingForecast | None:
     """Forecast the groups of a run from the certificates of its prompts; None for a set that has none, and for SFT.
 
-    Of the live sampler they are those that it draws at the start, and without it every prompt counts alike.
+    Of the live sampler they are those that it draws at the start, and without it every prompt counts alike. None too
+    where the certificates are of another signal: see `explain_other_signal`.
     """
     if settings.method != "grpo" or not set(FORECAST_COLUMNS) <= set(curated.manifest.schema.keys()):
+        return None
+    if explain_other_signal(curated, settings):
         return None
     known = curated.manifest.schema.keys()
     columns = [*FORECAST_COLUMNS, *(name for name in (*ZERO_STD_AT.values(), *SAMPLER_COLUMNS) if name in known)]
@@ -70,6 +75,24 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
     if not found:
         return None
     return TrainingForecast(settings.num_generations, found[0].zero_std_share, found[0].mean_abs_advantage)
+
+
+def explain_other_signal(curated: CuratedSet, settings: TrainSettings) -> list[str]:
+    """Return why a run has no forecast where it trains on rewards and its certificates are of passes, or vice versa.
+
+    A verifier whose every reward is its pass has one signal, and nothing is in the way.
+    """
+    certified, trained = curated.manifest.band.signal, settings.signal
+    if settings.method != "grpo" or certified == trained or not set(SIGNAL_COLUMNS) <= set(curated.manifest.schema):
+        return []
+    rows = pl.DataFrame(curated.read(settings.named_part, settings.families, columns=SIGNAL_COLUMNS))
+    if not rows.filter((pl.col("mean") - pl.col("pass_rate")).abs() > SAME_MEAN).height:
+        return []
+    names = {"pass": "passes", "reward": "graded rewards"}
+    return [
+        f"no forecast of groups without spread: the certificates of this set are of {names[certified]}, and "
+        f"{names[trained]} are trained on; --signal {certified} trains on what was certified"
+    ]
 
 
 def add_measured(expected: TrainingForecast, records: Sequence[StepRecord]) -> TrainingForecast:

@@ -15,6 +15,7 @@ from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
 from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled
 from learnable.rollouts.vllm_engine import check_options
+from learnable.train.monitor.forecast import explain_other_signal
 from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.batch import fit_batch
 from learnable.train.preflight.device import find_device
@@ -122,7 +123,10 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
         *warn_of_repeats(trained, held_out, part),
         *(check_memory(memory, settings) if memory else []),
     ]
-    notes = [*drawn, *fitted, *explain_range(settings), *explain_pairs(settings, curated, rows[part])]
+    notes = [
+        *(*drawn, *fitted, *explain_other_signal(curated, settings)),
+        *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
+    ]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
 
 

@@ -10,24 +10,25 @@ import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
 from learnable.data.curated.manifest import Manifest
-from learnable.train.monitor.forecast import add_measured, forecast_training
+from learnable.train.monitor.forecast import add_measured, explain_other_signal, forecast_training
 from learnable.train.monitor.records import StepRecord
-from learnable.train.settings import TrainSettings
+from learnable.train.settings import Signal, TrainSettings
 
 ROW = {
     "prompt": "p", "verifier": "choice", "spec": "{}", "family": "f", "alpha": 4.0, "beta": 4.0, "p_zero": 0.0,
     "p_one": 0.0, "n": 8, "zeros": 4, "ones": 4,
 }  # fmt: skip
-MANIFEST = {
+MANIFEST: dict[str, Any] = {
     "policy": {"policy_id": "p@1"}, "band": {"low": 0.2, "high": 0.8, "min_std": 0.1, "signal": "reward"},
     "sampling": {}, "verifiers": {}, "seed": 0, "created": "now", "forms": [],
     "beliefs": {"f": {"flips_per_rollout": 1.0}},
 }  # fmt: skip
 
 
-def publish(folder: Path, row: dict[str, Any]) -> CuratedSet:
+def publish(folder: Path, row: dict[str, Any], signal: str = "reward") -> CuratedSet:
     rows = pl.DataFrame([row] * 3).to_arrow()
-    return publish_curated(folder / "set", {"train": rows, "test": rows}, Manifest.from_json(MANIFEST))
+    manifest = Manifest.from_json(MANIFEST | {"band": MANIFEST["band"] | {"signal": signal}})
+    return publish_curated(folder / "set", {"train": rows, "test": rows}, manifest)
 
 
 @pytest.mark.parametrize(("group_size", "dead"), [(4, 0.212), (16, 0.0079)])
@@ -42,6 +43,21 @@ def test_a_set_without_certificates_and_a_warm_up_have_none(tmp_path: Path) -> N
     bare = publish(tmp_path / "bare", {key: ROW[key] for key in ("prompt", "verifier", "spec", "family")})
     assert forecast_training(bare, TrainSettings(curated="", output="")) is None
     assert forecast_training(publish(tmp_path, ROW), TrainSettings(curated="", output="", method="sft")) is None
+
+
+@pytest.mark.parametrize(("certified", "trained"), [("pass", "reward"), ("reward", "pass")])
+def test_certificates_of_another_signal_forecast_nothing_and_say_so(
+    tmp_path: Path, certified: str, trained: Signal
+) -> None:
+    """Of graded rewards hardly two are alike where passes are: a set by passes forecast 78 % and 0 % were measured."""
+    settings = TrainSettings(curated="", output="", signal=trained)
+    graded = publish(tmp_path / "graded", ROW | {"mean": 0.7, "pass_rate": 0.5}, certified)
+    assert forecast_training(graded, settings) is None
+    [why] = explain_other_signal(graded, settings)
+    assert f"--signal {certified} trains on what was certified" in why
+    coins = publish(tmp_path / "coins", ROW | {"mean": 0.5, "pass_rate": 0.5}, certified)
+    assert forecast_training(coins, settings) is not None
+    assert not explain_other_signal(coins, settings)
 
 
 def test_the_first_logs_stand_beside_the_forecast(tmp_path: Path) -> None:
