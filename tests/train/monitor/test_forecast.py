@@ -55,9 +55,9 @@ def test_certificates_of_another_signal_forecast_nothing_and_say_so(
     assert forecast_training(graded, settings) is None
     [why] = explain_other_signal(graded, settings)
     assert f"--signal {certified} trains on what was certified" in why
-    coins = publish(tmp_path / "coins", ROW | {"mean": 0.5, "pass_rate": 0.5}, certified)
-    assert forecast_training(coins, settings) is not None
-    assert not explain_other_signal(coins, settings)
+    plain = publish(tmp_path / "plain", ROW | {"mean": 0.5, "pass_rate": 0.5}, certified)
+    assert forecast_training(plain, settings) is not None
+    assert not explain_other_signal(plain, settings)
 
 
 def test_the_first_logs_stand_beside_the_forecast(tmp_path: Path) -> None:
