@@ -49,7 +49,7 @@ def test_a_set_without_certificates_and_a_warm_up_have_none(tmp_path: Path) -> N
 def test_certificates_of_another_signal_forecast_nothing_and_say_so(
     tmp_path: Path, certified: str, trained: Signal
 ) -> None:
-    """Of graded rewards hardly two are alike where passes are: a set by passes forecast 78 % and 0 % were measured."""
+    """Where all fail, graded rewards may differ: certificates of passes forecast 78 % alike, and 0 % were measured."""
     settings = TrainSettings(curated="", output="", signal=trained)
     graded = publish(tmp_path / "graded", ROW | {"mean": 0.7, "pass_rate": 0.5}, certified)
     assert forecast_training(graded, settings) is None
