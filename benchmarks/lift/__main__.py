@@ -3,9 +3,10 @@
 For each of two pools (`benchmarks/lift/pools.py` has the recipes) the curated set is made once, with the real engine.
 The arms (`arms.py`): the pool as it is, also at the batch that preflight fits to the curated set; a random control as
 large as the curated set; the curated set at the pool's batch and at the fitted one, there also with a tenth of mastered
-prompts; pool and curated set with the live sampler, at the fitted batch. The pool arm takes --steps steps of 128
-completions; the others take as many steps as generate the same tokens, by the mean length of the completions that the
-curation saw of their prompts. Tables have the tokens that were generated; tokens to a reward are counted from those.
+prompts; pool and curated set with the live sampler, at the fitted batch; the pool with a live sampler that is told no
+certificates. The pool arm takes --steps steps of 128 completions; the others take as many steps as generate the same
+tokens, by the mean length of the completions that the curation saw of their prompts. Tables have the tokens that were
+generated; tokens to a reward are counted from those.
 
 The learning rate of each arm is the best of the same three on a seed that is not reported (held-out reward at the end).
 Then the arms run seed by seed, so that at any time all have about as many seeds. Each run is a folder in --work; one

@@ -23,6 +23,7 @@ class Arm:
         sampler: how prompts are drawn from it.
         is_fitted: whether the batch is what preflight fits to the curated set, and not the usual one.
         is_curated: whether it needs the curation, whose tokens are then counted in a column of their own.
+        is_blind: whether its live sampler is told nothing of the curation's certificates, and learns as it trains.
     """
 
     name: str
@@ -31,11 +32,15 @@ class Arm:
     sampler: Sampler = "static"
     is_fitted: bool = False
     is_curated: bool = True
+    is_blind: bool = False
 
     @property
     def drawn_part(self) -> Part:
-        """The part that most of its prompts are of: a live sampler draws from the pool what the curation would keep."""
-        return "train" if self.sampler == "live" else self.part
+        """The part that most of its prompts are of: a live sampler draws from the pool what the curation would keep.
+
+        One that is blind has to try the pool's prompts first.
+        """
+        return "train" if self.sampler == "live" and not self.is_blind else self.part
 
 
 BASELINE = Arm("pool", "pool", "pool", is_curated=False)
@@ -53,6 +58,15 @@ ARMS: Mapping[str, Arm] = {
         Arm("reviewed", "curated and reviewed, the fitted batch", "reviewed", is_fitted=True),
         Arm("pool-live", "pool, live sampler", "pool", "live", is_fitted=True),
         Arm("curated-live", "curated, live sampler", "train", "live", is_fitted=True),
+        Arm(
+            "pool-blind",
+            "pool, live sampler without certificates",
+            "pool",
+            "live",
+            is_fitted=True,
+            is_curated=False,
+            is_blind=True,
+        ),
     )
 }
 

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Literal
 
 import polars as pl
+import pyarrow as pa
 
 from benchmarks.decisions.refresh import learnable, read_rows
-from learnable.data.curated.curated_set import POOL, CuratedSet, find_versions, open_curated
+from learnable.data.curated.curated_set import ASIDE, POOL, CuratedSet, find_versions, open_curated, publish_curated
 from learnable.data.errors import LearnableError
+from learnable.train.live.rates import Certificates
 
 PoolName = Literal["dead", "natural"]
 POOLS: tuple[PoolName, ...] = ("dead", "natural")
@@ -51,6 +53,23 @@ def curate(store: Path, name: str, seed: int, *flags: object) -> CuratedSet:
         common = ("--max-tokens", MAX_TOKENS, "--test-share", TEST_SHARE, "--seed", seed)
         learnable("find", *flags, *common, "--name", name, "--store", store)
     return open_curated(str(place))
+
+
+def forget_certificates(curated: CuratedSet, folder: Path) -> CuratedSet:
+    """Return the copy in `folder` whose certificates say of each prompt what is known of one that nobody asked."""
+    parts = {name: curated.read(name) for name in curated.manifest.parts}
+    count = {name: parts[name].num_rows for name in ("train", *ASIDE) if name in parts}
+    parts |= {name: _forget(parts[name], Certificates.unknown(rows)) for name, rows in count.items()}
+    return publish_curated(folder, parts, curated.manifest)
+
+
+def _forget(rows: pa.Table, unknown: Certificates) -> pa.Table:
+    told = {"alpha": unknown.alpha, "beta": unknown.beta, "p_zero": unknown.p_zero, "p_one": unknown.p_one}
+    told |= {"n_eff": rows["n"].to_numpy()}  # as many as there are: not graded, whose passes would be counted
+    for name, values in told.items():
+        place, kind = rows.schema.get_field_index(name), rows.schema.field(name).type
+        rows = rows.set_column(place, name, pa.array(values, kind))
+    return rows
 
 
 def draw_dead_pool(rows: pl.DataFrame, prompts: int, dead_share: float, seed: int) -> pl.DataFrame:

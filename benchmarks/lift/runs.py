@@ -10,7 +10,7 @@ import json
 import resource
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.lift.arms import Arm, Plan
+from benchmarks.lift.pools import forget_certificates
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Progress
@@ -92,7 +93,8 @@ def perform(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float
     """
     settings = make_settings(arm, plan, curated, folder, rate, seed)
     if not (folder / COST).is_file():
-        train(settings, watcher)
+        told = forget_certificates(curated, find_pool(folder) / "blind") if arm.is_blind else curated
+        train(replace(settings, curated=str(told.path)), watcher)
     measure_held_out(settings, curated, folder, find_start(folder, seed))
     shutil.rmtree(folder / POLICY, ignore_errors=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
@@ -138,7 +140,12 @@ def measure_cpu_seconds() -> float:
 
 def find_start(folder: Path, seed: int) -> Path:
     """Return where the figures of the policy before training are kept: all arms of a pool share them."""
-    return folder.parents[3] / "start" / f"seed-{seed}.json"
+    return find_pool(folder) / "start" / f"seed-{seed}.json"
+
+
+def find_pool(folder: Path) -> Path:
+    """Return the folder of the pool that a run is of."""
+    return folder.parents[3]
 
 
 def measure_held_out(settings: TrainSettings, curated: CuratedSet, folder: Path, start: Path) -> None:

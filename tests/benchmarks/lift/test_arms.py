@@ -27,10 +27,11 @@ def test_all_arms_are_planned_for_the_same_tokens() -> None:
 
     assert plans[BASELINE.name].steps == 120
     assert {name: plan.batch_size for name, plan in plans.items() if plan.batch_size != 128} == dict.fromkeys(
-        ("pool-fitted", "curated-fitted", "reviewed", "pool-live", "curated-live"), 48
+        ("pool-fitted", "curated-fitted", "reviewed", "pool-live", "curated-live", "pool-blind"), 48
     )
     assert plans["curated"].steps == 160  # its completions are shorter
     assert plans["pool-live"].steps == plans["curated-live"].steps == 427
+    assert plans["pool-blind"].steps == 320  # it has to try the pool first
     for name, plan in plans.items():
         step = plan.batch_size * LENGTHS[ARMS[name].drawn_part]
         assert plan.tokens == plan.steps * step
