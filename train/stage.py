@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +9,8 @@ from shlex import quote
 from typing import TypeVar
 
 from learnable.data.errors import InterruptedRunError
-from learnable.data.policies import find_policy
 from learnable.data.progress import Progress
+from learnable.data.storage.places import write_whole
 from learnable.train.child import Event, run_stage
 from learnable.train.monitor.forecast import add_measured, forecast_training
 from learnable.train.monitor.records import read_metrics, write_table
@@ -21,6 +20,7 @@ from learnable.train.results.comparison import compare, compare_families, compar
 from learnable.train.results.earlier_runs import compare_parts, find_earlier_runs
 from learnable.train.results.evaluation import Evaluation, EvaluationSettings, read_evaluation
 from learnable.train.results.report import TrainingReport, TrainingSummary
+from learnable.train.results.reuse import evaluation_file, find_evaluation, settings_file
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.trainer import POLICY, SUMMARY, find_last_checkpoint, read_step
 
@@ -83,23 +83,20 @@ class _Stage:
             families=self.settings.families,
             held_out=self.settings.held_out,
             engine_options=self.settings.engine_options or {},
-            output=str(self.folder / f"{name}.json"),
+            output=str(evaluation_file(self.folder, name)),
         )
-        file = self.folder / f"{name}-settings.json"
-        if (found := self._find_finished(settings, file)) is not None:
-            self.watcher.note(f"held-out reward {name} training is there already")
-            return found
-        self.watcher.stage(f"Held-out reward {name} training")
+        file, output = settings_file(self.folder, name), Path(settings.output)
+        found = find_evaluation(settings, self.folder)
         settings.write(file)
-        self._run("learnable.train.results.evaluation", file, f"{name}.log")
-        return read_evaluation(Path(settings.output))
-
-    def _find_finished(self, settings: EvaluationSettings, file: Path) -> Evaluation | None:
-        """Return an evaluation that an earlier attempt finished with the same settings and the same policy, or None."""
-        if not Path(settings.output).is_file() or json.loads(file.read_text(encoding="utf-8")) != settings.as_json():
-            return None
-        found = read_evaluation(Path(settings.output))
-        return found if found.policy_id == find_policy(settings.policy).policy_id else None
+        if found is None:
+            self.watcher.stage(f"Held-out reward {name} training")
+            self._run("learnable.train.results.evaluation", file, f"{name}.log")
+        elif found == output:
+            self.watcher.note(f"held-out reward {name} training is there already")
+        else:
+            self.watcher.note(f"held-out reward {name} training: {found} has it, of the same policy and settings")
+            write_whole(output, lambda copy: copy.write_bytes(found.read_bytes()))
+        return read_evaluation(output)
 
     def _train(self) -> None:
         if self._count_steps() >= self.settings.steps:

@@ -257,7 +257,9 @@ def test_a_control_is_one_flag_away(
     assert train["comparisons"] == []
     assert Path(control["trained_policy"]).parts[:2] == ("runs", "ones-control-1")
     same = [run["held_out"]["mean_reward"]["before"] for run in (train, control)]
-    assert same[0] == same[1]  # the same completions
+    assert same[0] == same[1]  # the same completions, made once
+    assert Path("runs/ones-1/logs/before.log").exists()
+    assert not Path("runs/ones-control-1/logs/before.log").exists()
     [comparison] = control["comparisons"]
     assert [comparison[run]["part"] for run in ("first", "second")] == ["train", "control"]
     assert comparison["first"]["mean_reward"] == train["held_out"]["mean_reward"]

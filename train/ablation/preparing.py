@@ -61,7 +61,7 @@ class PreparedAblation:
     remarks: tuple[str, ...] = ()
 
     def count_evaluated(self, run: AblationRun) -> int:
-        """Return how many completions the evaluations before and after a run make."""
+        """Return how many completions the evaluations before and after a run are of; runs of a seed may share some."""
         return 2 * self.measured[run.variant.name] * (run.settings.eval_group_size + 1)
 
 

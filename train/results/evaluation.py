@@ -27,6 +27,7 @@ from learnable.rollouts.protocol import Engine, GroupRequest, Refusal
 from learnable.train.child import OnEvent, serve
 from learnable.train.settings import HeldOutName
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
+from learnable.verifiers.registry import find_verifier
 
 SEED_OFFSET = 0x5EED  # added to the run's seed: no completion of the curation is repeated
 PartName = Literal["kept", "rejected"]
@@ -97,12 +98,16 @@ class PromptResult:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All held-out prompts under one policy."""
+    """All held-out prompts under one policy.
+
+    `verifiers` are the versions that judged, by name; earlier versions wrote none.
+    """
 
     policy_id: str
     prompts: tuple[PromptResult, ...]
     tokens: int
     seconds: float
+    verifiers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def by_id(self) -> dict[str, PromptResult]:
@@ -142,7 +147,13 @@ def evaluate_policy(
     results = [
         summarise_prompt(p, groups[p.prompt_id], singles[p.prompt_id][0], held_out.find_part(p)) for p in prompts
     ]
-    return Evaluation(engine.policy_id, tuple(results), tokens=meter.tokens, seconds=0.0)
+    versions = find_versions(prompts)
+    return Evaluation(engine.policy_id, tuple(results), tokens=meter.tokens, seconds=0.0, verifiers=versions)
+
+
+def find_versions(prompts: Sequence[Prompt]) -> dict[str, str]:
+    """Return the versions of the prompts' verifiers as they are now, by name. Raises `LearnableError` as they load."""
+    return {name: find_verifier(name).version for name in sorted({prompt.verifier for prompt in prompts})}
 
 
 def summarise_prompt(prompt: Prompt, scores: Sequence[Score], greedy: Score, part: PartName = "kept") -> PromptResult:
@@ -193,6 +204,7 @@ def read_evaluation(path: Path) -> Evaluation:
         prompts=tuple(PromptResult(**prompt) for prompt in values["prompts"]),
         tokens=values["tokens"],
         seconds=values["seconds"],
+        verifiers=values.get("verifiers", {}),
     )
 
 

@@ -61,11 +61,11 @@ def test_a_blind_copy_tells_a_live_sampler_nothing_and_is_made_once(tmp_path: Pa
     known = publish_curated(tmp_path / "known", parts, Manifest.from_json({"policy": {}, "sampling": {}, "seed": 0}))
     blind = forget_certificates(known, tmp_path / "blind")
 
-    pool, asked = blind.read("pool"), known.read("pool")
+    pool, source = blind.read("pool"), known.read("pool")
     unknown, found = Certificates.unknown(6), read_certificates(pool)
     assert all((getattr(found, name) == getattr(unknown, name)).all() for name in ("alpha", "beta", "p_zero", "p_one"))
-    assert read_certificates(asked).alpha.tolist() != unknown.alpha.tolist()
-    assert pool.schema == asked.schema
-    assert pool["prompt_id"] == asked["prompt_id"]
-    assert pool["pass_rate"] == asked["pass_rate"]
+    assert read_certificates(source).alpha.tolist() != unknown.alpha.tolist()
+    assert pool.schema == source.schema
+    assert pool["prompt_id"] == source["prompt_id"]
+    assert pool["pass_rate"] == source["pass_rate"]
     assert forget_certificates(known, tmp_path / "blind").path == blind.path
