@@ -90,8 +90,10 @@ def measure(curated: str, changes: Mapping[str, Any], returns_memory: bool) -> t
     if returns_memory:
         ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, RETURNED_FROM)
     length = {"max_completion_length": 64, **changes}["max_completion_length"]
-    forced = {"generation_kwargs": {"min_new_tokens": length}} if method == "grpo" else {}
-    short = {"steps": 2, "evaluate": False, "save_steps": 1000, "trl": forced}
+    short: dict[str, Any] = {"steps": 2, "evaluate": False, "save_steps": 1000}
+    if method == "grpo":  # a live sampler would draw from rows that are not there any more
+        forced = {"generation_kwargs": {"min_new_tokens": length}}
+        short |= {"part": "train", "sampler": "static", "trl": forced}
     with TemporaryDirectory() as folder:
         run = prepare_run(TrainSettings(curated, folder, **{**short, **changes, "max_completion_length": length}))
         if run.memory is None:

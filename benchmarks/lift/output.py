@@ -25,6 +25,7 @@ COLORS = (
     "#3aa6b9",
     "#d99a2b",
     "#2a7f5f",
+    "#8c2f39",
 )  # in the order of `ARMS`
 
 
