@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 REPLACED = ("_get_train_sampler", "_calculate_rewards", "_log_completion_extra", "_log_metric")
 ROW = "live_row"  # the column that tells which row a completion answers
+CERTIFICATE = {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"}  # the columns
 ARRAYS, NUMBERS = "live_sampler.npz", "live_sampler.json"
 PASSED_AT = 0.5  # the reward from which a completion counts as right, where the reward function logs no `passed`
 
@@ -63,6 +64,7 @@ class LearnabilitySampler:
         if not hasattr(trainer.train_dataset, "add_column"):
             raise LearnableError("the live sampler needs a data set with rows that can be counted, not a stream")
         sampler = cls(trainer, drift=drift, passed_at=passed_at)
+        sampler._warn_uncertified()
         sampler._replace_methods()
         return sampler
 
@@ -132,6 +134,28 @@ class LearnabilitySampler:
             self.told_starved = True
             self._warn_starved(float(usable.mean()))
 
+    def _warn_uncertified(self) -> None:
+        """Say so where nothing is known of the prompts and the run is too short to find out.
+
+        What a run learns of a prompt tells whether to draw it again. `benchmarks.lift` has an arm that shows it.
+        """
+        count, visits = self.order.picker.count, self._count_visits()
+        if has_certificates(self.trainer.train_dataset) or visits > count:
+            return
+        warnings.warn(
+            f"the {count} prompts have no certificates, and this run draws {visits} in all, so the live sampler knows "
+            "none before it is drawn: expect what plain GRPO gives. Curate them with find-learnable, or train on fewer",
+            stacklevel=3,
+        )
+
+    def _count_visits(self) -> int:
+        """Return how many prompts the whole run draws, each time counted."""
+        arguments = self.trainer.args
+        if arguments.max_steps <= 0:
+            return int(arguments.num_train_epochs * self.order.picker.count)
+        batches = arguments.max_steps * arguments.gradient_accumulation_steps // self.layout.repeats
+        return int(batches * self.layout.prompts)
+
     def _warn_starved(self, usable: float) -> None:
         warnings.warn(
             f"the live sampler runs dry: {usable:.0%} of a batch's groups are expected to have any spread, though they "
@@ -168,14 +192,18 @@ class LearnabilitySampler:
         self.order.resume(numbers["pending"])
 
 
+def has_certificates(rows: Any) -> bool:
+    """Whether a data set has the columns of certificates."""
+    return set(rows.column_names) >= CERTIFICATE
+
+
 def read_certificates(rows: Any) -> Certificates:
     """Return what the columns of a curated set say of its prompts' pass rates; unknown where there are none.
 
     Rewards that are pass and fail have the certificate's posterior. Of graded ones that is a posterior of their mean,
     so the completions that passed are counted instead.
     """
-    columns = set(rows.column_names)
-    if not {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"} <= columns:
+    if not has_certificates(rows):
         return Certificates.unknown(len(rows))
     found = {name: np.asarray(rows[name], float) for name in ("alpha", "beta", "p_zero", "p_one", "n", "pass_rate")}
     graded = np.asarray(rows["n_eff"], float) > found["n"] * (1 + 1e-9)

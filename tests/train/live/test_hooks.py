@@ -11,12 +11,13 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.train import LearnabilitySampler
-from learnable.train.live.hooks import NUMBERS, read_certificates
+from learnable.train.live.hooks import CERTIFICATE, NUMBERS, read_certificates
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:TRL currently supports vLLM:UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore:the .* prompts have no certificates:UserWarning"),
 ]
 
 
@@ -120,6 +121,29 @@ def test_what_cannot_work_is_refused(tiny_policy: Path, tmp_path: Path, prompts:
     LearnabilitySampler.attach(live)
     with pytest.raises(LearnableError, match=f"no {NUMBERS}: the run that wrote this checkpoint had no live sampler"):
         live.train(resume_from_checkpoint=True)
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(("steps", "visits"), [(9, 18), (12, 24), (-1, 24)])
+def test_a_run_too_short_to_know_prompts_without_certificates_says_so(
+    tiny_policy: Path, tmp_path: Path, prompts: list[str], steps: int, visits: int
+) -> None:
+    short, _ = make_trainer(tiny_policy, tmp_path / "short", prompts, num_train_epochs=1, max_steps=steps)
+    with pytest.warns(UserWarning, match=f"the 24 prompts have no certificates, and this run draws {visits} in all"):
+        LearnabilitySampler.attach(short)
+
+
+@pytest.mark.e2e
+@pytest.mark.filterwarnings("error:the .* prompts have no certificates:UserWarning")
+def test_a_run_that_gets_to_know_its_prompts_or_knows_them_says_nothing(
+    tiny_policy: Path, tmp_path: Path, prompts: list[str]
+) -> None:
+    long, _ = make_trainer(tiny_policy, tmp_path / "long", prompts, max_steps=13)
+    LearnabilitySampler.attach(long)
+    known, _ = make_trainer(tiny_policy, tmp_path / "known", prompts, max_steps=2)
+    for name in CERTIFICATE:
+        known.train_dataset = known.train_dataset.add_column(name, [0.5] * len(prompts))
+    LearnabilitySampler.attach(known)
 
 
 def test_another_version_of_trl_is_refused() -> None:
