@@ -12,6 +12,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import bundled_policy_path, find_policy
+from learnable.data.records import Prompt
 from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
@@ -140,6 +141,27 @@ def test_preferences_are_learned_and_a_run_on_them_goes_on(
 
     assert again.steps == [(4, 4)]
     assert [record.step for record in read_metrics(run.folder / "metrics.jsonl")] == [1, 2, 3, 4]
+
+
+@pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
+def test_what_a_live_sampler_warns_of_reaches_who_trains(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
+    nobody_can = [
+        Prompt(f"{number:06b}=".replace("0", "2"), "arithmetic", {"answer": 9}, "arithmetic", "Nines")
+        for number in range(8)
+    ]
+    curated = make_curated(tiny_policy, train=nobody_can)
+    run = settings(curated, tmp_path / "run", part="train", sampler="live", steps=6, evaluate=False)
+    short = replace(run, output=str(tmp_path / "short"), steps=2)
+    starved, once = Listener(), Listener()
+
+    report = train_curated(run, starved)
+    train_curated(short, once)
+
+    [dry] = [warning for warning in starved.warnings if "runs dry" in warning]
+    assert "the best of 8 prompts" in dry
+    assert dry in report.warnings
+    assert [warning for warning in once.warnings if "the 8 prompts have no certificates" in warning]
 
 
 def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ ARRAYS, NUMBERS = "live_sampler.npz", "live_sampler.json"
 PASSED_AT = 0.5  # the reward from which a completion counts as right, where the reward function logs no `passed`
 
 
+class LiveSamplerWarning(UserWarning):
+    """What the live sampler says of a run that goes on."""
+
+
 class LearnabilitySampler:
     """Draws the prompts of a run by their expected usable share, and learns their rates from the run's own rewards.
 
@@ -145,6 +149,7 @@ class LearnabilitySampler:
         warnings.warn(
             f"the {count} prompts have no certificates, and this run draws {visits} in all, so the live sampler knows "
             "none before it is drawn: expect what plain GRPO gives. Curate them with find-learnable, or train on fewer",
+            LiveSamplerWarning,
             stacklevel=3,
         )
 
@@ -161,6 +166,7 @@ class LearnabilitySampler:
             f"the live sampler runs dry: {usable:.0%} of a batch's groups are expected to have any spread, though they "
             f"are the best of {self.order.picker.count} prompts. It goes on with them; train on more prompts, or "
             "curate again for the policy as it is now",
+            LiveSamplerWarning,
             stacklevel=2,
         )
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent
-from learnable.train.live.hooks import NUMBERS
+from learnable.train.live.hooks import NUMBERS, LiveSamplerWarning
 from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics
 from learnable.train.monitor.watching import Alarm, Monitor
 from learnable.train.preflight.checks import PreparedRun, prepare_run
@@ -36,6 +37,7 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
     `make_trainer` returns one of TRL's trainers. Raises `LearnableError` for settings or data that cannot work.
     """
     _use_one_gpu()
+    pass_on_warnings(emit)
     run = prepare_run(read_settings(path))
     trainer = make_trainer(run)
     parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
@@ -65,6 +67,19 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
             seconds=round(time.monotonic() - started, 2),
         )
         summary.write(run.settings.folder / SUMMARY)
+
+
+def pass_on_warnings(emit: OnEvent) -> None:
+    """Emit what the live sampler warns of, from now on; other warnings are shown as before, in the run's log."""
+    show = warnings.showwarning
+
+    def pass_on(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
+        if issubclass(category, LiveSamplerWarning):
+            emit({"event": "warning", "message": str(message)})
+        else:
+            show(message, category, *place, **rest)
+
+    warnings.showwarning = pass_on
 
 
 class TrainingWatch:
