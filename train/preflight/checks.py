@@ -19,7 +19,7 @@ from learnable.train.monitor.forecast import explain_other_signal
 from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.batch import fit_batch
 from learnable.train.preflight.device import find_device
-from learnable.train.preflight.drawing import choose_drawing
+from learnable.train.preflight.drawing import choose_drawing, explain_forgetting
 from learnable.train.preflight.memory import (
     MemoryEstimate,
     check_memory,
@@ -124,7 +124,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
         *(check_memory(memory, settings) if memory else []),
     ]
     notes = [
-        *(*drawn, *fitted, *explain_other_signal(curated, settings)),
+        *(*drawn, *explain_forgetting(settings, curated), *fitted, *explain_other_signal(curated, settings)),
         *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
     ]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)

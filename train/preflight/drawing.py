@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from learnable.data.curated.curated_set import ASIDE, CuratedSet, UnknownSideError
+from learnable.data.errors import LearnableError
 from learnable.train.preflight.shards import check_columns, count_rows
 from learnable.train.settings import TrainSettings
 
@@ -31,6 +32,22 @@ def choose_drawing(settings: TrainSettings, curated: CuratedSet) -> tuple[TrainS
         "alone, each once an epoch"
     )
     return replace(settings, part="pool", sampler="live"), [note]
+
+
+def explain_forgetting(settings: TrainSettings, curated: CuratedSet) -> list[str]:
+    """Return a note where a run takes kept prompts alone and the policy had mastered others, which it may forget."""
+    if settings.method != "grpo" or settings.part != "train":
+        return []
+    try:
+        mastered = curated.read_mastered("train", settings.families).num_rows
+    except LearnableError:  # rejects that cannot be read are no part of this run
+        return []
+    if not mastered:
+        return []
+    return [
+        f"--part train leaves out {mastered:,} prompts that the policy had mastered; trained on kept prompts alone, "
+        "policies have forgotten such. --part reviewed takes some along, as a tenth of its prompts"
+    ]
 
 
 def _count_both(settings: TrainSettings, curated: CuratedSet) -> tuple[int, int]:

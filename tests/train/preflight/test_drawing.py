@@ -13,7 +13,7 @@ import pytest
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.train.preflight.checks import prepare_run
-from learnable.train.preflight.drawing import choose_drawing
+from learnable.train.preflight.drawing import choose_drawing, explain_forgetting
 from learnable.train.settings import TrainSettings
 
 MakeCurated = Callable[..., Path]
@@ -48,6 +48,35 @@ def test_the_pool_is_drawn_live_unless_something_else_is_named(
     assert bool(notes) == chosen
     if chosen:
         assert notes[0].startswith("draws from 14 prompts, 8 kept and 6 rejected,")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"part": "train"}, True),
+        ({"sampler": "static"}, True),
+        ({"part": "train", "sampler": "live"}, True),
+        ({"part": "train", "families": ("counting",)}, False),
+        ({"part": "reviewed"}, False),
+        ({}, False),
+        ({"method": "sft"}, False),
+    ],
+)
+def test_who_takes_kept_prompts_alone_hears_what_is_left_out(
+    with_rejects: Path, given: dict[str, Any], said: bool
+) -> None:
+    curated = open_curated(with_rejects)
+    settings, _ = choose_drawing(TrainSettings(str(with_rejects), "", **given), curated)
+    notes = explain_forgetting(settings, curated)
+    assert [note.split(";")[0] for note in notes] == [
+        "--part train leaves out 6 prompts that the policy had mastered"
+    ] * said
+
+
+def test_rejects_that_cannot_be_read_stop_no_run_on_kept_prompts(with_rejects: Path) -> None:
+    [rejects] = with_rejects.glob("rejects-*")
+    rejects.write_bytes(b"PAR1")
+    assert explain_forgetting(TrainSettings(str(with_rejects), "", part="train"), open_curated(with_rejects)) == []
 
 
 def test_a_set_without_rejects_or_that_does_not_say_their_side_is_trained_on_as_it_is(
