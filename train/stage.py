@@ -87,6 +87,8 @@ class _Stage:
         )
         file, output = settings_file(self.folder, name), Path(settings.output)
         found = find_evaluation(settings, self.folder)
+        if found != output:
+            output.unlink(missing_ok=True)  # it is of other settings than those that are written now
         settings.write(file)
         if found is None:
             self.watcher.stage(f"Held-out reward {name} training")
