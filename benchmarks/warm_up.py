@@ -1,10 +1,11 @@
 """Can a policy be taught a form that it cannot write? Supervised warm-up, then GRPO, with the commands that users have.
 
-Prompts of the form are curated with many completions each and a band that begins far below .2: what passed, rare as it
-is, becomes the demonstrations. `learnable train --method sft` imitates them; the same prompts are curated anew with the
-warmed policy, in the usual band, and GRPO trains on what is kept. `learnable eval` then measures the three policies on
-the held-out prompts of the first curation, with new completions. GRPO alone, for as many steps, is the control: on the
-prompts that the first curation kept, for the usual band has none.
+Prompts of the form are curated with many completions each and a band that begins far below .2: what passed, rare as
+it is, becomes the demonstrations. `learnable train --method sft` imitates them; the same prompts are curated anew
+with the warmed policy, in the usual band, and GRPO draws from those by their certificates, as `learnable train` does
+where nobody says otherwise. `learnable eval` then measures the three policies on the held-out prompts of the first
+curation, with new completions. GRPO alone, for as many steps, is the control: on the first curation, for the usual
+band keeps nothing.
 
     python -m benchmarks.warm_up --form Tanka [--limit 300] [--steps 60] [--seed 1] [--folder FOLDER] [--json FILE]
 """
@@ -116,7 +117,7 @@ def train(output: Path, curated: dict[str, Any], wanted: argparse.Namespace, *fl
     """Train the policy of a curated set; return the trained one."""
     policy = output / "policy"
     if not (policy / "config.json").is_file():
-        run = ("--curated", curated["curated"], "--part", "train", "--output", output, "--seed", wanted.seed)
+        run = ("--curated", curated["curated"], "--output", output, "--seed", wanted.seed)
         learnable("train", *run, "--no-evaluate", *flags)
     return policy
 
