@@ -76,6 +76,11 @@ class Larder:
                 found[_class_of(word)].append(word)
         return dict(found)
 
+    @cached_property
+    def meaning(self) -> Words:
+        """The words of the verse that are none of grammar, each as often as it stands there."""
+        return tuple(word for word in self.pantry.verse if word not in load_closed_words())
+
 
 @cache
 def _larder(pantry: Pantry) -> Larder:
@@ -145,6 +150,12 @@ def _same_stress(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
     ]
 
 
+def _between(poem: Poem, words: Sequence[str], chance: random.Random) -> Poem:
+    """Return a poem whose words of grammar stay, and any of `words` stand between them."""
+    closed = load_closed_words()
+    return [(*(word if word in closed else chance.choice(words) for word in line[:-1]), line[-1]) for line in poem]
+
+
 def _glue(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
     """Return the second half of each line after the first half of any other poem's line."""
     lines = []
@@ -181,6 +192,7 @@ def _one_frame(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
 BEYOND = (
     "words of the same class",
     "words of the same stress between those of grammar",
+    "words of meaning between those of grammar",
     "chain of pairs",
     "halves of other lines",
 )
@@ -188,6 +200,9 @@ OTHER_SALADS: dict[str, Recipe] = {
     "parts of speech in templates": _by_line(_parse),
     "words of the same class": _same_class,
     "words of the same stress between those of grammar": _same_stress,
+    "words of meaning between those of grammar": lambda pantry, poem, chance: _between(
+        poem, _larder(pantry).meaning, chance
+    ),
     "chain of pairs": lambda pantry, poem, chance: [
         _larder(pantry).chain.write(line[-1], len(line), chance) for line in poem
     ],
