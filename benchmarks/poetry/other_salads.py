@@ -1,7 +1,8 @@
 """Salads of another making than those of `salads.py`.
 
-All but `names` keep the last word of each line of a human poem, so that its rhymes stay. Those in `BEYOND` are right
-from word to word, and a model of neighbouring words cannot tell them: they are measured, and no target holds for them.
+All but `names` keep the last word of each line of a human poem, so that its rhymes stay. Those in `BEYOND` pass too
+often: they are right from word to word, or nearly, and the bundled model of neighbouring words does not tell them.
+They are measured, and miss the target.
 """
 
 from __future__ import annotations
