@@ -27,8 +27,17 @@ from benchmarks.poetry.run import DATA
 from benchmarks.poetry.salads import Pantry, make_salads
 from learnable.data.forms import find_form
 from learnable.data.records import Spec
-from learnable.train.language.corpus import Verse, Words, assign_halves, read_own_verse, read_prose, read_verse
+from learnable.train.language.corpus import (
+    Verse,
+    assign_halves,
+    pick_half,
+    read_own_verse,
+    read_quoted_verse,
+    read_verse,
+)
+from learnable.train.language.dictionary import DICTIONARY, Words, read_dictionary
 from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
+from learnable.train.language.prose import read_docstrings, read_prose
 from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.language.model import LanguageModel
 from learnable.verifiers.poetry.language.reading import Reading, read_language
@@ -39,6 +48,7 @@ HUMAN, REORDERED = "human", "lines in another order"
 COLLECTED = "collected poems"  # by another verifier; some are salads themselves
 PROSE_FORMS = ("BlankVerse", "HeroicCouplet", "Sonnet")
 PROSE_LINES = 14
+PROSE = 60_000  # pieces to cut from
 Lines = list[str]
 
 
@@ -162,15 +172,13 @@ def judge_completions(path: Path, models: Sequence[LanguageModel]) -> dict[str, 
     return dict(found)
 
 
-def learn_halves(data: Path, nonsense: float) -> tuple[list[LanguageModel], dict[str, int]]:
+def learn_halves(data: Path, dictionary: Path, nonsense: float) -> tuple[list[LanguageModel], dict[str, int]]:
     """Return the models of the two halves, and the half of each author; see `learn_model` for `nonsense`."""
     verse: list[Verse] = [*read_verse(data), *read_own_verse()]
-    halves, prose = assign_halves(verse), read_prose(random.Random(SEED))
-    models = [
-        learn_model([poem for poem in verse if halves[poem.author] == half], prose, nonsense=nonsense)
-        for half in (0, 1)
-    ]
-    return models, halves
+    read = read_dictionary(dictionary)
+    quoted, prose = [*read_quoted_verse(read)], read_prose(read, random.Random(SEED))
+    models = [learn_model(pick_half(verse, quoted, half), prose, nonsense=nonsense) for half in (0, 1)]
+    return models, assign_halves(verse)
 
 
 def main() -> None:
@@ -179,15 +187,16 @@ def main() -> None:
     parser.add_argument("--poems", type=int, default=60, help="human poems of each form (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1616, help="seed of poems and salads (default: %(default)s)")
     parser.add_argument("--nonsense", type=float, default=NONSENSE_WEIGHT, help="as in training (default: %(default)s)")
+    parser.add_argument("--dictionary", type=Path, default=DICTIONARY, help="as in training (default: %(default)s)")
     parser.add_argument("--completions", type=Path, help="also judge a policy's completions (spec, completion)")
     options = parser.parse_args()
     if not DATA.is_dir():
         parser.exit(0, f"no public verse in {DATA}: set LEARNABLE_DATA\n")
-    models, halves = learn_halves(DATA, options.nonsense)
+    models, halves = learn_halves(DATA, options.dictionary, options.nonsense)
     texts = sample([*read_texts(DATA, halves)], options.poems, random.Random(options.seed))
     found = measure(texts, models, options.seed)
     found["prose"] = {form: Tally() for form in PROSE_FORMS}
-    for lines in cut_prose(read_prose(random.Random(options.seed)), options.poems):
+    for lines in cut_prose(read_docstrings(random.Random(options.seed), PROSE), options.poems):
         for form in PROSE_FORMS:
             found["prose"][form].add(*judge(lines, {"form": form}, models[0]))
     if options.completions:

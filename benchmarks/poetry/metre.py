@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 from benchmarks.figures import make_parser, write_figures
 from benchmarks.poetry.data import STANZAS, rows, stanzas, write_scheme
-from benchmarks.poetry.language import cut_prose
+from benchmarks.poetry.language import PROSE, cut_prose
 from benchmarks.poetry.run import DATA
-from learnable.train.language.corpus import assign_halves, read_prose, read_verse
+from learnable.train.language.corpus import assign_halves, read_verse
+from learnable.train.language.prose import read_docstrings
 from learnable.verifiers.poetry.verifier import examine
 
 RUN = 14  # lines
@@ -83,7 +84,7 @@ def read_all(data: Path, runs: int, seed: int) -> Iterator[Text]:
     """Yield everything that is judged."""
     yield from read_human(data)
     yield from read_others(data)
-    for index, lines in enumerate(cut_prose(read_prose(random.Random(seed)), runs)):
+    for index, lines in enumerate(cut_prose(read_docstrings(random.Random(seed), PROSE), runs)):
         yield Text("prose", "BlankVerse", index % 2, lines)
 
 

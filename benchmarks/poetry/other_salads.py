@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from itertools import pairwise
 
-from benchmarks.poetry.salads import Pantry, Poem, Recipe, Words, stress_of
+from benchmarks.poetry.salads import Pantry, Poem, Recipe, Words
+from learnable.train.language.corpus import fill_between, redraw_between
 from learnable.train.language.nonsense import PARTS, load_words, write_nonsense
 from learnable.verifiers.poetry.gate import FUNCTION_WORDS
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
@@ -139,24 +140,6 @@ def _same_class(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
     ]
 
 
-def _same_stress(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
-    """Return a poem whose words of grammar stay, and the others are any words with their stresses, by frequency."""
-    closed, words = load_closed_words(), pantry.words_by_stress
-    return [
-        (
-            *(word if word in closed else chance.choice(words.get(stress_of(word)) or [word]) for word in line[:-1]),
-            line[-1],
-        )
-        for line in poem
-    ]
-
-
-def _between(poem: Poem, words: Sequence[str], chance: random.Random) -> Poem:
-    """Return a poem whose words of grammar stay, and any of `words` stand between them."""
-    closed = load_closed_words()
-    return [(*(word if word in closed else chance.choice(words) for word in line[:-1]), line[-1]) for line in poem]
-
-
 def _glue(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
     """Return the second half of each line after the first half of any other poem's line."""
     lines = []
@@ -200,10 +183,12 @@ BEYOND = (
 OTHER_SALADS: dict[str, Recipe] = {
     "parts of speech in templates": _by_line(_parse),
     "words of the same class": _same_class,
-    "words of the same stress between those of grammar": _same_stress,
-    "words of meaning between those of grammar": lambda pantry, poem, chance: _between(
-        poem, _larder(pantry).meaning, chance
-    ),
+    "words of the same stress between those of grammar": lambda pantry, poem, chance: [
+        redraw_between(line, pantry.words_by_stress, chance) for line in poem
+    ],
+    "words of meaning between those of grammar": lambda pantry, poem, chance: [
+        fill_between(line, _larder(pantry).meaning, chance) for line in poem
+    ],
     "chain of pairs": lambda pantry, poem, chance: [
         _larder(pantry).chain.write(line[-1], len(line), chance) for line in poem
     ],

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from learnable.train.language.corpus import group_by_stress, stress_of
 from learnable.train.language.nonsense import load_words
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
@@ -46,17 +47,17 @@ class Pantry:
     @cached_property
     def by_stress(self) -> dict[str, list[str]]:
         """The dictionary's words by the stresses of their syllables."""
-        return _by_stress(self.dictionary)
+        return group_by_stress(self.dictionary)
 
     @cached_property
     def verse_by_stress(self) -> dict[str, list[str]]:
         """The different words of the verse by the stresses of their syllables."""
-        return _by_stress(sorted(set(self.verse)))
+        return group_by_stress(sorted(set(self.verse)))
 
     @cached_property
     def words_by_stress(self) -> dict[str, list[str]]:
         """The words of the verse by their stresses, each as often as it stands there."""
-        return _by_stress(self.verse)
+        return group_by_stress(self.verse)
 
     @cached_property
     def nouns(self) -> Words:
@@ -79,19 +80,6 @@ class Pantry:
     def verse_rhymes(self) -> list[list[str]]:
         """The rhyme classes of the verse's words, with ten words or more."""
         return _rhyme_classes(sorted(set(self.verse)), 10)
-
-
-def stress_of(word: str) -> str:
-    """Return the stresses of a word's first pronunciation: `1` or `2` as `1`; `?` where the dictionary lacks it."""
-    known = load_lexicon().pronunciations(word)
-    return "".join("0" if phone[-1] == "0" else "1" for phone in known[0] if phone[-1].isdigit()) if known else "?"
-
-
-def _by_stress(words: Sequence[str]) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for word in words:
-        found[stress_of(word)].append(word)
-    return dict(found)
 
 
 def _rhyme_classes(words: Sequence[str], least: int = 20) -> list[list[str]]:

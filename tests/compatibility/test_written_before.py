@@ -69,7 +69,7 @@ NEW_COLUMNS = (
 )
 # Variances told of the sampler, which gives middling prompts more rollouts; now they tell of the pool.
 CORRECTED = ("within_std", "between_std", "f_ratio", "intraclass", "explained")
-REJUDGED = ("reward", "components", "reason")  # of poems: their verifier's version 5 asks for more
+REJUDGED = ("reward", "components", "reason")  # of poems: their verifier asks for more since version 5
 # Learnability was p (1 - p) of graded means, and the forecast took rewards that are not tied to repeat.
 CORRECTED_IN = {
     "graded": ("learnability", "forecast"),

@@ -17,7 +17,7 @@ DIMENSIONS = 40
 MIN_COUNT = 4  # weighted occurrences of a word that is put in a cluster
 MIN_OWN = 8  # of a word that counts by itself
 ENDINGS, ENDING_WEIGHT = 400, 0.45
-ROUNDS = 25
+ROUNDS, STARTS = 25, 8  # of k-means
 
 Floats = npt.NDArray[np.float64]
 Weighted = Sequence[tuple[Sequence[str], float]]
@@ -96,20 +96,42 @@ def _neighbours(
 
 
 def find_clusters(points: Floats, weights: Floats, count: int, seed: int) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Return the centres, shape (count, d), and each point's cluster, by weighted k-means (Lloyd 1982)."""
+    """Return the centres, shape (count, d), and each point's cluster: the best of `STARTS` weighted k-means.
+
+    Each starts on centres that lie far apart (k-means++, Arthur and Vassilvitskii 2007) and moves them to their points
+    (Lloyd 1982).
+    """
     chance = np.random.default_rng(seed)
-    centres = points[chance.choice(len(points), count, replace=False, p=weights / weights.sum())].copy()
-    labels = np.zeros(len(points), dtype=np.intp)
+    tries = [_find_clusters(points, weights, count, chance) for _ in range(STARTS)]
+    _, centres, labels = min(tries, key=lambda found: found[0])
+    return centres, labels
+
+
+def _find_clusters(
+    points: Floats, weights: Floats, count: int, chance: np.random.Generator
+) -> tuple[float, Floats, npt.NDArray[np.intp]]:
+    """Return the weighted sum of squared distances, the centres and the labels."""
+    centres = _scatter_centres(points, weights, count, chance)
+    squares: Floats = (points**2).sum(1)
     for _ in range(ROUNDS):
-        labels = ((centres**2).sum(1) - 2 * points @ centres.T).argmin(1)
+        distances = squares[:, None] + (centres**2).sum(1) - 2 * points @ centres.T
+        labels = distances.argmin(1)
         for number in range(count):
             mine = labels == number
-            centres[number] = (
-                np.average(points[mine], axis=0, weights=weights[mine])
-                if mine.any()
-                else points[chance.integers(len(points))]
-            )
-    return centres, labels
+            if mine.any():
+                centres[number] = np.average(points[mine], axis=0, weights=weights[mine])
+    return float(weights @ distances.min(1)), centres, labels
+
+
+def _scatter_centres(points: Floats, weights: Floats, count: int, chance: np.random.Generator) -> Floats:
+    """Return points, each drawn by its weight and squared distance from those drawn before, shape (count, d)."""
+    centres = [points[chance.choice(len(points), p=weights / weights.sum())]]
+    nearest: Floats = ((points - centres[0]) ** 2).sum(1)
+    for _ in range(count - 1):
+        masses = weights * nearest
+        centres.append(points[chance.choice(len(points), p=masses / masses.sum())])
+        nearest = np.minimum(nearest, ((points - centres[-1]) ** 2).sum(1))
+    return np.array(centres)
 
 
 def _vote_on_endings(clusters: dict[str, int]) -> dict[str, int]:

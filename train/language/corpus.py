@@ -1,38 +1,36 @@
-"""What the language model learns from: lines of public verse, prose from docstrings, and both spoilt."""
+"""What the language model learns from: lines of verse, pieces of prose, and both spoilt.
+
+Words that no dictionary has are read in the spelling of today, as the verifier reads them.
+"""
 
 from __future__ import annotations
 
 import json
 import random
-import re
-import sysconfig
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.train.language.nonsense import write_nonsense
-from learnable.verifiers.poetry.language.word_classes import load_closed_words
+from learnable.train.language.dictionary import Dictionary, Words
+from learnable.train.language.nonsense import load_words, write_nonsense
+from learnable.verifiers.poetry.language.word_classes import load_closed_words, modern_spelling
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 
-Words = tuple[str, ...]
-
+QUOTED = "quoted "  # before the name of an author of whom a dictionary has lines
 STANZA = 14  # lines: longer poems are cut, so that halves of authors come out alike in size
 OWN_WEIGHT = 4.0  # of each line of our own verse: there is little of it
 NONSENSE_WORDS = (4, 5, 6, 6, 7, 7, 8, 8, 9)  # of a line
+LIST_WORDS = (2, 3, 3, 4, 4, 5, 6, 7)  # of a line of a list
 MIN_GRAMMAR = 0.15  # share of words of grammar below which a collected poem is a list, and teaches nothing
-PACKAGES = ("matplotlib", "networkx", "numpy", "pandas", "scipy", "sqlalchemy", "sympy", "torch")
+MIN_GRAMMAR_OF_PROSE = 0.3  # the same of a piece of prose: a dictionary has lists of words that mean much the same
 GRAMMAR_WORDS = 40  # of each class, to spoil lines with
-MAX_SOURCE = 400_000  # bytes of a source file that is read
-SEGMENTS = 60_000  # of prose
-
-_DOCSTRING = re.compile(r'("""|\'\'\')(.*?)\1', re.S)
-_PROSE_WORD = re.compile(r"[A-Za-z][a-z]*(?:'[a-z]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +66,13 @@ def read_verse(folder: Path) -> Iterator[Verse]:
             yield _read(f"{name} {index % 2}", row["lines"])
     for index, row in enumerate(_rows(folder / "form_poems.jsonl")):
         verse = _read(f"form_poems {index % 2}", row["poem"].splitlines())
-        words = [word for line in verse.lines for word in line]
-        if sum(word in load_closed_words() for word in words) >= MIN_GRAMMAR * len(words):
+        if has_grammar([word for line in verse.lines for word in line], MIN_GRAMMAR):
             yield verse
+
+
+def has_grammar(words: Sequence[str], share: float) -> bool:
+    """Return whether words of grammar are at least this share of the words."""
+    return sum(word in load_closed_words() for word in words) >= share * len(words)
 
 
 def read_own_verse() -> Iterator[Verse]:
@@ -80,10 +82,23 @@ def read_own_verse() -> Iterator[Verse]:
         yield _read(f"own {index % 2}", stanza.splitlines(), OWN_WEIGHT)
 
 
+def read_quoted_verse(dictionary: Dictionary) -> Iterator[Verse]:
+    """Yield the verse that a dictionary quotes, by author."""
+    for author, lines in dictionary.verse.items():
+        yield Verse(f"{QUOTED}{author}", tuple(map(spell_today, lines)))
+
+
 def make_nonsense(count: int, chance: random.Random) -> Iterator[Words]:
     """Yield lines of grammatical nonsense."""
     for _ in range(count):
         yield write_nonsense(chance, chance.choice(NONSENSE_WORDS))
+
+
+def make_lists(count: int, chance: random.Random) -> Iterator[Words]:
+    """Yield lines that are nothing but words of one part of speech."""
+    parts = [tuple(words) for words in load_words().values()]
+    for _ in range(count):
+        yield tuple(chance.choices(chance.choice(parts), k=chance.choice(LIST_WORDS)))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -92,7 +107,12 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _read(author: str, lines: Iterable[str], weight: float = 1.0) -> Verse:
     read = (read_line(line).words for line in lines)
-    return Verse(author, tuple(words for words in read if words), weight)
+    return Verse(author, tuple(spell_today(words) for words in read if words), weight)
+
+
+def spell_today(words: Words) -> Words:
+    """Return the words in the spelling of today."""
+    return tuple(map(modern_spelling, words))
 
 
 def assign_halves(verse: Iterable[Verse]) -> dict[str, int]:
@@ -108,52 +128,45 @@ def assign_halves(verse: Iterable[Verse]) -> dict[str, int]:
     return half_of
 
 
-def read_prose(chance: random.Random) -> list[Words]:
-    """Return pieces of sentences, six to ten words each, from the docstrings of Python and of `PACKAGES`."""
-    library, site = (Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib"))
-    own = (path for path in library.rglob("*.py") if "site-packages" not in path.parts)
-    files = sorted(chain(own, *((site / name).rglob("*.py") for name in PACKAGES)))
-    sentences = {words for path in files if path.stat().st_size <= MAX_SOURCE for words in _sentences(path)}
-    pieces = []
-    for words in sorted(sentences):
-        start = 0
-        while len(words) - start >= 5:
-            size = chance.randint(6, 10)
-            pieces.append(words[start : start + size])
-            start += size
-    chance.shuffle(pieces)
-    return pieces[:SEGMENTS]
+def pick_half(verse: Sequence[Verse], quoted: Iterable[Verse], half: int) -> list[Verse]:
+    """Return the poems of one half of the authors, and what is quoted of nobody who is in the other half."""
+    halves = assign_halves(verse)
+    others = [author for author, assigned in halves.items() if assigned != half]
+    mine = [poem for poem in verse if halves[poem.author] == half]
+    return mine + [poem for poem in quoted if not any(map(str.startswith, others, repeat(_surname(poem.author))))]
 
 
-def _sentences(path: Path) -> Iterator[Words]:
-    """Yield the sentences of a file's docstrings that are nothing but words."""
-    if "test" in path.parent.name:
-        return
-    for _, text in _DOCSTRING.findall(path.read_text(encoding="utf-8", errors="ignore")):
-        for paragraph in re.split(r"\n\s*\n", text):
-            for sentence in re.split(r"(?<=[.!?;:])\s+", " ".join(paragraph.split())):
-                words = tuple(word.strip('.,;:!?()"') for word in sentence.split())
-                if len(words) > 5 and all(map(_PROSE_WORD.fullmatch, words)):
-                    yield tuple(map(str.lower, words))
+def _surname(author: str) -> str:
+    """Return how the name of a quoted author ends: it is often cut short, as Shak. for Shakespeare."""
+    return author.split()[-1].strip(".").lower()
 
 
 def make_examples(verse: Iterable[Verse], prose: Sequence[Words], chance: random.Random) -> Iterator[Example]:
-    """Yield each line of verse and piece of prose, and what becomes of it spoilt in the ways of salads.
+    """Yield each line of verse and piece of prose, and what becomes of it spoilt in the ways of salads."""
+    yield from _spoil_verse(verse, chance)
+    yield from _spoil_prose(prose, chance)
 
-    A line is shuffled; all but its last word are drawn from the verse, by frequency; and one of these: they are drawn
-    from the dictionary, every other word is drawn, or they are words without grammar, or words of grammar alone, of
-    each class as many.
+
+def _spoil_verse(verse: Iterable[Verse], chance: random.Random) -> Iterator[Example]:
+    """Yield each line and what becomes of it spoilt.
+
+    A line is shuffled; all but its last word are drawn from the verse, by frequency; all but that and the words of
+    grammar are, each of the stresses that stood there, and any; and one of these: they are drawn from the dictionary,
+    every other word is drawn, or they are words without grammar, or words of grammar alone, of each class as many.
     """
     weighted = [(line, poem.weight) for poem in verse for line in poem.lines if len(line) > 1]
-    lines = [line for line, _ in weighted]
-    words, prose_words = [*chain.from_iterable(lines)], [*chain.from_iterable(prose)]
+    words = [*chain.from_iterable(line for line, _ in weighted)]
     dictionary = [word for word in load_lexicon().entries if word.isascii() and word.isalpha()]
     grammar = draw_grammar(chance)
-    content = [word for word in words if word not in load_closed_words()]
+    content = _leave_out_grammar(words)
+    stressed = group_by_stress(words)
     for line, weight in weighted:
         yield Example(line, True, True, 1.5 * weight)
         yield Example(shuffle(line, chance), False, True, 0.7)
         yield Example(_redraw(line, words, chance), False, True, 0.4)
+        for other, share in ((redraw_between(line, stressed, chance), 0.3), (fill_between(line, content, chance), 0.4)):
+            if other != line:
+                yield Example(other, False, True, share * weight)
         turn = chance.random()
         if turn < 0.4:
             yield Example(_redraw(line, dictionary, chance), False, True, 1.0)
@@ -163,10 +176,22 @@ def make_examples(verse: Iterable[Verse], prose: Sequence[Words], chance: random
             yield Example(_redraw(line, grammar, chance), False, True, 1.0)
         else:
             yield Example(_redraw(line, content, chance), False, True, 1.0)
+
+
+def _spoil_prose(prose: Sequence[Words], chance: random.Random) -> Iterator[Example]:
+    """Yield each piece that is no list, and the same shuffled, drawn by frequency, and drawn without grammar."""
+    words = [*chain.from_iterable(prose)]
+    content = _leave_out_grammar(words)
     for piece in prose:
-        yield Example(piece, True, False, 0.4)
-        yield Example(shuffle(piece, chance), False, False, 0.25)
-        yield Example(_redraw(piece, prose_words, chance), False, False, 0.15)
+        if has_grammar(piece, MIN_GRAMMAR_OF_PROSE):
+            yield Example(piece, True, False, 0.4)
+            yield Example(shuffle(piece, chance), False, False, 0.25)
+            yield Example(_redraw(piece, words, chance), False, False, 0.15)
+            yield Example(_redraw(piece, content, chance), False, False, 0.2)
+
+
+def _leave_out_grammar(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word not in load_closed_words()]
 
 
 def draw_grammar(chance: random.Random) -> list[str]:
@@ -190,3 +215,29 @@ def shuffle(words: Words, chance: random.Random) -> Words:
 
 def _redraw(line: Words, words: Sequence[str], chance: random.Random, share: float = 1.0) -> Words:
     return (*(chance.choice(words) if chance.random() < share else word for word in line[:-1]), line[-1])
+
+
+def redraw_between(line: Words, words: Mapping[str, Sequence[str]], chance: random.Random) -> Words:
+    """Return a line whose last word and words of grammar stay; `words` by their stresses take the other places."""
+    closed = load_closed_words()
+    return (*(word if word in closed else chance.choice(words[stress_of(word)]) for word in line[:-1]), line[-1])
+
+
+def fill_between(line: Words, words: Sequence[str], chance: random.Random) -> Words:
+    """Return a line whose last word and words of grammar stay; any of `words` take the other places."""
+    closed = load_closed_words()
+    return (*(word if word in closed else chance.choice(words) for word in line[:-1]), line[-1])
+
+
+def group_by_stress(words: Iterable[str]) -> dict[str, list[str]]:
+    """Return the words by their stresses, each as often as it comes."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for word in words:
+        found[stress_of(word)].append(word)
+    return dict(found)
+
+
+def stress_of(word: str) -> str:
+    """Return the stresses of a word's first pronunciation: `1` or `2` as `1`; `?` where the dictionary lacks it."""
+    known = load_lexicon().pronunciations(word)
+    return "".join("0" if phone[-1] == "0" else "1" for phone in known[0] if phone[-1].isdigit()) if known else "?"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import chain
 
 from learnable.train.language.clustering import learn_vocabulary, weigh_lines
-from learnable.train.language.corpus import Example, Verse, Words, make_examples, make_nonsense
-from learnable.train.language.fitting import fit_model
-from learnable.verifiers.poetry.language.model import LanguageModel
+from learnable.train.language.corpus import Example, Verse, make_examples, make_lists, make_nonsense
+from learnable.train.language.dictionary import Words
+from learnable.train.language.fitting import fit_member
+from learnable.verifiers.poetry.language.model import LanguageModel, Member
 
-SEED = 16
-NONSENSE, NONSENSE_WEIGHT = 0.7, 0.25  # lines of it for each line of verse, and what one counts
+SEED = 20
+MEMBERS = 2  # of the model
+ROUNDS = 3  # times that each line is spoilt anew, for each member
+NONSENSE, LISTS = 0.7, 0.5  # lines of them for each line of verse
+NONSENSE_WEIGHT = 0.5  # what one of either counts
 
 
 def learn_model(
@@ -19,11 +24,19 @@ def learn_model(
 ) -> LanguageModel:
     """Return the model learned from verse and prose.
 
-    `nonsense` is the weight of a line of grammatical nonsense, which is no language either; 0 leaves it out.
+    `nonsense` is the weight of a line of grammatical nonsense, or of a list of words of one part of speech, which are
+    no language either; 0 leaves them out.
     """
-    words = learn_vocabulary(weigh_lines((line for poem in verse for line in poem.lines), prose), seed)
-    examples = [*make_examples(verse, prose, random.Random(seed))]
+    chance = random.Random(seed)
+    return LanguageModel(tuple(_learn_member(verse, prose, chance, nonsense) for _ in range(MEMBERS)))
+
+
+def _learn_member(verse: Sequence[Verse], prose: Sequence[Words], chance: random.Random, nonsense: float) -> Member:
+    lines = weigh_lines((line for poem in verse for line in poem.lines), prose)
+    words = learn_vocabulary(lines, chance.randrange(2**32))
+    examples = [one for _ in range(ROUNDS) for one in make_examples(verse, prose, chance)]
     if nonsense:
-        lines = make_nonsense(round(NONSENSE * sum(len(poem.lines) for poem in verse)), random.Random(seed))
-        examples += (Example(line, False, True, nonsense) for line in lines)
-    return fit_model(words, examples)
+        size = ROUNDS * sum(len(poem.lines) for poem in verse)
+        spoilt = chain(make_nonsense(round(NONSENSE * size), chance), make_lists(round(LISTS * size), chance))
+        examples += (Example(line, False, True, nonsense) for line in spoilt)
+    return fit_member(words, examples)

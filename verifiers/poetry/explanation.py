@@ -18,6 +18,7 @@ from learnable.verifiers.poetry.constraints.sounds import find_feet
 from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.model import load_model
+from learnable.verifiers.poetry.language.reading import credit_line
 from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.metre.fit import name_rhythm
 from learnable.verifiers.poetry.metre.scansion import scan
@@ -31,7 +32,7 @@ MAX_HINTS = 8  # more would not help
 MULTIPLIED = ("validity", LANGUAGE)  # with the mean of the others, so without a weight in it
 TOLERATED = {LANGUAGE: 0.0, "metre": 0.95}  # what human verse lacks too is not worth a hint where it passes
 MANY_LOST = 3  # lines that read as no sentence, beyond which only the worst are named
-NO_SENTENCE = 0.3  # the language of a line below which it reads as none
+NO_SENTENCE = 0.3  # what a line earns, with no leniency for few words, below which it reads as none
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def _no_sentences(case: Case) -> Iterator[str]:
         yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
     elif reading.variety < 0.5:
         yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
-    credits = credit_lines(case)
+    credits = [credit_line(odds) if reading.is_told else 1.0 for odds in reading.odds]
     lost = [index for index, credit in enumerate(credits) if credit < NO_SENTENCE]
     if len(lost) > MANY_LOST:
         yield f"{len(lost)} of {len(credits)} lines read as no sentence of verse, least these:"

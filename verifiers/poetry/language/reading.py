@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
+from math import sqrt
 from operator import mul
 
 from learnable.verifiers.poetry.language.grammar import measure_grammar
@@ -19,16 +20,15 @@ from learnable.verifiers.poetry.language.word_classes import list_closed_words
 
 # Log-odds per word. Most lines of salad have less than `LOST`, nine of ten lines of human verse more than `SURE`; what
 # is beyond it earns the last part of the credit, so that any line that reads worse costs something.
-LOST, SURE, BEYOND, LAST_PART = -0.6, -0.1, 0.8, 0.05
+LOST, SURE, BEYOND, LAST_PART = -0.65, -0.2, 0.7, 0.05
 LEAN = 3.0  # words that each line borrows from the poem as a whole
-PRIOR, PRIOR_WORDS = 0.2, 6.0  # the fluency that the poem borrows for that, and of how many words
+PRIOR, PRIOR_WORDS = 0.1, 6.0  # the fluency that the poem borrows for that, and of how many words
 MIN_READ = 4  # words: shorter lines are read together with the next
 MIN_TOLD = 2.0  # words a line on average: a poem of fewer names things, and has no order that could tell
-# Log-odds per word that a poem needs. Of few words less can be told, so up to `LENIENCE` is forgiven to a poem of fewer
-# than `TELLING` words.
-NEEDED, LENIENCE, TELLING = -0.1, 0.22, 60
+# Log-odds per word that a poem needs, `NEEDED` at most: the mean over few words strays as far as one over their root.
+NEEDED, MIDDLE, STRAY = -0.1, 0.06, 1.5
 FULL_LINE = 6  # words, below which a line counts for less among the poem's lines
-LINES_NEEDED = 0.76  # what its lines need on average: a poem of which half is salad has less
+LINES_NEEDED = 0.78  # what its lines need on average: a poem of which half is salad has less
 DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the share goes from 0 to 1
 # The share of repeated patterns: human verse has less than the first, templates more than the last.
 VARIED, FORMULAIC = 0.42, 0.68
@@ -62,12 +62,12 @@ class Reading:
     @property
     def needed(self) -> float:
         """The fluency that a poem of this length needs."""
-        return NEEDED - self.lenience
+        return min(NEEDED, MIDDLE - STRAY / sqrt(max(1, self.words)))
 
     @property
     def lenience(self) -> float:
         """What is forgiven to a short poem, in log-odds per word."""
-        return LENIENCE * max(0.0, 1 - self.words / TELLING)
+        return NEEDED - self.needed
 
     @cached_property
     def smooth(self) -> float:
@@ -82,8 +82,8 @@ class Reading:
 
     @cached_property
     def credits(self) -> list[float]:
-        """How much each line reads as one of verse, in [0, 1]; the same leniency for few words holds."""
-        lenience = self.lenience
+        """How much each line reads as one of verse, in [0, 1]: half of the leniency for few words is theirs."""
+        lenience = self.lenience / 2
         return [credit_line(odds + lenience) if self.is_told else 1.0 for odds in self.odds]
 
     @property
@@ -92,7 +92,7 @@ class Reading:
         if not self.is_told:
             return 1.0
         whole = 0.5 + (self.fluency - self.needed) / (2 * DOUBT)
-        lines = 0.5 + self.lines - LINES_NEEDED
+        lines = 0.5 + self.lines - LINES_NEEDED + self.lenience / 2
         return max(0.0, min(whole, lines, self.variety, 1.0))
 
     @cached_property

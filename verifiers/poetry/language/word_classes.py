@@ -5,12 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
+from learnable.verifiers.poetry.sound.lexicon import load_lexicon
+from learnable.verifiers.poetry.sound.poetic_words import respell
+
 MAX_CACHED = 100_000  # words; new ones are classed each time after that
 LONGEST_ENDING = 4  # letters
+POSSESSIVES = ("'s", "s'")
 
 
 class WordClass(NamedTuple):
@@ -46,9 +50,26 @@ def _read_lists() -> dict[str, str]:
     return tomllib.loads(text)
 
 
+@cache
 def count_closed_classes() -> int:
     """Return how many closed classes there are."""
     return max(load_closed_words().values())
+
+
+@lru_cache(maxsize=MAX_CACHED)
+def modern_spelling(word: str) -> str:
+    """Return the spelling of today for a word that no dictionary has and that comes near one that it has.
+
+    >>> modern_spelling("vpon"), modern_spelling("darksome"), modern_spelling("smil'd")
+    ('upon', 'darksome', 'smiled')
+    """
+    if len(word) <= 2 or _is_known(word) or word.endswith(POSSESSIVES):
+        return word
+    return respell(word, _is_known) or word
+
+
+def _is_known(word: str) -> bool:
+    return word in load_closed_words() or word in load_lexicon().entries
 
 
 def list_endings(word: str) -> list[str]:
@@ -98,10 +119,10 @@ class Vocabulary:
         return self.kinds + found.own - 1 if found.own else found.kind
 
     def classify(self, word: str) -> WordClass:
-        """Return the classes of a word in lower case."""
+        """Return the classes of a word in lower case, in the spelling of today or an old one."""
         if (known := self._known.get(word)) is not None:
             return known
-        found = self._classify(word)
+        found = self._classify(modern_spelling(word))
         if len(self._known) < MAX_CACHED:
             self._known[word] = found
         return found
@@ -114,7 +135,7 @@ class Vocabulary:
         closed = count_closed_classes()
         if number := load_closed_words().get(word):
             return WordClass(number, number, own, common)
-        if word.endswith(("'s", "s'")):
+        if word.endswith(POSSESSIVES):
             return WordClass(closed + 1, closed + 1, own, common)
         cluster = self.clusters.get(word)
         if cluster is None:

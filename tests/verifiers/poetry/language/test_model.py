@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from statistics import fmean
 
 import pytest
 
@@ -23,10 +24,18 @@ def test_the_file_is_small_and_holds_words_but_no_text() -> None:
     text = pack_model(load_model())
     assert len(text) < MAX_BYTES
     packed = json.loads(text)
-    assert all(words.split() == sorted(words.split()) for words in packed["clusters"])
+    assert all(words.split() == sorted(words.split()) for member in packed["members"] for words in member["clusters"])
 
 
-@pytest.mark.parametrize("damage", [{"format": 0}, {"pairs": ""}, {"most_common": "many"}, {"coarse": [0]}])
+@pytest.mark.parametrize("damage", [{"pairs": ""}, {"most_common": "many"}, {"coarse": [0]}])
+def test_a_damaged_member_says_how_to_make_it_again(damage: dict[str, object]) -> None:
+    packed = json.loads(pack_model(load_model()))
+    packed["members"][-1] |= damage
+    with pytest.raises(LearnableError, match=r"learnable\.train\.language"):
+        unpack_model(json.dumps(packed))
+
+
+@pytest.mark.parametrize("damage", [{"format": 1}, {"members": []}])
 def test_a_damaged_file_says_how_to_make_it_again(damage: dict[str, object]) -> None:
     packed = json.loads(pack_model(load_model())) | damage
     with pytest.raises(LearnableError, match=r"learnable\.train\.language"):
@@ -34,13 +43,25 @@ def test_a_damaged_file_says_how_to_make_it_again(damage: dict[str, object]) -> 
 
 
 def test_a_word_is_classed_by_list_by_training_or_by_its_ending() -> None:
-    words = load_model().words
+    words = load_model().members[0].words
     closed = load_closed_words()
     assert words.classify("thou").kind == closed["thou"] == closed["she"]
     assert words.classify("sailor's").kind == words.classify("ploughboys'").kind == max(closed.values()) + 1
     assert words.classify("zorbingly").kind == words.classify("quombingly").kind
     assert words.classify("zorbingly").kind != words.classify("zorbed").kind
     assert words.classify("zorbingly").own == 0 < words.classify("the").common
+
+
+def test_a_model_says_the_mean_of_its_members() -> None:
+    model = load_model()
+    assert len(model.members) > 1
+    assert model.score(LINE) == pytest.approx(fmean(member.score(LINE) for member in model.members))
+
+
+def test_old_spellings_are_classed_as_those_of_today() -> None:
+    words = load_model().members[0].words
+    for old, new in {"vpon": "upon", "smil'd": "smiled", "selfe": "self"}.items():
+        assert words.classify(old).kind == words.classify(new).kind
 
 
 def test_the_order_of_words_tells() -> None:
