@@ -27,6 +27,19 @@ def test_a_salad_has_the_poems_lines_and_no_language(kind: str) -> None:
         assert [read_language(salad).strict >= 0.5 for salad in salads] == [False] * 5
 
 
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [("words of the same stress between those of grammar", 0.1), ("words of meaning between those of grammar", 0.5)],
+)
+def test_words_of_grammar_that_stay_save_few_salads(kind: str, most: float) -> None:
+    reads = [
+        read_language([*OTHER_SALADS[kind](PANTRY, [read_line(line).words for line in poem], random.Random(seed))])
+        for poem in POEMS
+        for seed in range(60)
+    ]
+    assert sum(reading.strict >= 0.5 for reading in reads) <= most * len(reads)
+
+
 @pytest.mark.parametrize("kind", sorted(set(OTHER_SALADS) - {"names"}))
 def test_the_rhymes_stay(kind: str) -> None:
     salad = make_other_salads(PANTRY, POEMS[1], random.Random(3))[kind]
