@@ -177,6 +177,8 @@ BEYOND = (
     "words of the same class",
     "words of the same stress between those of grammar",
     "words of meaning between those of grammar",
+    "dictionary words of the same stress between those of grammar",
+    "any words of the verse of the same stress between those of grammar",
     "chain of pairs",
     "halves of other lines",
 )
@@ -188,6 +190,12 @@ OTHER_SALADS: dict[str, Recipe] = {
     ],
     "words of meaning between those of grammar": lambda pantry, poem, chance: [
         fill_between(line, _larder(pantry).meaning, chance) for line in poem
+    ],
+    "dictionary words of the same stress between those of grammar": lambda pantry, poem, chance: [
+        redraw_between(line, pantry.by_stress, chance) for line in poem
+    ],
+    "any words of the verse of the same stress between those of grammar": lambda pantry, poem, chance: [
+        redraw_between(line, pantry.verse_by_stress, chance) for line in poem
     ],
     "chain of pairs": lambda pantry, poem, chance: [
         _larder(pantry).chain.write(line[-1], len(line), chance) for line in poem

@@ -218,9 +218,12 @@ def _redraw(line: Words, words: Sequence[str], chance: random.Random, share: flo
 
 
 def redraw_between(line: Words, words: Mapping[str, Sequence[str]], chance: random.Random) -> Words:
-    """Return a line whose last word and words of grammar stay; `words` by their stresses take the other places."""
+    """Return a line whose last word and words of grammar stay; `words` of the same stresses take the other places."""
     closed = load_closed_words()
-    return (*(word if word in closed else chance.choice(words[stress_of(word)]) for word in line[:-1]), line[-1])
+    return (
+        *(word if word in closed else chance.choice(words.get(stress_of(word)) or [word]) for word in line[:-1]),
+        line[-1],
+    )
 
 
 def fill_between(line: Words, words: Sequence[str], chance: random.Random) -> Words:
