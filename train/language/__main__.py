@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
+from learnable.data.errors import LearnableError
 from learnable.data.storage.places import replace_file
 from learnable.train.language.corpus import Verse, pick_half, read_own_verse, read_quoted_verse, read_verse
 from learnable.train.language.dictionary import DICTIONARY, read_dictionary
@@ -58,4 +59,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except LearnableError as error:
+        sys.exit(f"error: {error}")
