@@ -11,7 +11,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 from benchmarks.poetry.salads import Pantry, Poem, Recipe, Words
 from learnable.train.language.corpus import fill_between, redraw_between
@@ -79,6 +79,14 @@ class Larder:
         return dict(found)
 
     @cached_property
+    def endings(self) -> dict[str, list[str]]:
+        """The words of the pronouncing dictionary by their last two letters."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for word in self.pantry.dictionary:
+            found[_ending_of(word)].append(word)
+        return dict(found)
+
+    @cached_property
     def meaning(self) -> Words:
         """The words of the verse that are none of grammar, each as often as it stands there."""
         return tuple(word for word in self.pantry.verse if word not in load_closed_words())
@@ -128,16 +136,15 @@ def _frame(frame: Words, line: Words, chance: random.Random) -> Words:
     return (*(_pick(word, chance) if word in PARTS else word for word in frame), line[-1])
 
 
-def _same_class(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
-    classes = _larder(pantry).classes
+def _ending_of(word: str) -> str:
+    return word[-2:]
+
+
+def _take_turns(other: Words, line: Words) -> Words:
+    """Return the line with the words of meaning of another one for its own, in their order, again and again."""
     closed = load_closed_words()
-    return [
-        (
-            *(word if word in closed else chance.choice(classes.get(_class_of(word)) or [word]) for word in line[:-1]),
-            line[-1],
-        )
-        for line in poem
-    ]
+    words = cycle([word for word in other if word not in closed] or ["nothing"])
+    return (*(word if word in closed else next(words) for word in line[:-1]), line[-1])
 
 
 def _glue(pantry: Pantry, poem: Poem, chance: random.Random) -> Poem:
@@ -179,12 +186,16 @@ BEYOND = (
     "words of meaning between those of grammar",
     "dictionary words of the same stress between those of grammar",
     "any words of the verse of the same stress between those of grammar",
+    "dictionary words of the same ending between those of grammar",
+    "another line's words between those of grammar",
     "chain of pairs",
     "halves of other lines",
 )
 OTHER_SALADS: dict[str, Recipe] = {
     "parts of speech in templates": _by_line(_parse),
-    "words of the same class": _same_class,
+    "words of the same class": lambda pantry, poem, chance: [
+        redraw_between(line, _larder(pantry).classes, chance, _class_of) for line in poem
+    ],
     "words of the same stress between those of grammar": lambda pantry, poem, chance: [
         redraw_between(line, pantry.words_by_stress, chance) for line in poem
     ],
@@ -196,6 +207,12 @@ OTHER_SALADS: dict[str, Recipe] = {
     ],
     "any words of the verse of the same stress between those of grammar": lambda pantry, poem, chance: [
         redraw_between(line, pantry.verse_by_stress, chance) for line in poem
+    ],
+    "dictionary words of the same ending between those of grammar": lambda pantry, poem, chance: [
+        redraw_between(line, _larder(pantry).endings, chance, _ending_of) for line in poem
+    ],
+    "another line's words between those of grammar": lambda pantry, poem, chance: [
+        _take_turns(chance.choice(pantry.lines), line) for line in poem
     ],
     "chain of pairs": lambda pantry, poem, chance: [
         _larder(pantry).chain.write(line[-1], len(line), chance) for line in poem

@@ -9,7 +9,7 @@ import json
 import random
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import chain, repeat
@@ -30,6 +30,10 @@ NONSENSE_WORDS = (4, 5, 6, 6, 7, 7, 8, 8, 9)  # of a line
 LIST_WORDS = (2, 3, 3, 4, 4, 5, 6, 7)  # of a line of a list
 MIN_GRAMMAR = 0.15  # share of words of grammar below which a collected poem is a list, and teaches nothing
 MIN_GRAMMAR_OF_PROSE = 0.3  # the same of a piece of prose: a dictionary has lists of words that mean much the same
+# Weights of a line as it is, of one that is words of meaning alone, and of those with other words of meaning between
+# the words of grammar, of the same stress and of any: words of the verse by frequency, or rare ones.
+WHOLE, HEAPED = 3.2, 2.0
+BETWEEN, RARE_BETWEEN = (0.5, 0.5), (0.8, 0.2)
 GRAMMAR_WORDS = 40  # of each class, to spoil lines with
 
 
@@ -151,22 +155,25 @@ def _spoil_verse(verse: Iterable[Verse], chance: random.Random) -> Iterator[Exam
     """Yield each line and what becomes of it spoilt.
 
     A line is shuffled; all but its last word are drawn from the verse, by frequency; all but that and the words of
-    grammar are, each of the stresses that stood there, and any; and one of these: they are drawn from the dictionary,
-    every other word is drawn, or they are words without grammar, or words of grammar alone, of each class as many.
+    grammar are, each of the stresses that stood there, and any, and once more rare ones, from the verse's different
+    words or the dictionary's; and one of these: they are drawn from the dictionary, every other word is drawn, or they
+    are words without grammar, or words of grammar alone, of each class as many.
     """
     weighted = [(line, poem.weight) for poem in verse for line in poem.lines if len(line) > 1]
     words = [*chain.from_iterable(line for line, _ in weighted)]
     dictionary = [word for word in load_lexicon().entries if word.isascii() and word.isalpha()]
     grammar = draw_grammar(chance)
-    content = _leave_out_grammar(words)
-    stressed = group_by_stress(words)
+    pools = words, sorted(set(words)), dictionary
+    stressed, meant = [*map(group_by_stress, pools)], [*map(_leave_out_grammar, pools)]
     for line, weight in weighted:
-        yield Example(line, True, True, 1.5 * weight)
+        yield Example(line, True, True, WHOLE * weight)
         yield Example(shuffle(line, chance), False, True, 0.7)
         yield Example(_redraw(line, words, chance), False, True, 0.4)
-        for other, share in ((redraw_between(line, stressed, chance), 0.3), (fill_between(line, content, chance), 0.4)):
-            if other != line:
-                yield Example(other, False, True, share * weight)
+        for pool, shares in ((0, BETWEEN), (chance.choice((1, 2)), RARE_BETWEEN)):
+            between = redraw_between(line, stressed[pool], chance), fill_between(line, meant[pool], chance)
+            for other, share in zip(between, shares, strict=True):
+                if other != line:
+                    yield Example(other, False, True, share * weight)
         turn = chance.random()
         if turn < 0.4:
             yield Example(_redraw(line, dictionary, chance), False, True, 1.0)
@@ -175,7 +182,7 @@ def _spoil_verse(verse: Iterable[Verse], chance: random.Random) -> Iterator[Exam
         elif turn < 0.78:
             yield Example(_redraw(line, grammar, chance), False, True, 1.0)
         else:
-            yield Example(_redraw(line, content, chance), False, True, 1.0)
+            yield Example(_redraw(line, meant[0], chance), False, True, HEAPED)
 
 
 def _spoil_prose(prose: Sequence[Words], chance: random.Random) -> Iterator[Example]:
@@ -217,21 +224,6 @@ def _redraw(line: Words, words: Sequence[str], chance: random.Random, share: flo
     return (*(chance.choice(words) if chance.random() < share else word for word in line[:-1]), line[-1])
 
 
-def redraw_between(line: Words, words: Mapping[str, Sequence[str]], chance: random.Random) -> Words:
-    """Return a line whose last word and words of grammar stay; `words` of the same stresses take the other places."""
-    closed = load_closed_words()
-    return (
-        *(word if word in closed else chance.choice(words.get(stress_of(word)) or [word]) for word in line[:-1]),
-        line[-1],
-    )
-
-
-def fill_between(line: Words, words: Sequence[str], chance: random.Random) -> Words:
-    """Return a line whose last word and words of grammar stay; any of `words` take the other places."""
-    closed = load_closed_words()
-    return (*(word if word in closed else chance.choice(words) for word in line[:-1]), line[-1])
-
-
 def group_by_stress(words: Iterable[str]) -> dict[str, list[str]]:
     """Return the words by their stresses, each as often as it comes."""
     found: defaultdict[str, list[str]] = defaultdict(list)
@@ -244,3 +236,23 @@ def stress_of(word: str) -> str:
     """Return the stresses of a word's first pronunciation: `1` or `2` as `1`; `?` where the dictionary lacks it."""
     known = load_lexicon().pronunciations(word)
     return "".join("0" if phone[-1] == "0" else "1" for phone in known[0] if phone[-1].isdigit()) if known else "?"
+
+
+def redraw_between(
+    line: Words,
+    words: Mapping[str, Sequence[str]],
+    chance: random.Random,
+    kind_of: Callable[[str], str] = stress_of,
+) -> Words:
+    """Return a line whose last word and words of grammar stay; `words` of the same kind take the other places."""
+    closed = load_closed_words()
+    return (
+        *(word if word in closed else chance.choice(words.get(kind_of(word)) or [word]) for word in line[:-1]),
+        line[-1],
+    )
+
+
+def fill_between(line: Words, words: Sequence[str], chance: random.Random) -> Words:
+    """Return a line whose last word and words of grammar stay; any of `words` take the other places."""
+    closed = load_closed_words()
+    return (*(word if word in closed else chance.choice(words) for word in line[:-1]), line[-1])

@@ -16,7 +16,7 @@ SEED = 20
 MEMBERS = 2  # of the model
 ROUNDS = 3  # times that each line is spoilt anew, for each member
 NONSENSE, LISTS = 0.7, 0.5  # lines of them for each line of verse
-NONSENSE_WEIGHT = 0.5  # what one of either counts
+NONSENSE_WEIGHT = 0.75  # what one of either counts
 
 
 def learn_model(

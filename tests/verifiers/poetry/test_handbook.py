@@ -2,7 +2,8 @@
 
 `tests/golden/forms/*.jsonl` has a poem a line: `form`, `text`, `source`, `verdict` ("kept" or "broken") and, for the
 broken ones, the `rule` in a handbook's words and the component that `fails`. They follow the poem of which they are
-near misses. `known` names the component that misjudges a poem that keeps its form, as long as it does.
+near misses. `known` names the component that misjudges a poem that keeps its form, as long as it does; `underrated`
+the one that lets it pass for less than a near miss earns.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ ROWS = [
 ]
 KEPT = [row for row in ROWS if row["verdict"] == "kept"]
 BROKEN = [row for row in ROWS if row["verdict"] == "broken"]
-MIN_FORMS, MAX_KNOWN = 60, 10
+MIN_FORMS, MAX_MISJUDGED = 60, 10
+MISJUDGED = ("known", "underrated")
 # The hint that a rule of rhyme gives besides its share.
 ALSO = {"rhyme": "rhymes with none", "lines": "lines, not"}
 
@@ -64,7 +66,7 @@ def test_a_poem_that_breaks_a_rule_fails_by_that_rule(row: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("row", as_cases(BROKEN))
 def test_a_near_miss_earns_less_than_any_poem_of_its_form(row: dict[str, Any]) -> None:
-    good = [reward_of(kept) for kept in KEPT if kept["form"] == row["form"] and "known" not in kept]
+    good = [reward_of(kept) for kept in KEPT if kept["form"] == row["form"] and kept.keys().isdisjoint(MISJUDGED)]
     assert reward_of(row) < min(good)
 
 
@@ -78,5 +80,5 @@ def test_every_form_has_a_poem_and_two_near_misses() -> None:
 
 def test_the_rules_are_those_of_components_and_few_poems_are_misjudged() -> None:
     assert {row["fails"] for row in BROKEN} <= {"lines", *CONSTRAINTS}
-    assert sum("known" in row for row in KEPT) <= MAX_KNOWN
+    assert sum(not row.keys().isdisjoint(MISJUDGED) for row in KEPT) <= MAX_MISJUDGED
     assert all(row["source"] for row in ROWS)

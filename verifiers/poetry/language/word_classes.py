@@ -101,7 +101,12 @@ class Vocabulary:
 
     @cached_property
     def kinds(self) -> int:
-        """How many classes there are: the edge of a line, the closed ones, possessives, and the clusters."""
+        """How many classes there are: the edge of a line, the closed ones, possessives, the clusters, and strangers."""
+        return self.strangers + 1
+
+    @property
+    def strangers(self) -> int:
+        """The class of words that the dictionary has and the verse learned from has not, or once: few in any poem."""
         return count_closed_classes() + 2 + len(self.coarse)
 
     @cached_property
@@ -138,6 +143,8 @@ class Vocabulary:
         if word.endswith(POSSESSIVES):
             return WordClass(closed + 1, closed + 1, own, common)
         cluster = self.clusters.get(word)
-        if cluster is None:
-            cluster = next(self.endings[ending] for ending in list_endings(word) if ending in self.endings)
-        return WordClass(closed + 2 + cluster, closed + 2 + self.coarse[cluster], own, common)
+        if cluster is not None:
+            return WordClass(closed + 2 + cluster, closed + 2 + self.coarse[cluster], own, common)
+        cluster = next(self.endings[ending] for ending in list_endings(word) if ending in self.endings)
+        kind = self.strangers if word in load_lexicon().entries else closed + 2 + cluster
+        return WordClass(kind, closed + 2 + self.coarse[cluster], own, common)

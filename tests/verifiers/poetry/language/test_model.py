@@ -52,6 +52,14 @@ def test_a_word_is_classed_by_list_by_training_or_by_its_ending() -> None:
     assert words.classify("zorbingly").own == 0 < words.classify("the").common
 
 
+def test_words_that_only_a_dictionary_has_are_a_class_of_their_own() -> None:
+    words = load_model().members[0].words
+    rare = [words.classify(word) for word in ("anesthetist", "subcommittees", "kilobyte")]
+    assert {found.kind for found in rare} == {words.strangers}
+    assert len({found.group for found in rare}) > 1
+    assert words.strangers not in {words.classify(word).kind for word in ("sea", "the", "zorbingly", "sailor's")}
+
+
 def test_a_model_says_the_mean_of_its_members() -> None:
     model = load_model()
     assert len(model.members) > 1
