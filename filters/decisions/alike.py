@@ -16,8 +16,8 @@ from learnable.filters.statistics.variance import read_openings
 Likeness = Literal["alike", "different", "unknown"]
 
 ALIKE_INTRACLASS = 0.05  # share of a form's variance between its prompts that is as good as none
-DOUBT = 0.02  # chance that prompts which differ by as much are called alike
-FALSE_ALARM = 0.01  # chance that prompts which do not differ are called different
+DOUBT = 0.01  # chance that prompts which differ by as much are called alike
+FALSE_ALARM = 0.003  # chance that prompts which do not differ are called different
 ROUNDING = 1e-18  # a variance that is none
 TOLD = 0.96  # chance that prompts which do not differ are called alike, where a pool is called large enough
 
