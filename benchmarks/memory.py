@@ -3,8 +3,8 @@
 Each way to train runs two steps in a process of its own, on the longest rows of the set, with completions forced to
 their full length. On a GPU the measure is the most that torch allocated; else the peak of the process's memory over
 what it had with everything imported. `ratio` is the estimate over it. Of the latter a part is what glibc keeps of freed
-blocks below 32 MiB, as those of a small policy are: so it is measured again in a process whose allocator returns them,
-and shown as `allocated`, with the estimate over that.
+blocks below 32 MiB, as those of a small policy are, and preflight's `kept` is an estimate of that: so it is measured
+again in a process whose allocator returns them, and shown as `allocated`, with the estimate but for `kept` over that.
 
     python -m benchmarks.memory --curated demo-store/curated/demo [--json FILE]
 
@@ -50,12 +50,13 @@ def main() -> None:
     arguments = parser.parse_args()
     figures = {}
     for name, changes in WAYS.items():
-        (estimated, measured), (_, allocated) = (
+        (estimated, measured), (in_use, allocated) = (
             run_alone(measure, arguments.curated, changes, returns_memory) for returns_memory in (False, True)
         )
-        ratio, of_allocated = estimated / measured, estimated / allocated
+        ratio, of_allocated = estimated / measured, in_use / allocated
         figures[name] = {
             "estimated_bytes": estimated,
+            "in_use_bytes": in_use,
             "measured_bytes": measured,
             "allocated_bytes": allocated,
             "ratio": round(ratio, 3),
@@ -78,7 +79,7 @@ def run_alone(function: Callable[..., tuple[int, int]], *arguments: object) -> t
 
 
 def measure(curated: str, changes: Mapping[str, Any], returns_memory: bool) -> tuple[int, int]:
-    """Train two steps; return the estimated and the measured peak in bytes.
+    """Train two steps; return the estimated peak in bytes, without `kept` where that is returned, and the measured one.
 
     Raises `LearnableError` for a policy whose memory is not estimated.
     """
@@ -104,7 +105,7 @@ def measure(curated: str, changes: Mapping[str, Any], returns_memory: bool) -> t
         trainer.train_dataset = pick_longest(trainer.train_dataset, 2 * run.settings.prompts_per_step)
         trainer.train()
         after = torch.cuda.max_memory_allocated() if cuda else read_status("VmHWM")
-    return run.memory.peak, after - before
+    return run.memory.allocated if returns_memory else run.memory.peak, after - before
 
 
 def pick_longest(rows: Any, count: int) -> Any:

@@ -55,7 +55,8 @@ def test_float32_on_this_machine() -> None:
         "kv_cache": 3 * 2 * 4 * 4 * 8,  # 768
         "next_tokens": 4 * 4 * 4 * 10,  # 640
         "prefill": 4 * 5 * 4 * (2 * 2 + 4 * 6 + 2 * 4),  # 2,880
-        "peak": 688 + 688 + 1376 + 688 + 5376 + 5760,
+        "kept": 5376 // 4 + 2880 * 4 // 5,
+        "peak": 688 + 688 + 1376 + 688 + 5376 + 5760 + 5376 // 4 + 2880 * 4 // 5,
     }
 
 
@@ -78,6 +79,18 @@ def test_adapters_need_no_reference_and_few_states() -> None:
     assert not {"reference", "casts"} & found.keys()
     per_token = 2 * 4 * 4 + 4 * 4 * 4 + 4 * (4 * (4 + 6) + 7 * 2)  # no normed values, and what first halves return
     assert estimate(HOST, rank=2)["activations"] == 16 * per_token + 4 * 2 * 8**2
+
+
+def test_small_freed_blocks_are_kept_on_this_machine_alone() -> None:
+    assert "kept" not in estimate(GPU)
+    assert estimate(HOST, rank=2)["kept"] == int(0.9 * estimate(HOST, rank=2)["activations"] + 0.8 * 2880)
+    assert (
+        estimate(HOST, method="sft", stored_tokens=7)["kept"]
+        == estimate(HOST, method="sft", stored_tokens=7)["activations"] // 4
+    )
+    tokens = 32 * 2**20 // (4 * 4)  # numbers of 4 bytes, 4 for each token: a block of 32 MiB
+    assert "kept" not in estimate(HOST, method="sft", micro_batch_size=1, batch_size=2, stored_tokens=tokens)
+    assert "kept" in estimate(HOST, method="sft", micro_batch_size=1, batch_size=2, stored_tokens=tokens - 1)
 
 
 def test_no_kl_needs_no_reference() -> None:
@@ -167,18 +180,18 @@ def test_the_rank_is_the_new_adapter_s_or_the_policy_s_own(tmp_path: Path) -> No
 
 
 def check(memory: int, **changes: Any) -> list[str]:
-    """Check the run of 14,576 bytes, of which 3,440 are for weights, reference, optimizer and gradients."""
+    """Check the run of 18,224 bytes, of which 3,440 are for weights, reference, optimizer and gradients."""
     settings = replace(SETTINGS, **changes)
     return check_memory(estimate_memory(SHAPE, settings, Device("host", memory), prompt_tokens=5, rank=0), settings)
 
 
 def test_a_run_that_may_not_fit_is_warned_of_with_the_flag_that_helps() -> None:
-    assert check(16_500) == []
-    [warning] = check(15_000)  # within it, but for the room that is left
+    assert check(20_500) == []
+    [warning] = check(19_000)  # within it, but for the room that is left
     assert warning.startswith("this run may not fit: it takes about")
     assert "logits" in warning
     assert warning.endswith("give --micro-batch-size 1")
-    [warning] = check(16_500, num_processes=2)
+    [warning] = check(20_500, num_processes=2)
     assert "in each of 2 processes" in warning
 
 
