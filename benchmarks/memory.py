@@ -3,8 +3,9 @@
 Each way to train runs two steps in a process of its own, on the longest rows of the set, with completions forced to
 their full length. On a GPU the measure is the most that torch allocated; else the peak of the process's memory over
 what it had with everything imported. `ratio` is the estimate over it. Of the latter a part is what glibc keeps of freed
-blocks below 32 MiB, as those of a small policy are, and preflight's `kept` is an estimate of that: so it is measured
-again in a process whose allocator returns them, and shown as `allocated`, with the estimate but for `kept` over that.
+blocks below 32 MiB, as those of a small policy are, and preflight's `fragments` is an estimate of that: so it is
+measured again in a process whose allocator returns them, and shown as `allocated`, with the estimate without
+`fragments` over that.
 
     python -m benchmarks.memory --curated demo-store/curated/demo [--json FILE]
 
@@ -79,7 +80,7 @@ def run_alone(function: Callable[..., tuple[int, int]], *arguments: object) -> t
 
 
 def measure(curated: str, changes: Mapping[str, Any], returns_memory: bool) -> tuple[int, int]:
-    """Train two steps; return the estimated peak in bytes, without `kept` where that is returned, and the measured one.
+    """Train two steps; return the estimated peak in bytes, without `fragments` where none are, and the measured one.
 
     Raises `LearnableError` for a policy whose memory is not estimated.
     """

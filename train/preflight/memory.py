@@ -17,7 +17,7 @@ longest with its prompt), N = R W of them in all, B completions of a step:
     kv_cache     (2 L + 1) k a B W         it grows by copies: the keys of one layer are there twice
     next_tokens  16 B V                    float32 logits of the next token, and the copies that sampling makes
     prefill      B Q a (2 L k + 4 f + 2 h) while prompts of Q tokens are read: their cache, and the last layer
-    kept         on a CPU: .25 of the activations (.9 with adapters), and .8 of what generation takes
+    fragments    on a CPU: .25 of the activations (.9 with adapters), and .8 of what generation takes
 
 h: hidden size, q and k: widths of queries and of keys, f: width of the feed-forward part, V: vocabulary. Generation and
 the gradient step do not overlap, so the peak is what stays (the first four) plus the wider of the two. A layer keeps
@@ -27,8 +27,8 @@ mask of padded rows, which each layer turns into numbers of its own. The last no
 rank r train, the norms' own weights do not, and their normed values are not kept (16 h and 8 h); the seven linear
 layers keep what their first halves return (7 r a). That is the count of Korthikanti et al. 2022, arXiv:2205.05198,
 section 4, made anew for RMSNorm and gated layers, without dropout and with attention that keeps no matrix of scores.
-The tile is that of TRL's fused head. `kept` is what glibc holds of freed blocks below 32 MiB and cannot use again, as
-measured on the bundled policy by `python -m benchmarks.memory`; larger blocks it returns, so a policy whose smallest
+The tile is that of TRL's fused head. `fragments` are freed blocks below 32 MiB that glibc holds and cannot use again,
+as measured on the bundled policy by `python -m benchmarks.memory`; larger ones it returns, so a policy whose smallest
 activations are larger has none. Not counted: the runtime (on a GPU some 0.5 GiB), and what an allocator of a GPU keeps.
 Of mixtures of experts no estimate is made.
 """
@@ -52,7 +52,7 @@ TILES_WITHOUT_TRITON = 9  # the tile, and the float32 temporaries of the same fi
 LINEAR_LAYERS = 7  # of a decoder layer: queries, keys, values and output; gate, up and down
 NEXT_TOKEN_COPIES = 4  # logits, scores, probabilities, and the sorted ones of top-k or top-p
 VLLM_SHARE = 0.3  # TRL's vllm_gpu_memory_utilization
-KEPT_BLOCK = 32 << 20  # bytes: glibc's DEFAULT_MMAP_THRESHOLD_MAX, from which on blocks are returned at once
+RETURNED_BLOCK = 32 << 20  # bytes: glibc's DEFAULT_MMAP_THRESHOLD_MAX, from which on blocks are returned at once
 KEPT_OF_PASS, KEPT_OF_ADAPTERS, KEPT_OF_GENERATION = 0.25, 0.9, 0.8  # shares of freed memory, fitted to 22 runs
 ROOM = 0.9  # of a device: the rest is for the runtime and for fragments
 OFFLOADING = ("optim", "deepspeed", "fsdp", "fsdp_config")  # TRL's settings with which less may do
@@ -125,7 +125,7 @@ class MemoryEstimate:
     kv_cache: int
     next_tokens: int
     prefill: int
-    kept: int
+    fragments: int
 
     @property
     def lasting(self) -> int:
@@ -135,7 +135,7 @@ class MemoryEstimate:
     @property
     def stepping(self) -> int:
         """What is added while gradients are computed."""
-        return self.gradients + self.casts + self.activations + self.logits + self.kept
+        return self.gradients + self.casts + self.activations + self.logits + self.fragments
 
     @property
     def generating(self) -> int:
@@ -145,11 +145,11 @@ class MemoryEstimate:
     @property
     def allocated(self) -> int:
         """The most that is in use at any moment."""
-        return self.lasting + max(self.stepping - self.kept, self.generating)
+        return self.lasting + max(self.stepping - self.fragments, self.generating)
 
     @property
     def peak(self) -> int:
-        """The most at any moment, with what is kept of freed blocks."""
+        """The most at any moment, with the fragments of what was freed."""
         return self.lasting + max(self.stepping, self.generating)
 
     @property
@@ -238,7 +238,7 @@ def estimate_memory(
         kv_cache=kv_cache,
         next_tokens=next_tokens,
         prefill=prefill,
-        kept=count_kept(
+        fragments=count_fragments(
             device, passed.tokens * shape.hidden * FLOAT, rank, activations, max(kv_cache + next_tokens, prefill)
         ),
     )
@@ -277,7 +277,7 @@ def count_logits(shape: ModelShape, device: Device, tokens: int, activation: int
     return TILES_WITHOUT_TRITON * rows * min(shape.vocabulary, TILE_WORDS) * FLOAT
 
 
-def count_kept(device: Device, block: int, rank: int, activations: int, generated: int) -> int:
+def count_fragments(device: Device, block: int, rank: int, activations: int, generated: int) -> int:
     """Return the bytes of freed blocks that glibc holds and cannot use again.
 
     Args:
@@ -287,7 +287,7 @@ def count_kept(device: Device, block: int, rank: int, activations: int, generate
         activations: bytes kept for the backward pass.
         generated: bytes that generation takes.
     """
-    if device.kind == "cuda" or block >= KEPT_BLOCK:
+    if device.kind == "cuda" or block >= RETURNED_BLOCK:
         return 0
     return int((KEPT_OF_ADAPTERS if rank else KEPT_OF_PASS) * activations + KEPT_OF_GENERATION * generated)
 

@@ -55,7 +55,7 @@ def test_float32_on_this_machine() -> None:
         "kv_cache": 3 * 2 * 4 * 4 * 8,  # 768
         "next_tokens": 4 * 4 * 4 * 10,  # 640
         "prefill": 4 * 5 * 4 * (2 * 2 + 4 * 6 + 2 * 4),  # 2,880
-        "kept": 5376 // 4 + 2880 * 4 // 5,
+        "fragments": 5376 // 4 + 2880 * 4 // 5,
         "peak": 688 + 688 + 1376 + 688 + 5376 + 5760 + 5376 // 4 + 2880 * 4 // 5,
     }
 
@@ -81,16 +81,16 @@ def test_adapters_need_no_reference_and_few_states() -> None:
     assert estimate(HOST, rank=2)["activations"] == 16 * per_token + 4 * 2 * 8**2
 
 
-def test_small_freed_blocks_are_kept_on_this_machine_alone() -> None:
-    assert "kept" not in estimate(GPU)
-    assert estimate(HOST, rank=2)["kept"] == int(0.9 * estimate(HOST, rank=2)["activations"] + 0.8 * 2880)
+def test_small_freed_blocks_are_fragments_on_this_machine_alone() -> None:
+    assert "fragments" not in estimate(GPU)
+    assert estimate(HOST, rank=2)["fragments"] == int(0.9 * estimate(HOST, rank=2)["activations"] + 0.8 * 2880)
     assert (
-        estimate(HOST, method="sft", stored_tokens=7)["kept"]
+        estimate(HOST, method="sft", stored_tokens=7)["fragments"]
         == estimate(HOST, method="sft", stored_tokens=7)["activations"] // 4
     )
     tokens = 32 * 2**20 // (4 * 4)  # numbers of 4 bytes, 4 for each token: a block of 32 MiB
-    assert "kept" not in estimate(HOST, method="sft", micro_batch_size=1, batch_size=2, stored_tokens=tokens)
-    assert "kept" in estimate(HOST, method="sft", micro_batch_size=1, batch_size=2, stored_tokens=tokens - 1)
+    assert "fragments" not in estimate(HOST, method="sft", micro_batch_size=1, batch_size=2, stored_tokens=tokens)
+    assert "fragments" in estimate(HOST, method="sft", micro_batch_size=1, batch_size=2, stored_tokens=tokens - 1)
 
 
 def test_no_kl_needs_no_reference() -> None:
