@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ class MemoryEstimate:
     kv_cache: int
     next_tokens: int
     prefill: int
-    fragments: int
+    fragments: int = 0
 
     @property
     def lasting(self) -> int:
@@ -219,12 +219,7 @@ def estimate_memory(
     grpo = settings.method == "grpo"
     samples = completions if grpo and not settings.use_vllm else 0
     refers = settings.method != "sft" and settings.kl_weight and not settings.trl.get("precompute_ref_log_probs")
-    checkpoint = weight if settings.trl.get("gradient_checkpointing", device.kind == "cuda") else None
-    activations = count_activations(shape, passed, rank=rank, activation=activation, checkpoint=checkpoint)
-    kv_cache = (2 * shape.layers + 1) * shape.key_width * activation * samples * width
-    next_tokens = NEXT_TOKEN_COPIES * FLOAT * samples * shape.vocabulary
-    prefill = samples * prompt_tokens * activation * count_prefill(shape)
-    return MemoryEstimate(
+    found = MemoryEstimate(
         device=device,
         processes=settings.num_processes if device.kind == "host" else 1,
         weights=shape.parameters * weight + adapter * FLOAT,
@@ -233,15 +228,19 @@ def estimate_memory(
         vllm=_share_of_vllm(settings, device),
         gradients=FLOAT * trained,
         casts=HALF * shape.parameters if half and not rank else 0,
-        activations=activations,
-        logits=count_logits(shape, device, passed.tokens, activation),
-        kv_cache=kv_cache,
-        next_tokens=next_tokens,
-        prefill=prefill,
-        fragments=count_fragments(
-            device, passed.tokens * shape.hidden * FLOAT, rank, activations, max(kv_cache + next_tokens, prefill)
+        activations=count_activations(
+            shape,
+            passed,
+            rank=rank,
+            activation=activation,
+            checkpoint=weight if settings.trl.get("gradient_checkpointing", device.kind == "cuda") else None,
         ),
+        logits=count_logits(shape, device, passed.tokens, activation),
+        kv_cache=(2 * shape.layers + 1) * shape.key_width * activation * samples * width,
+        next_tokens=NEXT_TOKEN_COPIES * FLOAT * samples * shape.vocabulary,
+        prefill=samples * prompt_tokens * activation * count_prefill(shape),
     )
+    return replace(found, fragments=count_fragments(found, passed.tokens * shape.hidden * FLOAT, rank))
 
 
 def count_activations(
@@ -277,19 +276,18 @@ def count_logits(shape: ModelShape, device: Device, tokens: int, activation: int
     return TILES_WITHOUT_TRITON * rows * min(shape.vocabulary, TILE_WORDS) * FLOAT
 
 
-def count_fragments(device: Device, block: int, rank: int, activations: int, generated: int) -> int:
+def count_fragments(found: MemoryEstimate, block: int, rank: int) -> int:
     """Return the bytes of freed blocks that glibc holds and cannot use again.
 
     Args:
-        device: where it trains; on a GPU glibc has nothing to do with it.
+        found: everything else of the run.
         block: bytes of a layer's input, the smallest of the activations.
         rank: of the adapter that is trained, 0 where every weight is.
-        activations: bytes kept for the backward pass.
-        generated: bytes that generation takes.
     """
-    if device.kind == "cuda" or block >= RETURNED_BLOCK:
+    if found.device.kind == "cuda" or block >= RETURNED_BLOCK:
         return 0
-    return int((KEPT_OF_ADAPTERS if rank else KEPT_OF_PASS) * activations + KEPT_OF_GENERATION * generated)
+    share = KEPT_OF_ADAPTERS if rank else KEPT_OF_PASS
+    return int(share * found.activations + KEPT_OF_GENERATION * found.generating)
 
 
 def _share_of_vllm(settings: TrainSettings, device: Device) -> int:

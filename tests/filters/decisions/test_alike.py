@@ -89,6 +89,22 @@ def test_f_is_the_textbook_one_where_sizes_are_equal() -> None:
     assert (found.likeness == "alike") == alike
 
 
+def pool_of(f_ratio: float, prompts: int = 100, size: int = 16) -> pl.DataFrame:
+    """Return groups whose means vary by so many times what the noise inside them, a variance of .05, makes of it."""
+    means = np.linspace(-1, 1, prompts)
+    means *= (f_ratio * 0.05 / size / means.var(ddof=1)) ** 0.5
+    std = (0.05 * (size - 1) / size) ** 0.5
+    return pl.DataFrame({"n": np.full(prompts, size), "mean": 0.5 + means, "std": np.full(prompts, std)})
+
+
+@pytest.mark.parametrize(("chance", "expected"), [(0.009, "alike"), (0.011, "unknown"), (0.019, "unknown")])
+def test_an_f_that_one_unequal_pool_in_a_hundred_has_is_not_called_alike(chance: float, expected: str) -> None:
+    """At two in a hundred, a tenth of all sets of 25 such pools had two that were called alike."""
+    true_over_noise = 16 * ALIKE_INTRACLASS / (1 - ALIKE_INTRACLASS)
+    found = compare_prompts(pool_of((1 + true_over_noise) * float(f_distribution.ppf(chance, 99, 1500))))
+    assert found.likeness == expected
+
+
 @pytest.mark.parametrize("rewards", [np.zeros((1, 8)), np.zeros((9, 1)), np.zeros((0, 4))])
 def test_what_cannot_be_compared_is_unknown(rewards: Rewards) -> None:
     groups = frame_of(rewards) if len(rewards) else pl.DataFrame(schema=dict.fromkeys(("n", "mean", "std"), pl.Float64))
