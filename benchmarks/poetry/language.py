@@ -15,6 +15,7 @@ import random
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -35,9 +36,10 @@ from learnable.train.language.corpus import (
     read_quoted_verse,
     read_verse,
 )
-from learnable.train.language.dictionary import DICTIONARY, Words, read_dictionary
+from learnable.train.language.dictionary import Words
 from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
-from learnable.train.language.prose import read_docstrings, read_prose
+from learnable.train.language.packaged import PackagedTexts, add_text_options, read_packaged
+from learnable.train.language.prose import read_docstrings, read_prose, read_sentences
 from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.language.model import LanguageModel
 from learnable.verifiers.poetry.language.reading import Reading, read_language
@@ -73,7 +75,7 @@ class Tally:
     def add(self, reading: Reading, others_pass: bool) -> None:
         """Add one text, and whether all but its language passes."""
         self.scores.append(reading.smooth)
-        self.margins.append(min(reading.fluency - reading.needed, reading.variety - 0.5))
+        self.margins.append(min(reading.margin, reading.variety - 0.5))
         self.reads.append(reading.strict >= 0.5)
         self.passes.append(self.reads[-1] and others_pass)
 
@@ -172,13 +174,14 @@ def judge_completions(path: Path, models: Sequence[LanguageModel]) -> dict[str, 
     return dict(found)
 
 
-def learn_halves(data: Path, dictionary: Path, nonsense: float) -> tuple[list[LanguageModel], dict[str, int]]:
+def learn_halves(data: Path, packaged: PackagedTexts, nonsense: float) -> tuple[list[LanguageModel], dict[str, int]]:
     """Return the models of the two halves, and the half of each author; see `learn_model` for `nonsense`."""
     verse: list[Verse] = [*read_verse(data), *read_own_verse()]
-    read = read_dictionary(dictionary)
-    quoted, prose = [*read_quoted_verse(read)], read_prose(read, random.Random(SEED))
-    models = [learn_model(pick_half(verse, quoted, half), prose, nonsense=nonsense) for half in (0, 1)]
-    return models, assign_halves(verse)
+    quoted, prose = [*read_quoted_verse(packaged.dictionary)], read_prose(packaged.dictionary, random.Random(SEED))
+    learned = [pick_half(verse, quoted, half) for half in (0, 1)]
+    learn = partial(learn_model, prose=prose, sentences=read_sentences(packaged), nonsense=nonsense)
+    with ProcessPoolExecutor(len(learned)) as processes:
+        return [*processes.map(learn, learned)], assign_halves(verse)
 
 
 def main() -> None:
@@ -187,12 +190,12 @@ def main() -> None:
     parser.add_argument("--poems", type=int, default=60, help="human poems of each form (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1616, help="seed of poems and salads (default: %(default)s)")
     parser.add_argument("--nonsense", type=float, default=NONSENSE_WEIGHT, help="as in training (default: %(default)s)")
-    parser.add_argument("--dictionary", type=Path, default=DICTIONARY, help="as in training (default: %(default)s)")
+    add_text_options(parser)
     parser.add_argument("--completions", type=Path, help="also judge a policy's completions (spec, completion)")
     options = parser.parse_args()
     if not DATA.is_dir():
         parser.exit(0, f"no public verse in {DATA}: set LEARNABLE_DATA\n")
-    models, halves = learn_halves(DATA, options.dictionary, options.nonsense)
+    models, halves = learn_halves(DATA, read_packaged(options), options.nonsense)
     texts = sample([*read_texts(DATA, halves)], options.poems, random.Random(options.seed))
     found = measure(texts, models, options.seed)
     found["prose"] = {form: Tally() for form in PROSE_FORMS}

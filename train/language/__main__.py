@@ -13,21 +13,21 @@ from pathlib import Path
 from learnable.data.errors import LearnableError
 from learnable.data.storage.places import replace_file
 from learnable.train.language.corpus import Verse, pick_half, read_own_verse, read_quoted_verse, read_verse
-from learnable.train.language.dictionary import DICTIONARY, read_dictionary
 from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
-from learnable.train.language.prose import read_prose
+from learnable.train.language.packaged import add_text_options, read_packaged
+from learnable.train.language.prose import read_prose, read_sentences
 from learnable.verifiers.poetry.language.model import pack_model
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Learn from all the public verse, or from one half of its authors, and write the model."""
     options = read_options(arguments)
-    dictionary = read_dictionary(options.dictionary)
+    packaged = read_packaged(options)
     verse: list[Verse] = [*read_verse(options.data / "poetry"), *read_own_verse()]
-    quoted = [*read_quoted_verse(dictionary)]
+    quoted = [*read_quoted_verse(packaged.dictionary)]
     verse = verse + quoted if options.half is None else pick_half(verse, quoted, options.half)
-    prose = read_prose(dictionary, random.Random(options.seed))
-    text = pack_model(learn_model(verse, prose, options.seed, options.nonsense))
+    prose = read_prose(packaged.dictionary, random.Random(options.seed))
+    text = pack_model(learn_model(verse, prose, read_sentences(packaged), options.seed, options.nonsense))
     replace_file(options.output, lambda partial: partial.write_text(text, encoding="utf-8"))
     sys.stdout.write(f"{options.output}: {len(text):,} bytes, from {len(verse):,} stanzas and {len(prose):,} pieces\n")
 
@@ -38,12 +38,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     bundled = resources.files("learnable.verifiers.poetry.language").joinpath("model.json")
     data = os.environ.get("LEARNABLE_DATA", "../shared/data")
     parser.add_argument("--data", type=Path, default=Path(data), help="folder of public data (default: %(default)s)")
-    parser.add_argument(
-        "--dictionary",
-        type=Path,
-        default=DICTIONARY,
-        help="of 1913, as Debian's package dict-gcide has it (default: %(default)s)",
-    )
+    add_text_options(parser)
     parser.add_argument("--output", type=Path, default=Path(str(bundled)), help="file to write (default: the bundled)")
     parser.add_argument("--half", type=int, choices=(0, 1), help="learn from one half of the authors only")
     parser.add_argument(

@@ -17,7 +17,6 @@ from pathlib import Path
 from learnable.data.errors import LearnableError
 from learnable.verifiers.poetry.poem import read_line
 
-DICTIONARY = Path("/usr/share/dictd/gcide.dict.dz")
 MIN_INDENT = 6  # blanks before each line of a quotation
 MAX_LINE = 62  # characters of a line of verse: prose is broken at about as many
 MIN_SENTENCE = 5  # words
@@ -41,10 +40,12 @@ class Dictionary:
     defining: Sequence[Words]
 
 
-def read_dictionary(path: Path = DICTIONARY) -> Dictionary:
+def read_dictionary(path: Path) -> Dictionary:
     """Return what the dictionary quotes and says. Raises `LearnableError` where it is not there."""
     if not path.is_file():
-        raise LearnableError(f"no dictionary at {path}: install Debian's package dict-gcide, or name the file")
+        raise LearnableError(
+            f"no dictionary at {path}: install Debian's package dict-gcide, or name the file (--dictionary)"
+        )
     verse: defaultdict[str, list[Words]] = defaultdict(list)
     quoted: list[Words] = []
     defining: list[Words] = []
@@ -54,11 +55,11 @@ def read_dictionary(path: Path = DICTIONARY) -> Dictionary:
         body = "\n".join(line for line in _SOURCE.sub("", block).splitlines() if line.strip())
         author = _AUTHOR.search(body)
         if author is None or not _is_set_off(body):
-            defining += _read_sentences(body)
+            defining += split_sentences(body)
         elif _is_verse(lines := [line.strip() for line in body[: author.start()].splitlines()]):
             verse[" ".join(author.group(1).split()).strip(" .")] += (read_line(line).words for line in lines)
         else:
-            quoted += _read_sentences(" ".join(lines))
+            quoted += split_sentences(" ".join(lines))
     return Dictionary(verse, quoted, defining)
 
 
@@ -72,8 +73,14 @@ def _is_verse(lines: Sequence[str]) -> bool:
     return len(lines) > 1 and all(line.lstrip("\"'`")[:1].isupper() and len(line) < MAX_LINE for line in lines)
 
 
-def _read_sentences(text: str) -> Iterator[Words]:
+def split_sentences(text: str) -> Iterator[Words]:
+    """Yield the words of each sentence or clause of an entry that has enough, without what stands aside."""
     for part in _STOP.split(_ASIDE.sub(" . ", text.replace("{", "").replace("}", ""))):
-        words = tuple(_WORD.findall(part.lower()))
+        words = read_words(part)
         if len(words) >= MIN_SENTENCE:
             yield words
+
+
+def read_words(text: str) -> Words:
+    """Return the words of a text in lower case."""
+    return tuple(_WORD.findall(text.lower()))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from learnable.train.language.corpus import Example
-from learnable.verifiers.poetry.language.model import Member
+from learnable.verifiers.poetry.language.neighbours import NeighbourModel
 from learnable.verifiers.poetry.language.word_classes import EDGE, Vocabulary, WordClass
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ LEVELS = 127  # of a weight as it is stored, on either side of 0
 Floats = npt.NDArray[np.float64]
 
 
-def fit_member(words: Vocabulary, examples: Sequence[Example]) -> Member:
+def fit_neighbours(words: Vocabulary, examples: Sequence[Example]) -> NeighbourModel:
     """Return the weights that tell the examples apart: L2-penalised logistic regression, by L-BFGS."""
     from scipy.optimize import minimize
 
@@ -47,7 +47,7 @@ def fit_member(words: Vocabulary, examples: Sequence[Example]) -> Member:
 
 
 def fold_tables(words: Vocabulary, weights: Floats) -> tuple[Floats, Floats]:
-    """Return a member's two tables: of pairs, shape (numbers, numbers), and of triples, shape (groups,) * 3.
+    """Return the model's two tables: of pairs, shape (numbers, numbers), and of triples, shape (groups,) * 3.
 
     The four tables of pairs are added up, since a frequent word has one class.
     """
@@ -64,14 +64,14 @@ def fold_tables(words: Vocabulary, weights: Floats) -> tuple[Floats, Floats]:
     return pairs, triples.reshape((words.groups,) * 3)
 
 
-def quantise(words: Vocabulary, weights: Floats, bias: float) -> Member:
-    """Return a member of the model with its weights rounded to `LEVELS` on either side of 0."""
+def quantise(words: Vocabulary, weights: Floats, bias: float) -> NeighbourModel:
+    """Return the model with its weights rounded to `LEVELS` on either side of 0."""
     tables = fold_tables(words, weights)
     step = max(float(np.quantile(np.abs(table[table != 0]), 0.9995)) for table in tables) / LEVELS
     pairs, triples = (
         array("b", np.clip(np.rint(table / step), -LEVELS, LEVELS).astype(np.int8).tobytes()) for table in tables
     )
-    return Member(words, pairs, triples, step, bias)
+    return NeighbourModel(words, pairs, triples, step, bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Layout:
 
 
 def count_features(words: Vocabulary, examples: Sequence[Example]) -> csr_matrix[Any]:
-    """Return how often each weight counts in each example, shape (examples, weights), as `Member.score` does."""
+    """Return how often each weight counts in each example, as in `NeighbourModel.score`: shape (examples, weights)."""
     from scipy.sparse import csr_matrix
 
     rows: list[int] = []

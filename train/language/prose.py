@@ -1,4 +1,4 @@
-"""Prose in pieces of a line's length: from docstrings, and from a dictionary."""
+"""Prose from docstrings and from packaged texts: in pieces of a line's length, and in sentences."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from learnable.train.language.corpus import spell_today
 from learnable.train.language.dictionary import Dictionary, Words
+from learnable.train.language.packaged import PackagedTexts
 
 PACKAGES = ("matplotlib", "networkx", "numpy", "pandas", "scipy", "sqlalchemy", "sympy", "torch")
 MAX_SOURCE = 400_000  # bytes of a source file that is read
@@ -28,13 +29,24 @@ def read_prose(dictionary: Dictionary, chance: random.Random) -> list[Words]:
     return read_docstrings(chance, DOCSTRINGS) + [spell_today(piece) for piece in quoted + defining]
 
 
+def read_sentences(packaged: PackagedTexts) -> list[Words]:
+    """Return whole sentences in their order: what a dictionary quotes and says, WordNet, the Bible, and docstrings."""
+    dictionary = packaged.dictionary
+    every = chain(dictionary.quoted, dictionary.defining, packaged.glosses, packaged.verses, _read_docstrings())
+    return [*map(spell_today, every)]
+
+
 def read_docstrings(chance: random.Random, count: int) -> list[Words]:
     """Return pieces of sentences from the docstrings of Python and of `PACKAGES`."""
+    return _cut(sorted(_read_docstrings()), count, chance)
+
+
+def _read_docstrings() -> Iterable[Words]:
+    """Return the different sentences of the docstrings, in their order."""
     library, site = (Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib"))
     own = (path for path in library.rglob("*.py") if "site-packages" not in path.parts)
     files = sorted(chain(own, *((site / name).rglob("*.py") for name in PACKAGES)))
-    sentences = {words for path in files if path.stat().st_size <= MAX_SOURCE for words in _sentences(path)}
-    return _cut(sorted(sentences), count, chance)
+    return dict.fromkeys(words for path in files if path.stat().st_size <= MAX_SOURCE for words in _sentences(path))
 
 
 def _cut(sentences: Iterable[Words], count: int, chance: random.Random) -> list[Words]:

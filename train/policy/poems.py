@@ -92,7 +92,8 @@ def _write_lines(
 def _write_best(rng: random.Random, length: int, end: str, topic: str | None, metre: str) -> str:
     """Return of a few lines the one that reads most as language."""
     lines = [write_line(rng, length, end, topic, metre) for _ in range(CHOICES)]
-    return max(lines, key=lambda line: load_model().score(read_line(line).words) / len(line.split()))
+    model = load_model().neighbours
+    return max(lines, key=lambda line: model.score(read_line(line).words) / len(line.split()))
 
 
 def _draw_all_ends(rng: random.Random, labels: Sequence[str]) -> dict[int, str]:

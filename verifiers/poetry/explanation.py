@@ -251,8 +251,13 @@ def _no_sentences(case: Case) -> Iterator[str]:
     if len(lost) > MANY_LOST:
         yield f"{len(lost)} of {len(credits)} lines read as no sentence of verse, least these:"
         lost = sorted(sorted(lost, key=lambda index: credits[index])[:MANY_LOST])
+    elif reading.is_told and reading.margin < 0 and (found := load_model().sense.find_misplaced(words)):
+        yield (
+            f"line {found.line + 1}: {found.word!r} stands where {found.better!r} would stand as well or better: most "
+            "words could change places, as in no sentence"
+        )
     for index in lost:
-        weakest = load_model().find_weakest(words[index])
+        weakest = load_model().neighbours.find_weakest(words[index])
         where = f", least at {' '.join(weakest)!r}" if weakest else ""
         yield f"line {index + 1}: reads as no sentence of verse{where}"
 

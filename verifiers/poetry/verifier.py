@@ -38,7 +38,7 @@ class PoetryVerifier:
     """
 
     name: str = "poetry"
-    version: str = "7"
+    version: str = "8"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or whose values do not fit together."""

@@ -22,7 +22,7 @@ from learnable.train.language.corpus import (
     read_verse,
     shuffle,
 )
-from learnable.train.language.fitting import Layout, count_features, fit_member, quantise
+from learnable.train.language.fitting import Layout, count_features, fit_neighbours, quantise
 from learnable.train.language.nonsense import load_words, write_nonsense
 from learnable.verifiers.poetry.language.word_classes import Vocabulary, load_closed_words
 
@@ -52,7 +52,7 @@ def test_lines_are_told_from_the_same_lines_shuffled() -> None:
     chance = random.Random(3)
     examples = [Example(LINE, True, True, 1.0)] * 20
     examples += [Example(shuffle(LINE, chance), False, True, 1.0) for _ in range(20)]
-    model = fit_member(WORDS, examples)
+    model = fit_neighbours(WORDS, examples)
     assert model.score(LINE) > 0 > model.score(LINE[::-1])
 
 

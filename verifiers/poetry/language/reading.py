@@ -2,6 +2,7 @@
 
 A line's log-odds are shared out among its words, so that long and short lines compare, and leaned towards the poem's,
 since a few words tell little. Lines of up to three words are read together with those that follow, as such poems are.
+Whether the whole is language goes by its words' order and by how well each word of meaning fits its place (`sense`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from operator import mul
 
 from learnable.verifiers.poetry.language.grammar import measure_grammar
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
+from learnable.verifiers.poetry.language.neighbours import NeighbourModel
 from learnable.verifiers.poetry.language.sameness import measure_sameness
+from learnable.verifiers.poetry.language.sense import measure_sense
 from learnable.verifiers.poetry.language.word_classes import list_closed_words
 
 # Log-odds per word. Most lines of salad have less than `LOST`, nine of ten lines of human verse more than `SURE`; what
@@ -26,10 +29,16 @@ LEAN = 3.0  # words that each line borrows from the poem as a whole
 PRIOR, PRIOR_WORDS = 0.1, 6.0  # the fluency that the poem borrows for that, and of how many words
 MIN_READ = 4  # words: shorter lines are read together with the next
 MIN_TOLD = 2.0  # words a line on average: a poem of fewer names things, and has no order that could tell
-# Log-odds per word that a poem needs, `NEEDED` at most: the mean over few words strays as far as one over their root.
-NEEDED, MIDDLE, STRAY = -0.1, 0.06, 1.5
+# What a line's log-odds per word are forgiven in a short poem, since the mean over few words strays as far as one over
+# their root: nothing from 88 words on.
+LENIENCE, FORGIVEN = 1.5, 0.16
+# Fluency and a share of the sense are needed together, less of few words likewise; of either no more than `ENOUGH`
+# counts, so that neither makes up for the other altogether.
+SENSE, NEEDED, STRAY, ENOUGH = 0.6, 0.2, 2.25, 0.8
+USUAL_SENSE = 0.5  # of human verse: what a poem with hardly a word of meaning is taken to have
+LINE_SENSE = 0.3  # what a line's odds have of the sense of its words beyond that
 FULL_LINE = 6  # words, below which a line counts for less among the poem's lines
-LINES_NEEDED = 0.78  # what its lines need on average: a poem of which half is salad has less
+LINES_NEEDED = 0.76  # what its lines need on average: a poem of which half is salad has less
 DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the share goes from 0 to 1
 # The share of repeated patterns: human verse has less than the first, templates more than the last.
 VARIED, FORMULAIC = 0.42, 0.68
@@ -44,16 +53,17 @@ class Reading:
     """What the model says of a poem.
 
     `odds` are the log-odds per word of each line, and `sizes` its words; `fluency` those of the whole poem, each line
-    counted once; `words` how many it has in those; `sameness` the share of repeated patterns, in [0, 1], and
-    `exclaimed` that of interjections; `grammar` how surely its words of grammar are varied enough, in [0, 1].
-    `may_be_alike` says that the form makes lines alike, and `is_told` that there is enough to judge: otherwise
-    everything is 1.
+    counted once; `words` how many it has in those; `sense` the mean log-odds with which a word of meaning fits its own
+    place, against an average one of the poem; `sameness` the share of repeated patterns, in [0, 1], and `exclaimed`
+    that of interjections; `grammar` how surely its words of grammar are varied enough, in [0, 1]. `may_be_alike` says
+    that the form makes lines alike, and `is_told` that there is enough to judge: otherwise everything is 1.
     """
 
     odds: tuple[float, ...]
     sizes: tuple[int, ...]
     fluency: float
     words: int
+    sense: float
     sameness: float
     may_be_alike: bool = False
     is_told: bool = True
@@ -61,14 +71,15 @@ class Reading:
     grammar: float = 1.0
 
     @property
-    def needed(self) -> float:
-        """The fluency that a poem of this length needs."""
-        return min(NEEDED, MIDDLE - STRAY / sqrt(max(1, self.words)))
+    def margin(self) -> float:
+        """What fluency and sense together have beyond what a poem of this length needs, in log-odds per word."""
+        found = min(self.fluency, ENOUGH) + SENSE * min(self.sense, ENOUGH)
+        return found - NEEDED + STRAY / sqrt(max(1, self.words))
 
     @property
     def lenience(self) -> float:
-        """What is forgiven to a short poem, in log-odds per word."""
-        return NEEDED - self.needed
+        """What is forgiven to the lines of a short poem, in log-odds per word."""
+        return max(0.0, LENIENCE / sqrt(max(1, self.words)) - FORGIVEN)
 
     @cached_property
     def smooth(self) -> float:
@@ -92,7 +103,7 @@ class Reading:
         """How surely the poem is language, in [0, 1]: .5 is where it begins."""
         if not self.is_told:
             return 1.0
-        whole = 0.5 + (self.fluency - self.needed) / (2 * DOUBT)
+        whole = 0.5 + self.margin / (2 * DOUBT)
         lines = 0.5 + self.lines - LINES_NEEDED + self.lenience / 2
         return max(0.0, min(whole, lines, self.variety, 1.0))
 
@@ -132,13 +143,16 @@ def read_language(
     distinct = list(dict.fromkeys(filter(None, lines)))
     groups = _group(distinct)
     joined = [group[0] if len(group) == 1 else tuple(chain.from_iterable(group)) for group in groups]
-    scores = [score_line(words, model) for words in joined]
+    scores = [score_line(words, model.neighbours) for words in joined]
     size = max(1, sum(map(len, joined)))
     fluency = sum(scores) / size
     leaning = LEAN * (sum(scores) + PRIOR * PRIOR_WORDS) / (size + PRIOR_WORDS)
+    sense = measure_sense(tuple(distinct), model.sense)
+    sums, counts = (dict(zip(distinct, found, strict=True)) for found in sense)
     known: dict[tuple[str, ...], float] = {}
     for group, words, score in zip(groups, joined, scores, strict=True):
-        each = (score + leaning) / (len(words) + LEAN)
+        beyond = sum([sums[line] - USUAL_SENSE * counts[line] for line in group])
+        each = (score + LINE_SENSE * beyond + leaning) / (len(words) + LEAN)
         for line in group:
             known[line] = each
     odds = tuple([known.get(words, LOST) for words in lines])
@@ -146,8 +160,9 @@ def read_language(
     exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
     exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
+    mean = USUAL_SENSE if sense.mean is None else sense.mean
     sameness, grammar = measure_sameness(distinct), measure_grammar(distinct)
-    return Reading(odds, sizes, fluency, size, sameness, may_be_alike, is_told, exclaimed, grammar)
+    return Reading(odds, sizes, fluency, size, mean, sameness, may_be_alike, is_told, exclaimed, grammar)
 
 
 INTERJECTIONS = frozenset(list_closed_words("interjection"))
@@ -171,6 +186,6 @@ def _group(lines: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
 
 
 @lru_cache(maxsize=32_768)
-def score_line(words: tuple[str, ...], model: LanguageModel) -> float:
+def score_line(words: tuple[str, ...], model: NeighbourModel) -> float:
     """Return the log-odds that the words are a line of verse."""
     return model.score(words)

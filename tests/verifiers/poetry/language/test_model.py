@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from statistics import fmean
 
 import pytest
 
@@ -17,25 +16,38 @@ MAX_BYTES = 2_000_000
 
 def test_a_model_written_and_read_again_scores_the_same() -> None:
     model = load_model()
-    assert unpack_model(pack_model(model)).score(LINE) == model.score(LINE)
+    again = unpack_model(pack_model(model))
+    assert again.neighbours.score(LINE) == model.neighbours.score(LINE)
+    assert again.sense.measure([LINE, LINE[::-1]]) == model.sense.measure([LINE, LINE[::-1]])
 
 
 def test_the_file_is_small_and_holds_words_but_no_text() -> None:
     text = pack_model(load_model())
     assert len(text) < MAX_BYTES
     packed = json.loads(text)
-    assert all(words.split() == sorted(words.split()) for member in packed["members"] for words in member["clusters"])
+    assert all(words.split() == sorted(words.split()) for words in packed["neighbours"]["clusters"])
+    assert len(set(packed["sense"]["words"].split())) == len(packed["sense"]["words"].split())
 
 
-@pytest.mark.parametrize("damage", [{"pairs": ""}, {"most_common": "many"}, {"coarse": [0]}])
-def test_a_damaged_member_says_how_to_make_it_again(damage: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("part", "damage"),
+    [
+        ("neighbours", {"pairs": ""}),
+        ("neighbours", {"most_common": "many"}),
+        ("neighbours", {"coarse": [0]}),
+        ("sense", {"numbers": {}}),
+        ("sense", {"words": "the boats"}),
+        ("sense", {"shapes": {"context": [2, 2]}}),
+    ],
+)
+def test_a_damaged_part_says_how_to_make_it_again(part: str, damage: dict[str, object]) -> None:
     packed = json.loads(pack_model(load_model()))
-    packed["members"][-1] |= damage
+    packed[part] |= damage
     with pytest.raises(LearnableError, match=r"learnable\.train\.language"):
         unpack_model(json.dumps(packed))
 
 
-@pytest.mark.parametrize("damage", [{"format": 1}, {"members": []}])
+@pytest.mark.parametrize("damage", [{"format": 2}, {"neighbours": []}, {"sense": None}])
 def test_a_damaged_file_says_how_to_make_it_again(damage: dict[str, object]) -> None:
     packed = json.loads(pack_model(load_model())) | damage
     with pytest.raises(LearnableError, match=r"learnable\.train\.language"):
@@ -43,7 +55,7 @@ def test_a_damaged_file_says_how_to_make_it_again(damage: dict[str, object]) -> 
 
 
 def test_a_word_is_classed_by_list_by_training_or_by_its_ending() -> None:
-    words = load_model().members[0].words
+    words = load_model().neighbours.words
     closed = load_closed_words()
     assert words.classify("thou").kind == closed["thou"] == closed["she"]
     assert words.classify("sailor's").kind == words.classify("ploughboys'").kind == max(closed.values()) + 1
@@ -53,25 +65,19 @@ def test_a_word_is_classed_by_list_by_training_or_by_its_ending() -> None:
 
 
 def test_words_that_only_a_dictionary_has_are_a_class_of_their_own() -> None:
-    words = load_model().members[0].words
+    words = load_model().neighbours.words
     rare = [words.classify(word) for word in ("anesthetist", "subcommittees", "kilobyte")]
     assert {found.kind for found in rare} == {words.strangers}
     assert len({found.group for found in rare}) > 1
     assert words.strangers not in {words.classify(word).kind for word in ("sea", "the", "zorbingly", "sailor's")}
 
 
-def test_a_model_says_the_mean_of_its_members() -> None:
-    model = load_model()
-    assert len(model.members) > 1
-    assert model.score(LINE) == pytest.approx(fmean(member.score(LINE) for member in model.members))
-
-
 def test_old_spellings_are_classed_as_those_of_today() -> None:
-    words = load_model().members[0].words
+    words = load_model().neighbours.words
     for old, new in {"vpon": "upon", "smil'd": "smiled", "selfe": "self"}.items():
         assert words.classify(old).kind == words.classify(new).kind
 
 
 def test_the_order_of_words_tells() -> None:
-    model = load_model()
+    model = load_model().neighbours
     assert model.score(LINE) > 0 > model.score(("boats", "the", "slowly", "home", "come"))

@@ -1,0 +1,204 @@
+"""Which word belongs where: how well each word of meaning fits its own place, beside the others of the poem.
+
+A place is known by the words around it, a word by numbers of its own; their product says how well they go together. In
+a sentence each word goes with its own place better than the other words of the text do; in a salad that keeps its words
+of grammar and draws the rest, it does not, whatever the words are: a text is compared with itself, so rare words,
+old spellings and topics cost nothing.
+
+The numbers are learned by `python -m learnable.train.language`: a continuous bag of words with a vector for each
+distance (Mikolov et al. 2013, `arXiv:1301.3781`), told from the other words of the text (InfoNCE, van den Oord et al.
+2018, `arXiv:1807.03748`) and from words of the same class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from learnable.verifiers.poetry.language.word_classes import load_closed_words, modern_spelling
+from learnable.verifiers.poetry.sound.word_table import WordTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+    Numbers = npt.NDArray[np.int64]
+
+REACH = 4  # words on each side that tell a place
+ENDING = 3  # letters by which a word that is rare is known
+PASSAGE = 160  # words and ends of lines that are read together: longer texts are cut between lines
+EDGE_OF_LINE, STRANGER = 0, 1  # the first two rows of `context` and `own`
+MAX_POEMS = 4_096  # whose sense is remembered
+MAX_ODDS = 40.0  # of one word against another
+DIGITS = 4  # of a line's sum, so that machines that add in another order find the same
+
+Lines = Sequence[tuple[str, ...]]
+
+
+class Misplaced(NamedTuple):
+    """A word that fits its place worse than another of the poem: the line's index, the word, and the other."""
+
+    line: int
+    word: str
+    better: str
+
+
+class Sense(NamedTuple):
+    """The log-odds with which the words of meaning fit their own places: their sum in each line, and how many."""
+
+    sums: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    @property
+    def mean(self) -> float | None:
+        """The log-odds of a word; None where none could be told."""
+        count = sum(self.counts)
+        return sum(self.sums) / count if count else None
+
+
+@dataclass(frozen=True, eq=False)
+class SenseModel:
+    """Numbers of words and of places, d each.
+
+    `words` and `endings` have the rows of the known words in `context` and `own`, shape (words + 2, d), and of endings
+    in `context_endings` and `own_endings`, shape (endings + 1, d), where row 0 is any other ending. The words around a
+    place make its numbers: `hidden`, shape (2 * REACH * d, h), then `outer`, shape (h, d), and `topic`, shape (d, d),
+    of the other words of meaning.
+    """
+
+    words: Mapping[str, int]
+    endings: Mapping[str, int]
+    context: Floats
+    context_endings: Floats
+    own: Floats
+    own_endings: Floats
+    hidden: Floats
+    hidden_bias: Floats
+    outer: Floats
+    outer_bias: Floats
+    topic: Floats
+
+    def measure(self, lines: Lines) -> Sense:
+        """Return how well words of meaning fit their own places.
+
+        The odds are those of the word against an average one of the passage: 0 where any word would do. A passage of
+        fewer than two words of meaning has none.
+        """
+        import numpy as np
+
+        sums: list[float] = []
+        counts: list[int] = []
+        for passage in cut_passages(lines):
+            places, fits = self.fit(passage)
+            line_of = np.repeat(np.arange(len(passage)), [1 + len(line) for line in passage])[places]
+            told = len(places) > 1
+            found = np.bincount(line_of, self._log_odds(fits) if told else None, len(passage)) * told
+            sums += np.round(found, DIGITS).tolist()
+            counts += (np.bincount(line_of, minlength=len(passage)) * told).tolist()
+        return Sense(tuple(sums), tuple(counts))
+
+    def find_misplaced(self, lines: Lines) -> Misplaced | None:
+        """Return the word that fits its place least beside the one of its passage that fits best there."""
+        found: tuple[float, Misplaced] | None = None
+        start = 0
+        for passage in cut_passages(lines):
+            tokens = [(start + index, word) for index, line in enumerate(passage) for word in ("", *line)]
+            places, fits = self.fit(passage)
+            if len(fits) > 1:
+                odds = self._log_odds(fits)
+                worst = int(odds.argmin())
+                line, word = tokens[int(places[worst])]
+                better = tokens[int(places[int(fits[worst].argmax())])][1]
+                if found is None or odds[worst] < found[0]:
+                    found = float(odds[worst]), Misplaced(line, word, better)
+            start += len(passage)
+        return found[1] if found else None
+
+    def fit(self, passage: Lines) -> tuple[Numbers, Floats]:
+        """Return the indices of the words of meaning, and how well each place (row) suits each of them (column).
+
+        Indices count the words and, before each line and after the last, one for its edge.
+        """
+        import numpy as np
+
+        context, own = self._tables
+        look_up = self._codes.__getitem__
+        codes = [EDGE_OF_LINE] * (REACH + 1)
+        for line in passage:
+            codes += map(look_up, line)
+            codes.append(EDGE_OF_LINE)
+        numbers = np.array(codes + codes[:REACH])
+        rows, places = numbers >> 1, np.flatnonzero(numbers & 1)
+        words = rows[places]
+        windows = context[rows[places[:, None] + self._offsets]].reshape(len(places), len(self.hidden))
+        wanted = np.maximum(windows @ self.hidden + self.hidden_bias, 0) @ self.outer + self.outer_bias
+        topic = context[words]
+        wanted += (topic.sum(0) - topic) @ (self.topic / max(1, len(places) - 1))
+        return places - REACH, wanted @ own[words].T
+
+    @staticmethod
+    def _log_odds(fits: Floats) -> Floats:
+        """Return for each word the log-odds of its own place, against the mean over the words: shape (words,)."""
+        import numpy as np
+
+        beyond = fits - fits.diagonal()[:, None]
+        odds: Floats = np.log(len(fits)) - np.log(np.exp(np.minimum(beyond, MAX_ODDS)).sum(1))
+        return odds
+
+    @cached_property
+    def _offsets(self) -> Numbers:
+        import numpy as np
+
+        return np.array([offset for offset in range(-REACH, REACH + 1) if offset])
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, Floats]:
+        """Return the numbers of each known word and, after these, of unknown ones by their ending: two arrays."""
+        import numpy as np
+
+        ends = np.zeros(len(self.context), dtype=np.int64)
+        for word, row in self.words.items():
+            ends[row] = self.endings.get(word[-ENDING:], 0)
+
+        def join(words: Floats, endings: Floats) -> Floats:
+            return np.concatenate([words + endings[ends], words[STRANGER] + endings])
+
+        return join(self.context, self.context_endings), join(self.own, self.own_endings)
+
+    @cached_property
+    def _codes(self) -> WordTable[int]:
+        return WordTable(self._code)
+
+    def _code(self, word: str) -> int:
+        """Return twice a word's row in `_tables`, and one more where the word is one of meaning."""
+        today = modern_spelling(word)
+        row = self.words.get(today) or len(self.context) + self.endings.get(today[-ENDING:], 0)
+        return 2 * row + is_meaning(word)
+
+
+def is_meaning(word: str) -> bool:
+    """Return whether a word is one of meaning, and neither one of grammar nor the edge of a line."""
+    return bool(word) and word not in load_closed_words()
+
+
+def cut_passages(lines: Lines) -> Iterator[Lines]:
+    """Yield the lines in passages of `PASSAGE` words and edges at most, or of one longer line's first so many."""
+    passage: list[tuple[str, ...]] = []
+    size = 0
+    for line in lines:
+        if size + len(line) + 1 >= PASSAGE and passage:
+            yield passage
+            passage, size = [], 0
+        passage.append(line[: PASSAGE - 2])
+        size += len(line) + 1
+    if passage:
+        yield passage
+
+
+@lru_cache(maxsize=MAX_POEMS)
+def measure_sense(lines: tuple[tuple[str, ...], ...], model: SenseModel) -> Sense:
+    """Return `SenseModel.measure` of the lines."""
+    return model.measure(lines)
