@@ -1,8 +1,8 @@
 """Salads of another making than those of `salads.py`.
 
-All but `names` keep the last word of each line of a human poem, so that its rhymes stay. Those in `BEYOND` pass too
-often: they are right from word to word, or nearly, and the bundled model of neighbouring words does not tell them.
-They are measured, and miss the target.
+All but `names` keep the last word of each line of a human poem, so that its rhymes stay. Those in `BEYOND` keep words
+of grammar, words of the same class, or whole phrases: the bundled model does not tell each of them from verse. They are
+measured, and some miss the target.
 """
 
 from __future__ import annotations
