@@ -45,7 +45,7 @@ def _read_docstrings() -> Iterable[Words]:
     """Return the different sentences of the docstrings, in their order."""
     library, site = (Path(sysconfig.get_paths()[name]) for name in ("stdlib", "purelib"))
     own = (path for path in library.rglob("*.py") if "site-packages" not in path.parts)
-    files = sorted(chain(own, *((site / name).rglob("*.py") for name in PACKAGES)))
+    files = [*sorted(own), *chain.from_iterable(sorted((site / name).rglob("*.py")) for name in PACKAGES)]
     return dict.fromkeys(words for path in files if path.stat().st_size <= MAX_SOURCE for words in _sentences(path))
 
 

@@ -13,9 +13,7 @@ RUN = 4  # words of a template that is shown
 FRESH = 6  # patterns, said once, that every poem is lent: of little text little can be told
 EDGE, OTHER, FIRST = "^", "_", 0x100  # signs of a line's edge, of other words, and the first of those of grammar
 # Patterns without a word of grammar, which are everywhere.
-PLAIN = [
-    (text[0], text[1], text[2], text[3]) for text in ("____", "^___", "_^__", "__^_", "___^", "^__^", "_^_^", "^_^_")
-]
+PLAIN = ("____", "^___", "_^__", "__^_", "___^", "^__^", "_^_^", "^_^_")
 
 
 def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
@@ -33,7 +31,7 @@ def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
     for start in range(0, len(lines), NEAR):
         text = EDGE.join(["".join([signs.get(word, OTHER) for word in line]) for line in lines[start : start + NEAR]])
         text = f"{EDGE}{text}{EDGE}"
-        counts = Counter(zip(text, text[1:], text[2:], text[3:], strict=False))
+        counts = Counter([text[index : index + 4] for index in range(len(text) - 3)])
         for plain in PLAIN:
             counts.pop(plain, None)
         size += counts.total()

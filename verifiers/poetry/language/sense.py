@@ -12,6 +12,7 @@ distance (Mikolov et al. 2013, `arXiv:1301.3781`), told from the other words of 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -87,17 +88,18 @@ class SenseModel:
         The odds are those of the word against an average one of the passage: 0 where any word would do. A passage of
         fewer than two words of meaning has none.
         """
-        import numpy as np
-
         sums: list[float] = []
         counts: list[int] = []
         for passage in cut_passages(lines):
             places, fits = self.fit(passage)
-            line_of = np.repeat(np.arange(len(passage)), [1 + len(line) for line in passage])[places]
             told = len(places) > 1
-            found = np.bincount(line_of, self._log_odds(fits) if told else None, len(passage)) * told
-            sums += np.round(found, DIGITS).tolist()
-            counts += (np.bincount(line_of, minlength=len(passage)) * told).tolist()
+            odds, spots = (self._log_odds(fits).tolist(), places.tolist()) if told else ([], [])
+            end = after = 0
+            for line in passage:
+                end += 1 + len(line)
+                first, after = after, bisect_left(spots, end)
+                sums.append(round(sum(odds[first:after]), DIGITS))
+                counts.append(after - first)
         return Sense(tuple(sums), tuple(counts))
 
     def find_misplaced(self, lines: Lines) -> Misplaced | None:
