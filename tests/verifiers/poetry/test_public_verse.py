@@ -28,6 +28,7 @@ def test_no_trick_passes() -> None:
     assert len(scores) >= 8
     assert not [hack for hack, score in scores.items() if score.passed]
     assert max(score.reward or 0.0 for score in scores.values()) < 0.6
+    assert sum((score.reward or 0.0) >= 0.5 for score in scores.values()) <= 1
 
 
 def test_most_of_shakespeares_sonnets_pass() -> None:
