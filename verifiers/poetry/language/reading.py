@@ -24,7 +24,7 @@ from learnable.verifiers.poetry.language.word_classes import list_closed_words
 # Log-odds per word. Most lines of salad have less than `LOST`, nine of ten lines of human verse more than `SURE`; what
 # is beyond it earns the last part of the credit, up to what one line in thirty has, so that any that reads worse costs
 # something.
-LOST, SURE, BEYOND, LAST_PART = -0.65, -0.2, 0.65, 0.05
+LOST, SURE, BEYOND, LAST_PART = -0.65, -0.2, 0.63, 0.05
 LEAN = 3.0  # words that each line borrows from the poem as a whole
 PRIOR, PRIOR_WORDS = 0.1, 6.0  # the fluency that the poem borrows for that, and of how many words
 MIN_READ = 4  # words: shorter lines are read together with the next
