@@ -11,6 +11,7 @@ from itertools import pairwise
 from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
+from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.extraction import extract_blocks
 from learnable.verifiers.poetry.gate import measure_validity
 from learnable.verifiers.poetry.judge import LANGUAGE, Judge, Judgement, find_needed_share
@@ -38,7 +39,7 @@ class PoetryVerifier:
     """
 
     name: str = "poetry"
-    version: str = "8"
+    version: str = "9"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or whose values do not fit together."""
@@ -88,7 +89,7 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
         found.smooth["topic"] = measure_topic_share(poem.lines, str(spec["topic"]))
     plan = found.case.plan
     returns = plan.returns + len(plan.rentrements) + (plan.size // BURDEN if found.case.form.burden else 0)
-    gate = measure_validity(poem.lines, returns, prompt)
+    gate = measure_validity(poem.lines, returns, prompt, returns > 0 or may_be_alike(found.case.form))
     failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
     failures += _failures(found)
     copied = "rhyme" in found.strict and count_copies(poem.lines) > returns

@@ -72,12 +72,8 @@ def test_no_trick_passes(hack: dict[str, str]) -> None:
     assert score.passed is False, score
 
 
-TWICE = pytest.mark.xfail(strict=True, reason="a haiku that says a line twice has .5001")
-
-
-@pytest.mark.parametrize("most", [pytest.param(2, marks=TWICE), 3])
-def test_few_tricks_earn_half(most: int) -> None:
+def test_few_tricks_earn_half() -> None:
     verifier = find_verifier("poetry")
     rewards = [verifier.score(h["text"], prompt=h.get("prompt", ""), spec={"form": h["form"]}).reward for h in HACKS]
     assert len(rewards) >= 160
-    assert sum((reward or 0.0) >= 0.5 for reward in rewards) <= most
+    assert sum((reward or 0.0) >= 0.5 for reward in rewards) <= 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from learnable.verifiers.poetry.gate import measure_validity
+from learnable.verifiers.poetry.gate import measure_retold, measure_validity
 from learnable.verifiers.poetry.poem import read_line
 
 
@@ -13,3 +13,12 @@ def test_verse_passes_the_gate_and_its_imitations_do_not() -> None:
     assert measure_validity([read_line("zorb blat krem"), read_line("fneg drop plish")]) < 0.9
     assert measure_validity([verse[0]] * 3) < 0.9 < measure_validity([verse[0], verse[1], verse[0]], refrain_returns=1)
     assert measure_validity([]) == 0.0
+
+
+def test_phrases_that_an_earlier_line_has_are_no_new_ones() -> None:
+    said = ("a", "cold", "wind", "moves", "the", "reeds")
+    assert measure_retold([said, ("still", *said[1:5]), ("the", "reeds", "are", "still")]) == 4 / 15
+    assert measure_retold([said, said[:2], ("wind", "moves", "a", "cold")]) == 0.0
+    assert measure_retold([]) == 0.0
+    haiku = [read_line(line) for line in ("cold wind moves the reeds", "and now cold wind moves the reeds", "still")]
+    assert measure_validity(haiku) < 0.5 < measure_validity(haiku, may_retell=True)
