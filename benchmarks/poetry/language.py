@@ -3,7 +3,8 @@
 Models learned on one half of the authors judge the other half, so no poem is judged by a model that has seen its author
 (Shakespeare's sonnets and Lear's limericks are halved by poem). Salads are made of the poems of each form. A row gives
 the mean language score, the share that passes as language, the share that passes everything, and how often a human
-poem of that form reads better than the text (AUC).
+poem of that form reads better than the text (AUC). Then the same of the first two and four lines of all of them, where
+`language` is what to read: a part of a poem is no poem of its form.
 
     python -m benchmarks.poetry.language [--poems 60] [--seed 1616] [--completions FILE] [--json FILE]
 """
@@ -14,9 +15,9 @@ import json
 import random
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -50,6 +51,7 @@ HUMAN, REORDERED = "human", "lines in another order"
 COLLECTED = "collected poems"  # by another verifier; some are salads themselves
 PROSE_FORMS = ("BlankVerse", "HeroicCouplet", "Sonnet")
 PROSE_LINES = 14
+BEGINNINGS = (2, 4)  # lines
 PROSE = 60_000  # pieces to cut from
 Lines = list[str]
 
@@ -78,6 +80,13 @@ class Tally:
         self.margins.append(min(reading.margin, reading.variety - 0.5))
         self.reads.append(reading.strict >= 0.5)
         self.passes.append(self.reads[-1] and others_pass)
+
+    def extend(self, other: Tally) -> None:
+        """Add the texts of another."""
+        self.scores += other.scores
+        self.margins += other.margins
+        self.reads += other.reads
+        self.passes += other.passes
 
     def figures(self, human: Tally) -> dict[str, float]:
         """Return the row of the table."""
@@ -140,6 +149,15 @@ def measure(texts: Sequence[Text], models: Sequence[LanguageModel], seed: int) -
     return {form: dict(kinds) for form, kinds in found.items()}
 
 
+def merge(forms: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
+    """Return what is found of each kind of text in all the forms together."""
+    every: defaultdict[str, Tally] = defaultdict(Tally)
+    for kinds in forms:
+        for kind, tally in kinds.items():
+            every[kind].extend(tally)
+    return dict(every)
+
+
 def fill_pantry(texts: Sequence[Text]) -> Pantry:
     """Return what salads are made of, from these texts."""
     lines = tuple(words for text in texts for line in text.lines if (words := read_line(line).words))
@@ -198,6 +216,10 @@ def main() -> None:
     models, halves = learn_halves(DATA, read_packaged(options), options.nonsense)
     texts = sample([*read_texts(DATA, halves)], options.poems, random.Random(options.seed))
     found = measure(texts, models, options.seed)
+    whole = [text for text in texts if not text.form.startswith(COLLECTED)]
+    for size in BEGINNINGS:
+        begun = measure([replace(text, lines=text.lines[:size]) for text in whole], models, options.seed)
+        found[f"the first {size} lines"] = merge([*begun.values()])
     found["prose"] = {form: Tally() for form in PROSE_FORMS}
     for lines in cut_prose(read_docstrings(random.Random(options.seed), PROSE), options.poems):
         for form in PROSE_FORMS:
