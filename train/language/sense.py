@@ -40,6 +40,7 @@ MIN_DRAWN = 8  # of a word of prose alone, that others are told from
 DROPPED, UNKNOWN = 0.2, 0.04  # shares of numbers left out, and of words taken for strangers
 ALIKE = 4  # words of the same class against each word, by frequency, and as many with each as likely
 SAID_EVERY = 500  # steps
+BACKGROUND = 64  # words of verse that each word of a text is compared with
 NEVER = -1e4  # how well a word fits that is not to be picked
 EMBEDDINGS = {"context": 0.3, "context_endings": 0.3, "own": 0.05, "own_endings": 0.05}  # and their first deviations
 
@@ -89,7 +90,16 @@ def learn_sense(verse: Sequence[Verse], sentences: Sequence[Words], classes: Voc
         optimiser.step()
         if (step + 1) % SAID_EVERY == 0:
             print(f"sense: step {step + 1} of {len(batches)}, loss {loss.item():.3f}", flush=True)
-    return _freeze(network, corpus)
+    return _freeze(network, corpus, draw_background(verse))
+
+
+def draw_background(verse: Sequence[Verse]) -> list[str]:
+    """Return words of meaning at equal steps through all those of the verse, ranked by how often they come."""
+    counts = Counter(filter(is_meaning, chain.from_iterable(line for poem in verse for line in poem.lines)))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    reached = np.cumsum([counts[word] for word in ranked])
+    steps = (np.arange(BACKGROUND) + 0.5) / BACKGROUND * reached[-1]
+    return [ranked[place] for place in np.searchsorted(reached, steps)]
 
 
 def read_corpus(verse: Sequence[Verse], sentences: Sequence[Words], classes: Vocabulary) -> Corpus:
@@ -274,10 +284,10 @@ def _read_places(network: Any, rows: torch.Tensor, ends: torch.Tensor, meant: to
     return wanted
 
 
-def _freeze(network: Any, corpus: Corpus) -> SenseModel:
+def _freeze(network: Any, corpus: Corpus, background: Sequence[str]) -> SenseModel:
     """Return the model as the verifier reads it, its numbers rounded as its file keeps them."""
     tables = {name: network[name].weight.detach().numpy() for name in EMBEDDINGS}
     layers = {name: network[name].weight.detach().numpy().T for name in ("hidden", "outer", "topic")}
     biases = {f"{name}_bias": network[name].bias.detach().numpy() for name in ("hidden", "outer")}
     rounded = {name: round_numbers(table) for name, table in {**tables, **layers, **biases}.items()}
-    return SenseModel(corpus.model_words, corpus.model_endings, **rounded)
+    return SenseModel(corpus.model_words, corpus.model_endings, **rounded, background=background)

@@ -253,8 +253,8 @@ def _no_sentences(case: Case) -> Iterator[str]:
         lost = sorted(sorted(lost, key=lambda index: credits[index])[:MANY_LOST])
     elif reading.is_told and reading.margin < 0 and (found := load_model().sense.find_misplaced(words)):
         yield (
-            f"line {found.line + 1}: {found.word!r} stands where {found.better!r} would stand as well or better: most "
-            "words could change places, as in no sentence"
+            f"line {found.line + 1}: {found.word!r} stands where {found.better!r} would stand better: in most places "
+            "other words would do as well, as in no sentence"
         )
     for index in lost:
         weakest = load_model().neighbours.find_weakest(words[index])

@@ -56,7 +56,7 @@ def test_the_verifier_fits_as_the_network_does() -> None:
         places = sense._read_places(network, rows, ends, meant)
         own = network["own"](rows[:, inner]) + network["own_endings"](ends[:, inner])
         wanted = (places @ own.transpose(1, 2))[0][meant[0]][:, meant[0]].numpy()
-    found, fits = sense._freeze(network, corpus).fit(LINES)
+    found, fits, _ = sense._freeze(network, corpus, ()).fit(LINES)
     assert list(found) == list(np.flatnonzero(meant[0].numpy()))
     assert fits == pytest.approx(wanted, abs=0.02)
 
@@ -73,6 +73,15 @@ def test_words_are_told_from_others_of_their_class() -> None:
         assert (drawn != meant).any()
     empty = Pool(np.array([1]), np.zeros(99, dtype=np.int64), np.zeros(99, dtype=np.int64))
     assert empty.draw(np.array([7, 8]), np.array([1, 2]), chance).tolist() == [7, 8]
+
+
+def test_the_background_has_each_word_of_meaning_about_as_often_as_verse_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sense, "BACKGROUND", 20)
+    words = ["rose"] * 6 + ["the"] * 90 + ["door"] * 3 + ["lamp"]
+    drawn = sense.draw_background([Verse("one", (tuple(words),))])
+    assert drawn == ["rose"] * 12 + ["door"] * 6 + ["lamp"] * 2
 
 
 def test_sentences_that_follow_each_other_are_read_together_and_cut_into_lines() -> None:

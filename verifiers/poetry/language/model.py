@@ -17,7 +17,7 @@ from learnable.verifiers.poetry.language.packing import find_levels, pack_bytes,
 from learnable.verifiers.poetry.language.sense import STRANGER, SenseModel
 from learnable.verifiers.poetry.language.word_classes import Vocabulary
 
-FORMAT = 3
+FORMAT = 4
 ARRAYS = (  # of the model of sense
     *("context", "context_endings", "own", "own_endings"),
     *("hidden", "hidden_bias", "outer", "outer_bias", "topic"),
@@ -64,6 +64,7 @@ def _pack_sense(model: SenseModel) -> dict[str, Any]:
     return {
         "words": " ".join(sorted(model.words, key=model.words.__getitem__)),
         "endings": " ".join(sorted(model.endings, key=model.endings.__getitem__)),
+        "background": " ".join(model.background),
         "steps": {name: step for name, (_, step) in arrays.items()},
         "shapes": {name: levels.shape for name, (levels, _) in arrays.items()},
         "numbers": {name: pack_bytes(levels.tobytes()) for name, (levels, _) in arrays.items()},
@@ -112,7 +113,7 @@ def _unpack_sense(packed: Mapping[str, Any]) -> SenseModel:
     for name in ARRAYS:
         levels = np.frombuffer(unpack_bytes(packed["numbers"][name]), dtype=np.int8)
         arrays[name] = restore_levels(levels.reshape(packed["shapes"][name]), packed["steps"][name])
-    model = SenseModel(words, endings, **arrays)
+    model = SenseModel(words, endings, **arrays, background=tuple(packed["background"].split()))
     sizes = [len(table) for table in (model.context, model.own, model.context_endings, model.own_endings)]
     if sizes != [len(words) + 2] * 2 + [len(endings) + 1] * 2:
         raise ValueError(f"tables of {sizes} rows for {len(words)} words and {len(endings)} endings")

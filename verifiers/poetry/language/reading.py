@@ -32,10 +32,13 @@ MIN_TOLD = 2.0  # words a line on average: a poem of fewer names things, and has
 # What a line's log-odds per word are forgiven in a short poem, since the mean over few words strays as far as one over
 # their root: nothing from 88 words on.
 LENIENCE, FORGIVEN = 1.5, 0.16
-# Fluency and a share of the sense are needed together, less of few words likewise; of either no more than `ENOUGH`
-# counts, so that neither makes up for the other altogether.
-SENSE, NEEDED, STRAY, ENOUGH = 0.6, 0.2, 2.25, 0.8
-USUAL_SENSE = 0.5  # of human verse: what a poem with hardly a word of meaning is taken to have
+# Fluency and a share of the sense are to be more than 0 together; of either no more than `ENOUGH` counts, so that
+# neither makes up for the other altogether. Few words tell little: so much, shared among them, is theirs.
+SENSE, ENOUGH, SPARED = 0.6, 0.8, 4.0
+# More is needed where more than this share of the words of meaning is unknown: four of a hundred human poems have more,
+# and 98 of a hundred poems whose words of meaning are drawn from a dictionary.
+USUAL_STRANGERS = 0.4
+USUAL_SENSE, USUAL_WORDS = 0.5, 3  # of human verse, and how many words of it a poem borrows
 LINE_SENSE = 0.3  # what a line's odds have of the sense of its words beyond that
 FULL_LINE = 6  # words, below which a line counts for less among the poem's lines
 LINES_NEEDED = 0.76  # what its lines need on average: a poem of which half is salad has less
@@ -54,8 +57,9 @@ class Reading:
 
     `odds` are the log-odds per word of each line, and `sizes` its words; `fluency` those of the whole poem, each line
     counted once; `words` how many it has in those; `sense` the mean log-odds with which a word of meaning fits its own
-    place, against an average one of the poem; `sameness` the share of repeated patterns, in [0, 1], and `exclaimed`
-    that of interjections; `grammar` how surely its words of grammar are varied enough, in [0, 1]. `may_be_alike` says
+    place, against an average one of the poem and of verse, leaned towards what is usual; `sameness` the share of
+    repeated patterns, in [0, 1], and `exclaimed` that of interjections; `grammar` how surely its words of grammar are
+    varied enough, and `strangeness` the share of the words of meaning that are unknown, in [0, 1]. `may_be_alike` says
     that the form makes lines alike, and `is_told` that there is enough to judge: otherwise everything is 1.
     """
 
@@ -69,12 +73,13 @@ class Reading:
     is_told: bool = True
     exclaimed: float = 0.0
     grammar: float = 1.0
+    strangeness: float = 0.0
 
     @property
     def margin(self) -> float:
-        """What fluency and sense together have beyond what a poem of this length needs, in log-odds per word."""
+        """What fluency and sense together have beyond what such a poem needs, in log-odds per word."""
         found = min(self.fluency, ENOUGH) + SENSE * min(self.sense, ENOUGH)
-        return found - NEEDED + STRAY / sqrt(max(1, self.words))
+        return found + SPARED / max(1, self.words) - max(0.0, self.strangeness - USUAL_STRANGERS)
 
     @property
     def lenience(self) -> float:
@@ -148,7 +153,7 @@ def read_language(
     fluency = sum(scores) / size
     leaning = LEAN * (sum(scores) + PRIOR * PRIOR_WORDS) / (size + PRIOR_WORDS)
     sense = measure_sense(tuple(distinct), model.sense)
-    sums, counts = (dict(zip(distinct, found, strict=True)) for found in sense)
+    sums, counts = (dict(zip(distinct, found, strict=True)) for found in (sense.sums, sense.counts))
     known: dict[tuple[str, ...], float] = {}
     for group, words, score in zip(groups, joined, scores, strict=True):
         beyond = sum([sums[line] - USUAL_SENSE * counts[line] for line in group])
@@ -160,9 +165,9 @@ def read_language(
     exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
     exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
-    mean = USUAL_SENSE if sense.mean is None else sense.mean
-    sameness, grammar = measure_sameness(distinct), measure_grammar(distinct)
-    return Reading(odds, sizes, fluency, size, mean, sameness, may_be_alike, is_told, exclaimed, grammar)
+    mean = (sum(sense.sums) + USUAL_SENSE * USUAL_WORDS) / (sum(sense.counts) + USUAL_WORDS)
+    alike = measure_sameness(distinct), may_be_alike, is_told
+    return Reading(odds, sizes, fluency, size, mean, *alike, exclaimed, measure_grammar(distinct), sense.strangeness)
 
 
 INTERJECTIONS = frozenset(list_closed_words("interjection"))

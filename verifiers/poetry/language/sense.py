@@ -1,9 +1,9 @@
 """Which word belongs where: how well each word of meaning fits its own place, beside the others of the poem.
 
 A place is known by the words around it, a word by numbers of its own; their product says how well they go together. In
-a sentence each word goes with its own place better than the other words of the text do; in a salad that keeps its words
-of grammar and draws the rest, it does not, whatever the words are: a text is compared with itself, so rare words,
-old spellings and topics cost nothing.
+a sentence each word goes with its own place better than the other words of the text do, and better than words of verse
+at large; in a salad that keeps its words of grammar and draws the rest, it does not. Since a text is compared with
+itself, old spellings and topics cost little; since it is compared with other words too, a text of a few words is told.
 
 The numbers are learned by `python -m learnable.train.language`: a continuous bag of words with a vector for each
 distance (Mikolov et al. 2013, `arXiv:1301.3781`), told from the other words of the text (InfoNCE, van den Oord et al.
@@ -33,6 +33,7 @@ ENDING = 3  # letters by which a word that is rare is known
 PASSAGE = 160  # words and ends of lines that are read together: longer texts are cut between lines
 EDGE_OF_LINE, STRANGER = 0, 1  # the first two rows of `context` and `own`
 MAX_POEMS = 4_096  # whose sense is remembered
+KNOWN = 4  # words that each text has beside its own where the share of unknown ones is told: a few tell little
 MAX_ODDS = 40.0  # of one word against another
 DIGITS = 4  # of a line's sum, so that machines that add in another order find the same
 
@@ -40,7 +41,7 @@ Lines = Sequence[tuple[str, ...]]
 
 
 class Misplaced(NamedTuple):
-    """A word that fits its place worse than another of the poem: the line's index, the word, and the other."""
+    """A word that fits its place worse than another: the line's index, the word, and the other that fits best there."""
 
     line: int
     word: str
@@ -48,16 +49,25 @@ class Misplaced(NamedTuple):
 
 
 class Sense(NamedTuple):
-    """The log-odds with which the words of meaning fit their own places: their sum in each line, and how many."""
+    """The log-odds with which the words of meaning fit their own places: their sum in each line, and how many.
+
+    `strangers` are the words of meaning that are known by their endings only.
+    """
 
     sums: tuple[float, ...]
     counts: tuple[int, ...]
+    strangers: int = 0
 
     @property
     def mean(self) -> float | None:
         """The log-odds of a word; None where none could be told."""
         count = sum(self.counts)
         return sum(self.sums) / count if count else None
+
+    @property
+    def strangeness(self) -> float:
+        """The share of words known by their endings only, in [0, 1), of these and `KNOWN` known ones."""
+        return self.strangers / (sum(self.counts) + KNOWN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +77,8 @@ class SenseModel:
     `words` and `endings` have the rows of the known words in `context` and `own`, shape (words + 2, d), and of endings
     in `context_endings` and `own_endings`, shape (endings + 1, d), where row 0 is any other ending. The words around a
     place make its numbers: `hidden`, shape (2 * REACH * d, h), then `outer`, shape (h, d), and `topic`, shape (d, d),
-    of the other words of meaning.
+    of the other words of meaning. `background` are words of verse, each about as often as verse has it, which each word
+    of a text is compared with beside the text's own.
     """
 
     words: Mapping[str, int]
@@ -81,17 +92,20 @@ class SenseModel:
     outer: Floats
     outer_bias: Floats
     topic: Floats
+    background: Sequence[str] = ()
 
     def measure(self, lines: Lines) -> Sense:
         """Return how well words of meaning fit their own places.
 
-        The odds are those of the word against an average one of the passage: 0 where any word would do. A passage of
-        fewer than two words of meaning has none.
+        The odds are those of the word against an average one of the passage and the background: 0 where any word would
+        do. A passage of fewer than two words of meaning has none.
         """
         sums: list[float] = []
         counts: list[int] = []
+        unknown = 0
         for passage in cut_passages(lines):
-            places, fits = self.fit(passage)
+            places, fits, strangers = self.fit(passage)
+            unknown += strangers
             told = len(places) > 1
             odds, spots = (self._log_odds(fits).tolist(), places.tolist()) if told else ([], [])
             end = after = 0
@@ -100,54 +114,60 @@ class SenseModel:
                 first, after = after, bisect_left(spots, end)
                 sums.append(round(sum(odds[first:after]), DIGITS))
                 counts.append(after - first)
-        return Sense(tuple(sums), tuple(counts))
+        return Sense(tuple(sums), tuple(counts), unknown)
 
     def find_misplaced(self, lines: Lines) -> Misplaced | None:
-        """Return the word that fits its place least beside the one of its passage that fits best there."""
+        """Return the word that fits its place least, and the one of its passage or the background that fits best there.
+
+        None where no other word fits better.
+        """
         found: tuple[float, Misplaced] | None = None
         start = 0
         for passage in cut_passages(lines):
             tokens = [(start + index, word) for index, line in enumerate(passage) for word in ("", *line)]
-            places, fits = self.fit(passage)
+            places, fits, _ = self.fit(passage)
             if len(fits) > 1:
                 odds = self._log_odds(fits)
                 worst = int(odds.argmin())
                 line, word = tokens[int(places[worst])]
-                better = tokens[int(places[int(fits[worst].argmax())])][1]
-                if found is None or odds[worst] < found[0]:
+                others = [*(tokens[int(place)][1] for place in places), *self.background]
+                better = others[int(fits[worst].argmax())]
+                if better != word and (found is None or odds[worst] < found[0]):
                     found = float(odds[worst]), Misplaced(line, word, better)
             start += len(passage)
         return found[1] if found else None
 
-    def fit(self, passage: Lines) -> tuple[Numbers, Floats]:
-        """Return the indices of the words of meaning, and how well each place (row) suits each of them (column).
+    def fit(self, passage: Lines) -> tuple[Numbers, Floats, int]:
+        """Return the indices of the words of meaning, how well each place suits each of them, and how many are unknown.
 
-        Indices count the words and, before each line and after the last, one for its edge.
+        Places are rows; the columns are the passage's words and then the background's: shape (words, words +
+        background). Indices count the words and, before each line and after the last, one for its edge.
         """
         import numpy as np
 
-        context, own = self._tables
+        context, own, topics = self._tables
         look_up = self._codes.__getitem__
         codes = [EDGE_OF_LINE] * (REACH + 1)
         for line in passage:
             codes += map(look_up, line)
             codes.append(EDGE_OF_LINE)
         numbers = np.array(codes + codes[:REACH])
-        rows, places = numbers >> 1, np.flatnonzero(numbers & 1)
-        words = rows[places]
-        windows = context[rows[places[:, None] + self._offsets]].reshape(len(places), len(self.hidden))
-        wanted = np.maximum(windows @ self.hidden + self.hidden_bias, 0) @ self.outer + self.outer_bias
-        topic = context[words]
-        wanted += (topic.sum(0) - topic) @ (self.topic / max(1, len(places) - 1))
-        return places - REACH, wanted @ own[words].T
+        rows, places = numbers >> 1, (numbers & 1).nonzero()[0]
+        words = rows.take(places)
+        around = context.take(rows.take(places[:, None] + self._offsets), 0).reshape(len(places), len(self.hidden))
+        wanted = np.maximum(around @ self.hidden + self.hidden_bias, 0) @ self.outer + self.outer_bias
+        topic = topics.take(words, 0)
+        wanted += (topic.sum(0) - topic) / max(1, len(places) - 1)
+        fits = wanted @ np.concatenate((own.take(words, 0), self._background)).T
+        return places - REACH, fits, int((words >= len(self.context)).sum())
 
     @staticmethod
     def _log_odds(fits: Floats) -> Floats:
-        """Return for each word the log-odds of its own place, against the mean over the words: shape (words,)."""
+        """Return for each word the log-odds of its own place, against the mean over all columns: shape (words,)."""
         import numpy as np
 
         beyond = fits - fits.diagonal()[:, None]
-        odds: Floats = np.log(len(fits)) - np.log(np.exp(np.minimum(beyond, MAX_ODDS)).sum(1))
+        odds: Floats = np.log(fits.shape[1]) - np.log(np.exp(np.minimum(beyond, MAX_ODDS)).sum(1))
         return odds
 
     @cached_property
@@ -157,8 +177,11 @@ class SenseModel:
         return np.array([offset for offset in range(-REACH, REACH + 1) if offset])
 
     @cached_property
-    def _tables(self) -> tuple[Floats, Floats]:
-        """Return the numbers of each known word and, after these, of unknown ones by their ending: two arrays."""
+    def _tables(self) -> tuple[Floats, Floats, Floats]:
+        """Return the numbers of each known word and, after these, of unknown ones by their ending: three arrays.
+
+        They are of the word beside a place, in it, and anywhere else in the passage.
+        """
         import numpy as np
 
         ends = np.zeros(len(self.context), dtype=np.int64)
@@ -168,7 +191,15 @@ class SenseModel:
         def join(words: Floats, endings: Floats) -> Floats:
             return np.concatenate([words + endings[ends], words[STRANGER] + endings])
 
-        return join(self.context, self.context_endings), join(self.own, self.own_endings)
+        context = join(self.context, self.context_endings)
+        return context, join(self.own, self.own_endings), context @ self.topic
+
+    @cached_property
+    def _background(self) -> Floats:
+        """Return the background's words in a place, shape (background, d)."""
+        import numpy as np
+
+        return self._tables[1][np.array([self._code(word) >> 1 for word in self.background], dtype=np.int64)]
 
     @cached_property
     def _codes(self) -> WordTable[int]:

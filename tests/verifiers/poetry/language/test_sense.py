@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from math import exp, log
 
 import numpy as np
@@ -14,6 +15,7 @@ from learnable.verifiers.poetry.language.packing import round_numbers
 from learnable.verifiers.poetry.language.sense import (
     EDGE_OF_LINE,
     ENDING,
+    KNOWN,
     PASSAGE,
     REACH,
     STRANGER,
@@ -38,7 +40,7 @@ def make_model(seed: int = 4) -> SenseModel:
     words, endings = {"boats": 2, "the": 3, "lit": 4}, {"ats": 1, "mps": 2}
     tables = draw(5, SIZE), draw(3, SIZE), draw(5, SIZE), draw(3, SIZE)
     layers = draw(2 * REACH * SIZE, HIDDEN), draw(HIDDEN), draw(HIDDEN, SIZE), draw(SIZE), draw(SIZE, SIZE)
-    return SenseModel(words, endings, *tables, *layers)
+    return SenseModel(words, endings, *tables, *layers, background=("boats", "clamps", "the"))
 
 
 def read(poem: str) -> tuple[tuple[str, ...], ...]:
@@ -51,7 +53,7 @@ def measure(lines: tuple[tuple[str, ...], ...]) -> float:
 
 def test_a_place_is_told_by_the_words_around_it_and_the_topic() -> None:
     model = make_model()
-    places, fits = model.fit(LINES)
+    places, fits, _ = model.fit(LINES)
     tokens = ["", *LINES[0], "", *LINES[1], ""]
     assert [tokens[place] for place in places] == [word for line in LINES for word in line if is_meaning(word)]
     padded = [""] * REACH + tokens + [""] * REACH
@@ -64,8 +66,8 @@ def test_a_place_is_told_by_the_words_around_it_and_the_topic() -> None:
         hidden = np.maximum(np.concatenate([around[word] for word in near]) @ model.hidden + model.hidden_bias, 0)
         others = np.mean([around[tokens[other]] for other in places if other != place], 0)
         numbers = hidden @ model.outer + model.outer_bias + others @ model.topic
-        for column, other in enumerate(places):
-            row, end = rows[tokens[other]]
+        columns = [*(rows[tokens[other]] for other in places), (2, 1), (STRANGER, 2), (3, 0)]
+        for column, (row, end) in enumerate(columns):
             assert fits[index, column] == pytest.approx(
                 numbers @ (model.own[row] + model.own_endings[end]), rel=1e-3, abs=1e-3
             )
@@ -73,7 +75,7 @@ def test_a_place_is_told_by_the_words_around_it_and_the_topic() -> None:
 
 def test_sense_is_the_mean_log_odds_of_each_word_against_an_average_one() -> None:
     model = make_model()
-    _, fits = model.fit(LINES)
+    _, fits, _ = model.fit(LINES)
     wanted = [row[index] - log(sum(map(exp, row)) / len(row)) for index, row in enumerate(fits.tolist())]
     found, first = model.measure(LINES), sum(map(is_meaning, LINES[0]))
     assert found.counts == (first, len(wanted) - first)
@@ -83,15 +85,16 @@ def test_sense_is_the_mean_log_odds_of_each_word_against_an_average_one() -> Non
 
 def test_the_word_that_fits_least_is_shown_with_the_one_that_fits_best_there() -> None:
     model = make_model()
-    places, fits = model.fit(LINES)
+    places, fits, _ = model.fit(LINES)
     odds = [row[index] - log(sum(map(exp, row)) / len(row)) for index, row in enumerate(fits.tolist())]
     worst = odds.index(min(odds))
     tokens = ["", *LINES[0], "", *LINES[1], ""]
     found = model.find_misplaced(LINES)
     assert found is not None
     assert found.word == tokens[places[worst]] == LINES[found.line][LINES[found.line].index(found.word)]
-    assert found.better == tokens[places[fits[worst].argmax()]]
+    assert found.better == [*(tokens[place] for place in places), *model.background][fits[worst].argmax()]
     assert model.find_misplaced([("the", "boats")]) is None
+    assert replace(model, background=()).find_misplaced([("boats", "boats", "boats")]) is None
 
 
 @pytest.mark.parametrize("poem", [OLD, NEW, DIALECT], ids=["old", "new", "dialect"])
@@ -112,6 +115,12 @@ def test_other_words_between_those_of_grammar_do_not() -> None:
     assert max(map(measure, salads)) < measure(read(NEW))
 
 
+def test_words_known_by_their_endings_only_are_counted() -> None:
+    found = make_model().measure(LINES)  # of which it knows boats and lit
+    assert found.strangers == sum(found.counts) - 2
+    assert found.strangeness == found.strangers / (sum(found.counts) + KNOWN)
+
+
 def test_a_long_text_is_read_in_passages_between_lines() -> None:
     lines = [("word",) * 30] * 20
     passages = [*cut_passages(lines)]
@@ -125,12 +134,12 @@ def test_a_long_text_is_read_in_passages_between_lines() -> None:
 @pytest.mark.parametrize("lines", [(), (("rain",),), (("and", "the"), ("of", "it"))])
 def test_a_text_of_hardly_a_word_of_meaning_has_no_sense(lines: tuple[tuple[str, ...], ...]) -> None:
     found = measure_sense(lines, make_model())
-    assert found == ((0.0,) * len(lines), (0,) * len(lines))
+    assert (found.sums, found.counts) == ((0.0,) * len(lines), (0,) * len(lines))
     assert found.mean is None
 
 
 def test_a_model_that_is_packed_is_the_same() -> None:
     model = make_model()
     other = unpack_model(pack_model(LanguageModel(load_model().neighbours, model))).sense
-    assert (other.words, other.endings) == (model.words, model.endings)
+    assert (other.words, other.endings, other.background) == (model.words, model.endings, model.background)
     assert np.allclose(other.fit(LINES)[1], model.fit(LINES)[1], atol=1e-5)
