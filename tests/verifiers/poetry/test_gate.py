@@ -18,7 +18,10 @@ def test_verse_passes_the_gate_and_its_imitations_do_not() -> None:
 def test_phrases_that_an_earlier_line_has_are_no_new_ones() -> None:
     said = ("a", "cold", "wind", "moves", "the", "reeds")
     assert measure_retold([said, ("still", *said[1:5]), ("the", "reeds", "are", "still")]) == 4 / 15
-    assert measure_retold([said, said[:2], ("wind", "moves", "a", "cold")]) == 0.0
+    assert measure_retold([said, said[:3], ("wind", "moves", "the", "a", "cold")]) == 0.0
     assert measure_retold([]) == 0.0
-    haiku = [read_line(line) for line in ("cold wind moves the reeds", "and now cold wind moves the reeds", "still")]
-    assert measure_validity(haiku) < 0.5 < measure_validity(haiku, may_retell=True)
+    verse = ("The fox runs down to the river", "my fox runs down to the river", "and stars go down to the river")
+    haiku = [*map(read_line, verse)]
+    assert measure_validity(haiku) < 0.9 < measure_validity(haiku, may_retell=True)
+    again = ("Out of the cradle endlessly rocking", "Out of the throat of the bird", "Out of the midnight, the lamp")
+    assert measure_validity([*map(read_line, again)]) == 1.0
