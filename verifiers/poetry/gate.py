@@ -134,10 +134,9 @@ def measure_retold(lines: Sequence[tuple[str, ...]]) -> float:
     >>> measure_retold([("the", "old", "pond", "sleeps"), ("the", "old", "pond", "sleeps", "again", "then")])
     0.4
     """
-    runs = [[*zip(*(line[start:] for start in range(RETOLD_WORDS)), strict=False)] for line in lines]
-    every = [run for found in runs for run in found]
-    if len(set(every)) == len(every):
-        return 0.0
+    runs = [[*zip(*[line[start:] for start in range(RETOLD_WORDS)], strict=False)] for line in lines]
+    if len(set().union(*runs)) == sum(map(len, runs)):
+        return 0.0  # as most poems
     earlier: set[tuple[str, ...]] = set()
     retold = 0
     for found in runs:
