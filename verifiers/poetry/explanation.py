@@ -16,16 +16,17 @@ from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.constraints.rhymes import hear_case
 from learnable.verifiers.poetry.constraints.sounds import find_feet
 from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
+from learnable.verifiers.poetry.gate import NEW, measure_retold
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.model import load_model
-from learnable.verifiers.poetry.language.reading import credit_line
+from learnable.verifiers.poetry.language.reading import USUAL_STRANGERS, credit_line
 from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.metre.fit import name_rhythm
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import FULL, classify_rhyme
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
-from learnable.verifiers.poetry.verifier import PoetryVerifier, examine
+from learnable.verifiers.poetry.verifier import PoetryVerifier, examine, may_retell
 
 LETTERS = "abcdefghijklmnopqrstuvwyz"
 MAX_HINTS = 8  # more would not help
@@ -246,6 +247,9 @@ def _no_sentences(case: Case) -> Iterator[str]:
         yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
     elif reading.variety < 0.5:
         yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
+    if reading.is_told and reading.margin < 0 and reading.strangeness > USUAL_STRANGERS:
+        strangers = load_model().sense.list_strangers(words)
+        yield f"{len(strangers)} words are hardly known, more than verse has, such as {strangers[0]!r}"
     credits = [credit_line(odds) if reading.is_told else 1.0 for odds in reading.odds]
     lost = [index for index, credit in enumerate(credits) if credit < NO_SENTENCE]
     if len(lost) > MANY_LOST:
@@ -280,6 +284,9 @@ def _weak_words(case: Case) -> Iterator[str]:
         yield f"{strange} tokens are not words"
     if repeated > case.plan.returns:
         yield f"{repeated - case.plan.returns} lines are copies of others"
+    retold = measure_retold(list(dict.fromkeys(line.words for line in case.poem.lines)))
+    if retold > NEW and not may_retell(case):
+        yield f"{retold:.0%} of the words are phrases that earlier lines have"
 
 
 def _placed(case: Case, column: Sequence[Count | None]) -> Iterator[tuple[int, PoemLine, Count]]:

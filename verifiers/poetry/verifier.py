@@ -87,10 +87,9 @@ def examine(completion: str, prompt: str, spec: Spec) -> Examination | None:
     found = judge.judge(poem)
     if "topic" in spec:
         found.smooth["topic"] = measure_topic_share(poem.lines, str(spec["topic"]))
-    plan = found.case.plan
-    returns = plan.returns + len(plan.rentrements) + (plan.size // BURDEN if found.case.form.burden else 0)
-    gate = measure_validity(poem.lines, returns, prompt, returns > 0 or may_be_alike(found.case.form))
-    failures = [] if len(poem.lines) == plan.size else [f"{len(poem.lines)} lines, not {plan.size}"]
+    expected, returns = found.case.plan.size, count_returns(found.case)
+    gate = measure_validity(poem.lines, returns, prompt, may_retell(found.case))
+    failures = [] if len(poem.lines) == expected else [f"{len(poem.lines)} lines, not {expected}"]
     failures += _failures(found)
     copied = "rhyme" in found.strict and count_copies(poem.lines) > returns
     if copied or (not COUNTED.isdisjoint(found.strict) and says_twice_running(found.case)):
@@ -118,6 +117,16 @@ def _failures(found: Judgement) -> list[str]:
     if shares.get("rhyme") and found.unanswered:
         failures.append(f"line {found.unanswered[0] + 1} rhymes with none")
     return failures
+
+
+def count_returns(case: Case) -> int:
+    """Return how many lines the form lets return."""
+    return case.plan.returns + len(case.plan.rentrements) + (case.plan.size // BURDEN if case.form.burden else 0)
+
+
+def may_retell(case: Case) -> bool:
+    """Whether the form lets lines have phrases of earlier ones."""
+    return count_returns(case) > 0 or may_be_alike(case.form)
 
 
 def count_copies(lines: Sequence[PoemLine]) -> int:

@@ -57,6 +57,18 @@ def test_rhymes_are_lettered_as_heard_and_as_wanted() -> None:
             {"form": "Verse", "lines": 4, "syllables": 6},
             "the lines are one template",
         ),
+        (
+            "rain on the tin roof\nrain on the tin roof again\nrain on the tin roof",
+            {"form": "haiku"},
+            "45% of the words are phrases that earlier lines have",
+        ),
+        (
+            "under the torrid kuhr the nodes was past\nand for the huggett it had some effect\n"
+            "but with a latch and not a swam of mast\nnor rah of wronski what could they expect\n"
+            "but still tis beal to uclaf to the last\ntis never too hogs to be tattler wreck'd",
+            {"form": "Verse", "lines": 6, "syllables": 10},
+            "10 words are hardly known, more than verse has, such as 'torrid'",
+        ),
     ],
 )
 def test_hints_name_what_is_wrong(poem: str, spec: dict[str, object], hint: str) -> None:

@@ -137,6 +137,11 @@ class SenseModel:
             start += len(passage)
         return found[1] if found else None
 
+    def list_strangers(self, lines: Lines) -> list[str]:
+        """Return the different words of meaning that are known by their endings only, in the order of the text."""
+        first, words = 2 * len(self.context), dict.fromkeys(word for line in lines for word in line)
+        return [word for word in words if is_meaning(word) and self._code(word) >= first]
+
     def fit(self, passage: Lines) -> tuple[Numbers, Floats, int]:
         """Return the indices of the words of meaning, how well each place suits each of them, and how many are unknown.
 

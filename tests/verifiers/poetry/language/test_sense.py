@@ -119,6 +119,7 @@ def test_words_known_by_their_endings_only_are_counted() -> None:
     found = make_model().measure(LINES)  # of which it knows boats and lit
     assert found.strangers == sum(found.counts) - 2
     assert found.strangeness == found.strangers / (sum(found.counts) + KNOWN)
+    assert make_model().list_strangers(LINES) == ["come", "slowly", "home", "lamps"]
 
 
 def test_a_long_text_is_read_in_passages_between_lines() -> None:
