@@ -165,7 +165,7 @@ def read_language(
     exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
     exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
-    mean = (sum(sense.sums) + USUAL_SENSE * USUAL_WORDS) / (sum(sense.counts) + USUAL_WORDS)
+    mean = sense.lean(USUAL_SENSE, USUAL_WORDS)
     alike = measure_sameness(distinct), may_be_alike, is_told
     return Reading(odds, sizes, fluency, size, mean, *alike, exclaimed, measure_grammar(distinct), sense.strangeness)
 

@@ -58,11 +58,9 @@ class Sense(NamedTuple):
     counts: tuple[int, ...]
     strangers: int = 0
 
-    @property
-    def mean(self) -> float | None:
-        """The log-odds of a word; None where none could be told."""
-        count = sum(self.counts)
-        return sum(self.sums) / count if count else None
+    def lean(self, usual: float, words: float) -> float:
+        """Return the mean log-odds of a word, with so many more words of the usual log-odds."""
+        return (sum(self.sums) + usual * words) / (sum(self.counts) + words)
 
     @property
     def strangeness(self) -> float:

@@ -48,7 +48,7 @@ def read(poem: str) -> tuple[tuple[str, ...], ...]:
 
 
 def measure(lines: tuple[tuple[str, ...], ...]) -> float:
-    return load_model().sense.measure(lines).mean or 0.0
+    return load_model().sense.measure(lines).lean(0.0, 0)
 
 
 def test_a_place_is_told_by_the_words_around_it_and_the_topic() -> None:
@@ -80,7 +80,8 @@ def test_sense_is_the_mean_log_odds_of_each_word_against_an_average_one() -> Non
     found, first = model.measure(LINES), sum(map(is_meaning, LINES[0]))
     assert found.counts == (first, len(wanted) - first)
     assert found.sums == pytest.approx([sum(wanted[:first]), sum(wanted[first:])], abs=1e-3)
-    assert found.mean == pytest.approx(sum(wanted) / len(wanted), abs=1e-3)
+    assert found.lean(0.0, 0) == pytest.approx(sum(wanted) / len(wanted), abs=1e-3)
+    assert found.lean(9.0, 2) == pytest.approx((sum(wanted) + 18) / (len(wanted) + 2), abs=1e-3)
 
 
 def test_the_word_that_fits_least_is_shown_with_the_one_that_fits_best_there() -> None:
@@ -136,7 +137,7 @@ def test_a_long_text_is_read_in_passages_between_lines() -> None:
 def test_a_text_of_hardly_a_word_of_meaning_has_no_sense(lines: tuple[tuple[str, ...], ...]) -> None:
     found = measure_sense(lines, make_model())
     assert (found.sums, found.counts) == ((0.0,) * len(lines), (0,) * len(lines))
-    assert found.mean is None
+    assert found.lean(0.5, 3) == 0.5
 
 
 def test_a_model_that_is_packed_is_the_same() -> None:
