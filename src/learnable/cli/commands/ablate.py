@@ -130,7 +130,7 @@ def show_report(shell: Shell, report: AblationReport) -> None:
         shell.dump(report.to_json())
         return
     first, *figures = zip(report.columns, NEEDS, strict=True)
-    table = FittedTable([Column(first[0], text=14), *(Column(name, need=need) for name, need in figures)])
+    table = FittedTable([Column(first[0], text=20), *(Column(name, need=need) for name, need in figures)])
     for variant in report.variants:
         table.add_row(*report.list_cells(variant))
     shell.line(f"\n{report.title or report.name}: {report.heading}\n")
