@@ -42,8 +42,9 @@ from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
 from learnable.train.language.packaged import PackagedTexts, add_text_options, read_packaged
 from learnable.train.language.prose import read_docstrings, read_prose, read_sentences
 from learnable.verifiers.poetry.constraints.language import may_be_alike
+from learnable.verifiers.poetry.judge import find_needed_share
 from learnable.verifiers.poetry.language.model import LanguageModel
-from learnable.verifiers.poetry.language.reading import Reading, read_language
+from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language
 from learnable.verifiers.poetry.poem import read_line, read_poem_line
 from learnable.verifiers.poetry.verifier import examine
 
@@ -74,11 +75,11 @@ class Tally:
     reads: list[bool] = field(default_factory=list)
     passes: list[bool] = field(default_factory=list)
 
-    def add(self, reading: Reading, others_pass: bool) -> None:
-        """Add one text, and whether all but its language passes."""
-        self.scores.append(reading.smooth)
+    def add(self, reading: Reading, needed: float, others_pass: bool) -> None:
+        """Add one text, the share of language that its form needs, and whether all but its language passes."""
+        self.scores.append(reading.earn(needed))
         self.margins.append(min(reading.margin, reading.variety - 0.5))
-        self.reads.append(reading.strict >= 0.5)
+        self.reads.append(reading.strict >= needed)
         self.passes.append(self.reads[-1] and others_pass)
 
     def extend(self, other: Tally) -> None:
@@ -123,14 +124,15 @@ def sample(texts: Sequence[Text], count: int, chance: random.Random) -> list[Tex
     return [one for found in by_form.values() for one in chance.sample(found, min(count, len(found)))]
 
 
-def judge(lines: Sequence[str], spec: Spec, model: LanguageModel) -> tuple[Reading, bool]:
-    """Return how the lines read by this model, and whether everything else about the poem passes."""
+def judge(lines: Sequence[str], spec: Spec, model: LanguageModel) -> tuple[Reading, float, bool]:
+    """Return how the lines read by this model, what their form needs, and whether all else about the poem passes."""
     found = examine("\n".join(lines), "", spec)
     if found is None:
-        return read_language([], model=model), False
+        return read_language([], model=model), NEEDED, False
     case = found.judgement.case
     reading = read_language([line.words for line in case.poem.lines], may_be_alike(case.form), model)
-    return reading, not [reason for reason in found.failures if not reason.startswith("language")]
+    needed = find_needed_share(case.form, "language", case.plan.size)
+    return reading, needed, not [reason for reason in found.failures if not reason.startswith("language")]
 
 
 def measure(texts: Sequence[Text], models: Sequence[LanguageModel], seed: int) -> dict[str, dict[str, Tally]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from learnable.data.forms import Form
 from learnable.verifiers.poetry.constraints.case import Case, Result
-from learnable.verifiers.poetry.language.reading import Reading, read_language
+from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language
 
 # Rules of a form that make its lines alike.
 ALIKE = ("same_start", "radif", "contains")
@@ -14,7 +14,7 @@ ALIKE_SPECIAL = frozenset(["doubled_last_line", "self_referential", "positional"
 def judge_language(case: Case) -> Result:
     """How surely the lines read as verse: their mean credit, and the share for the poem as a whole."""
     reading = read_case(case)
-    return Result(reading.smooth, reading.strict)
+    return Result(reading.earn(case.form.threshold("language", NEEDED) or NEEDED), reading.strict)
 
 
 def credit_lines(case: Case) -> list[float]:

@@ -47,6 +47,7 @@ DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the
 VARIED, FORMULAIC = 0.42, 0.68
 # The share of interjections but for one: none of 5,900 human poems has more than .16.
 CALM, FILLER = 0.18, 0.3
+NEEDED = 0.5  # share of `Reading.strict` that a poem needs, where its form does not say
 ALIKE = 0.2  # more, where the form makes lines alike
 POOR = 0.25  # less, where the words of grammar are always the same: a few frames by turns
 
@@ -86,10 +87,9 @@ class Reading:
         """What is forgiven to the lines of a short poem, in log-odds per word."""
         return max(0.0, LENIENCE / sqrt(max(1, self.words)) - FORGIVEN)
 
-    @cached_property
-    def smooth(self) -> float:
-        """What the poem earns for its language, in [0, 1]: as much as its lines, less where it does not pass."""
-        return self.lines * min(1.0, 2 * self.strict)
+    def earn(self, needed: float = NEEDED) -> float:
+        """Return what the poem earns for its language, in [0, 1]: as much as its lines, less below the share needed."""
+        return self.lines * min(1.0, self.strict / needed)
 
     @cached_property
     def lines(self) -> float:

@@ -90,7 +90,7 @@ def shuffled(poem: str, seed: int, whole: bool) -> str:
 def test_verse_reads_as_language(poem: str) -> None:
     found = read(poem)
     assert found.strict >= 0.5
-    assert found.smooth > 0.6
+    assert found.earn() > 0.6
 
 
 @pytest.mark.parametrize("poem", [OLD, NEW], ids=["old", "new"])
@@ -99,20 +99,20 @@ def test_shuffled_words_do_not(poem: str, whole: bool) -> None:
     for seed in range(10):
         found = read(shuffled(poem, seed, whole))
         assert found.strict < 0.5
-        assert found.smooth < read(poem).smooth - 0.2
+        assert found.earn() < read(poem).earn() - 0.2
 
 
 def test_a_list_of_words_does_not() -> None:
     found = read(NOUNS)
     assert found.strict < 0.2
-    assert found.smooth < 0.2
+    assert found.earn() < 0.2
 
 
 @pytest.mark.parametrize("may_be_alike", [False, True])
 def test_a_template_reads_as_no_poem(may_be_alike: bool) -> None:
     assert read(TEMPLATE, may_be_alike).strict < 0.5
-    assert read(TEMPLATE, may_be_alike).smooth < 0.5
-    assert read(TEMPLATE).smooth == 0.0
+    assert read(TEMPLATE, may_be_alike).earn() < 0.5
+    assert read(TEMPLATE).earn() == 0.0
 
 
 def test_lines_may_be_more_alike_where_the_form_makes_them() -> None:
@@ -125,7 +125,7 @@ def test_lines_may_be_more_alike_where_the_form_makes_them() -> None:
 def test_one_line_of_salad_costs_its_share_and_half_a_poem_of_it_the_pass() -> None:
     lines, salad = NEW.split("\n"), NOUNS.split("\n")
     one = read("\n".join([*lines[:3], salad[0], *lines[4:]]))
-    assert 0.5 / 8 < read(NEW).smooth - one.smooth < 1.5 / 8
+    assert 0.5 / 8 < read(NEW).earn() - one.earn() < 1.5 / 8
     assert one.odds[3] < min(one.odds[:3] + one.odds[4:])
     assert read("\n".join([*lines[:4], *salad])).strict < 0.5
 
@@ -138,7 +138,7 @@ def test_short_lines_are_read_together() -> None:
 
 def test_a_poem_of_a_word_a_line_is_not_judged() -> None:
     found = read("sea\nsilver\nmoving light\nover the sand\nstill")
-    assert found.smooth == found.strict == found.variety == 1.0
+    assert found.earn() == found.strict == found.variety == 1.0
 
 
 def test_less_is_needed_of_less_text() -> None:
@@ -147,8 +147,8 @@ def test_less_is_needed_of_less_text() -> None:
 
 
 def test_no_line_is_no_language_and_no_error() -> None:
-    assert read("...").smooth == 0.0
-    assert read_language([]).smooth == 0.0
+    assert read("...").earn() == 0.0
+    assert read_language([]).earn() == 0.0
 
 
 def test_words_beyond_a_line_of_verse_are_not_read() -> None:
@@ -179,13 +179,13 @@ def test_a_short_poem_is_forgiven_more() -> None:
 def test_lines_of_few_words_count_by_them() -> None:
     reading = Reading((-1.0, 0.8, 0.8, -1.0), (1, 6, 9, 1), 0.5, 100, 0.5, 0.0)
     assert reading.lines == pytest.approx(12 / 14)
-    assert reading.smooth == reading.lines
+    assert reading.earn() == reading.lines
 
 
 def test_a_reading_that_fails_earns_less_than_its_lines() -> None:
     reading = Reading((-0.3,) * 4, (6,) * 4, -0.5, 100, 0.5, 0.0)
     assert 0 < reading.strict < 0.5
-    assert reading.smooth == pytest.approx(reading.lines * 2 * reading.strict)
+    assert reading.earn() == pytest.approx(reading.lines * 2 * reading.strict)
 
 
 def test_a_poem_of_hardly_a_word_of_meaning_borrows_the_sense_of_verse() -> None:
