@@ -20,7 +20,7 @@ from learnable.data.forms.plan import Plan, plans
 from learnable.verifiers.poetry.judge import Judge, find_needed_share
 
 DOCS = Path(__file__).parents[1] / "docs"
-EVERYWHERE = ("language", "stanzas")  # said once, above the table
+EVERYWHERE = ("language", "stanzas")  # said once, above the table, but for a form with a share of its own
 HEAD = """\
 # What is judged of each form
 
@@ -34,7 +34,7 @@ their rules is accepted. `tests/golden/forms/` has poems, written or chosen by t
 - **Reward only**: what raises or lowers the reward and decides no pass. Blank lines between stanzas are such a rule
   where a poem has none; wrong ones decide.
 - **Not judged**: what handbooks say besides.
-- `language` decides in every form but those marked *no language*.
+- `language` decides in every form but those marked *no language*, with 50% where a row names no other share.
 """
 
 
@@ -91,7 +91,7 @@ def _rules(form: Form) -> tuple[list[str], list[str]]:
     plan = _plan(form)
     decides, earns = [], []
     for name, _ in Judge(form).list_constraints(plan):
-        if name in EVERYWHERE:
+        if name in EVERYWHERE and name not in dict(form.defining):
             continue
         if needs := find_needed_share(form, name, plan.size):
             decides.append(f"{_say(form, name)} ({needs:.0%})")
