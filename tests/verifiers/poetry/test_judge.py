@@ -72,6 +72,17 @@ def test_a_declaration_in_the_spec_is_judged() -> None:
     assert not judged("lamp\nyellow\nin the dark\na window\nhome", **spec).passed
 
 
+def test_a_form_may_need_more_language_and_its_reward_asks_for_as_much() -> None:
+    poem = "The baker sweeps the flour from the floor\nand hangs his apron on the kitchen door"
+
+    def read(**defining: float) -> Score:
+        return judged(poem, form="Pair", declaration={"title": "pair", "syllables": [10, 10], "defining": defining})
+
+    usual, strict, none = read(), read(language=1.0), read(language=0.0)
+    assert [one.passed for one in (usual, strict, none)] == [True, False, True]
+    assert strict.components["language"] < usual.components["language"] == none.components["language"]
+
+
 def test_no_line_is_said_twice_running_where_syllables_are_counted() -> None:
     lines, spec = built("ReverseEtheree"), without_language("ReverseEtheree")
     assert judged("\n".join(lines), **spec).passed
