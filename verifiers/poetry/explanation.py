@@ -11,7 +11,7 @@ from learnable.data.forms.plan import NO_RHYME, Plan
 from learnable.data.forms.wording import FEET_NAMES
 from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
-from learnable.verifiers.poetry.constraints.language import credit_lines, read_case
+from learnable.verifiers.poetry.constraints.language import credit_lines, find_wanted, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.constraints.rhymes import hear_case
 from learnable.verifiers.poetry.constraints.sounds import find_feet
@@ -243,11 +243,12 @@ def _lost_refrains(case: Case) -> Iterator[str]:
 def _no_sentences(case: Case) -> Iterator[str]:
     words = [line.words for line in case.poem.lines]
     reading = read_case(case)
+    wanting = reading.is_told and reading.whole < find_wanted(case.form)
     if reading.calm < 0.5:
         yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
     elif reading.variety < 0.5:
         yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
-    if reading.is_told and reading.margin < 0 and reading.strangeness > USUAL_STRANGERS:
+    if wanting and reading.strangeness > USUAL_STRANGERS:
         strangers = load_model().sense.list_strangers(words)
         yield f"{len(strangers)} words are hardly known, more than verse has, such as {strangers[0]!r}"
     credits = [credit_line(odds) if reading.is_told else 1.0 for odds in reading.odds]
@@ -255,11 +256,14 @@ def _no_sentences(case: Case) -> Iterator[str]:
     if len(lost) > MANY_LOST:
         yield f"{len(lost)} of {len(credits)} lines read as no sentence of verse, least these:"
         lost = sorted(sorted(lost, key=lambda index: credits[index])[:MANY_LOST])
-    elif reading.is_told and reading.margin < 0 and (found := load_model().sense.find_misplaced(words)):
+    elif wanting and (found := load_model().sense.find_misplaced(words)):
         yield (
             f"line {found.line + 1}: {found.word!r} stands where {found.better!r} would stand better: in most places "
             "other words would do as well, as in no sentence"
         )
+    elif not lost and reading.strict < min(find_wanted(case.form), reading.variety):
+        least = min(range(len(credits)), key=credits.__getitem__)
+        yield f"line {least + 1}: reads least as a sentence of verse, of which the form needs more"
     for index in lost:
         weakest = load_model().neighbours.find_weakest(words[index])
         where = f", least at {' '.join(weakest)!r}" if weakest else ""

@@ -69,6 +69,12 @@ def test_rhymes_are_lettered_as_heard_and_as_wanted() -> None:
             {"form": "Verse", "lines": 6, "syllables": 10},
             "10 words are hardly known, more than verse has, such as 'torrid'",
         ),
+        (  # with as much language as most forms need, and less than this one
+            "This mountain grew through her sad fate\nI wept near the breath the late weight\n"
+            "We carried her sand\nFrom my thread a hand\nA hill froze past the tiny fate",
+            {"form": "Limerick"},
+            "line 3: 'sand' stands where 'lips' would stand better",
+        ),
     ],
 )
 def test_hints_name_what_is_wrong(poem: str, spec: dict[str, object], hint: str) -> None:

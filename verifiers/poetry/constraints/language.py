@@ -14,7 +14,12 @@ ALIKE_SPECIAL = frozenset(["doubled_last_line", "self_referential", "positional"
 def judge_language(case: Case) -> Result:
     """How surely the lines read as verse: their mean credit, and the share for the poem as a whole."""
     reading = read_case(case)
-    return Result(reading.earn(case.form.threshold("language", NEEDED) or NEEDED), reading.strict)
+    return Result(reading.earn(find_wanted(case.form)), reading.strict)
+
+
+def find_wanted(form: Form) -> float:
+    """Return the share of language that the reward asks for: what a pass needs, or the usual where none is needed."""
+    return form.threshold("language", NEEDED) or NEEDED
 
 
 def credit_lines(case: Case) -> list[float]:

@@ -83,6 +83,11 @@ class Reading:
         return found + SPARED / max(1, self.words) - max(0.0, self.strangeness - USUAL_STRANGERS)
 
     @property
+    def whole(self) -> float:
+        """How surely order and sense together are those of verse: `strict` is no more."""
+        return 0.5 + self.margin / (2 * DOUBT)
+
+    @property
     def lenience(self) -> float:
         """What is forgiven to the lines of a short poem, in log-odds per word."""
         return max(0.0, LENIENCE / sqrt(max(1, self.words)) - FORGIVEN)
@@ -108,9 +113,8 @@ class Reading:
         """How surely the poem is language, in [0, 1]: .5 is where it begins."""
         if not self.is_told:
             return 1.0
-        whole = 0.5 + self.margin / (2 * DOUBT)
         lines = 0.5 + self.lines - LINES_NEEDED + self.lenience / 2
-        return max(0.0, min(whole, lines, self.variety, 1.0))
+        return max(0.0, min(self.whole, lines, self.variety, 1.0))
 
     @cached_property
     def variety(self) -> float:
