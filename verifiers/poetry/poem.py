@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from learnable.verifiers.poetry.extraction import normalise_text
-from learnable.verifiers.poetry.sound.pronunciation import list_line_counts
+from learnable.verifiers.poetry.sound.pronunciation import is_listed, list_line_counts
 from learnable.verifiers.poetry.sound.word_table import WordTable
 
 MAX_CACHED = 200  # characters: longer lines are not verse and must not fill the memory
@@ -20,6 +20,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*'?")
 _EDGES = "\"'`.,;:!?()[]{}*_<>|~#&\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u00a1\u00bf"
 _ASCII_WORD = re.compile(r"[a-z]+(?:'[a-z]+)*")
 _CLIPPED = frozenset(["th'", "o'", "wi'", "i'", "a'", "an'", "ha'", "thro'", "tho'", "upo'"])
+_INITIALS = re.compile(r"(?:[a-z]\.)+[a-z]")
+_NUMBER = re.compile(r"[1-9]?\d|100")  # of which it is plain how it is said
+_EDGES_OF_NUMBER = "\"'`,;!?(*_"  # what else may stand beside it: with a full stop it may number the line
+_UNITS = tuple(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen""".split()
+)
+_TENS = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
 _PARTED_TIS = re.compile(r"'t (?=(?:is|was|were|will|would)\b)")
 _LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ł": "l", "ð": "th", "þ": "th"})
 _ACUTE_ED = "\u00e9d"
@@ -31,8 +39,8 @@ _MAX_WORD = 40  # letters; longer tokens are not words, and to look for their pa
 class Line:
     """The words of a line in lower case, and how many of its tokens are not words.
 
-    Hyphens and dashes separate words. Numbers, emoji and mixtures such as `b4` are `strange`: their syllables cannot be
-    counted, so they count against the poem.
+    Hyphens and dashes separate words. Numbers from 0 to 100 are the words for them. Greater ones, those that may number
+    a line (`1.`) or a note (at its end), emoji and mixtures such as `b4` are `strange`: they count against the poem.
     """
 
     words: tuple[str, ...]
@@ -96,8 +104,10 @@ def read_line(text: str) -> Line:
     An accent stays only where verse uses it for a syllable, as in `wing\u00e8d`. A clipped article before its noun is a
     separate word, and `&` is `and`. Letters of other scripts are strange, even where they look like Latin ones.
 
-    >>> read_line("The moon-lit sea -- 'tis 99!")
+    >>> read_line("The moon-lit sea -- 'tis 1999!")
     Line(words=('the', 'moon', 'lit', 'sea', 'tis'), strange=1)
+    >>> read_line("at 3 a.m. on the 24 bus").words
+    ('at', 'three', 'a.m.', 'on', 'the', 'twenty', 'four', 'bus')
     >>> read_line("Th'expense & a wing\u00e9d caf\u00e9").words
     ("th'", 'expense', 'and', 'a', 'wing\u00e8d', 'cafe')
     """
@@ -111,9 +121,12 @@ def _split(text: str) -> tuple[tuple[str, ...], int]:
     lowered = (text if text.isascii() else normalise_text(text)).lower()
     if "'t " in lowered:
         lowered = _PARTED_TIS.sub("'t", lowered)
-    for token in _TOKEN.findall(lowered):
+    tokens = _TOKEN.findall(lowered)
+    for token in tokens:
         found = _WORDS[token] if len(token) <= _MAX_WORD else None
-        if found is None:
+        if found is None and token != tokens[-1] and _NUMBER.fullmatch(core := token.strip(_EDGES_OF_NUMBER)):
+            words += _spell_number(int(core))
+        elif found is None:
             strange += 1
         else:
             words += found
@@ -137,10 +150,22 @@ def _odd_token(token: str) -> tuple[str, ...]:
     if (core := token.strip(_EDGES.replace("'", "")).lstrip("'")) in _CLIPPED:
         return (core,)
     core = token.strip(_EDGES)
+    if _INITIALS.fullmatch(core):
+        return (f"{core}." if is_listed(f"{core}.") else core.replace(".", ""),)
     article = ("th'",) if core.startswith("th'") else ()
     core = core.removeprefix("th'")
     plain = drop_accents(core) if _WORD.fullmatch(core) else ""
     return (*article, plain) if plain.removesuffix(_GRAVE_ED).isascii() and plain else ()
+
+
+def _spell_number(number: int) -> tuple[str, ...]:
+    """Return the words of a number from 0 to 100."""
+    if number == 100:
+        return "one", "hundred"
+    if number < len(_UNITS):
+        return (_UNITS[number],)
+    tens, units = divmod(number, 10)
+    return (_TENS[tens - 2], _UNITS[units]) if units else (_TENS[tens - 2],)
 
 
 @lru_cache(maxsize=4096)

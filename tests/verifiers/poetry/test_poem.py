@@ -19,7 +19,12 @@ from learnable.verifiers.poetry.sound.pronunciation import (
         ("The moon-lit sea", ("the", "moon", "lit", "sea"), 0),
         ("Caf\u00e9 \u2014 \u201cna\u00efve\u201d, she said\u2026", ("cafe", "naive", "she", "said"), 0),
         ("don\u2019t \ufb01nd", ("don't", "find"), 0),
-        ("b4 99 \U0001f600 x", ("x",), 3),
+        ("b4 999 \U0001f600 x", ("x",), 3),
+        ("At 3 a.m. on the 24, by", ("at", "three", "a.m.", "on", "the", "twenty", "four", "by"), 0),
+        ("100 men, 20 of the F.B.I.", ("one", "hundred", "men", "twenty", "of", "the", "fbi"), 0),
+        ("1. The moon", ("the", "moon"), 1),
+        ("I saw the tower fall to dust. 3", ("i", "saw", "the", "tower", "fall", "to", "dust"), 1),
+        ("3) The moon of 1999", ("the", "moon", "of"), 2),
         ("a\u200bb", ("ab",), 0),
     ],
 )
