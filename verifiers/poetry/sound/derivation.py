@@ -121,7 +121,8 @@ def _suffixed(word: str, lookup: Lookup) -> Sounds:
         stem = word.removesuffix(suffix)
         if stem != word and len(stem) > 1 and _has_vowel_letter(stem):
             stems = _stems(stem) if suffix[0] in "aeiy" else [stem, stem[:-1] + "y" if stem[-1] == "i" else stem]
-            if found := _with_ending(stems, partial(_plus, _SUFFIXES[suffix]), lookup):
+            closes = suffix == "y" and stem[-1] == "l" and stem[-2] not in "aeiouyl"
+            if found := _with_ending(stems, _close if closes else partial(_plus, _SUFFIXES[suffix]), lookup):
                 return found
     return ()
 
@@ -156,6 +157,11 @@ def _stems(stem: str) -> list[str]:
 
 def _plus(ending: Phones, sounds: Phones) -> Phones:
     return sounds + ending
+
+
+def _close(sounds: Phones) -> Phones:
+    """Return a word in -le with -y, which takes the place of a vowel: bristle, bristly."""
+    return (*sounds[:-2], "L", "IY0") if sounds[-2:] == ("AH0", "L") else (*sounds, "IY0")
 
 
 def _plural(sounds: Phones) -> Phones:

@@ -86,6 +86,8 @@ def test_an_old_spelling_sounds_like_the_modern_one(word: str, rhyming: str) -> 
         ("moontide", "M UW1 N T AY2 D"),
         ("overflow'd", "OW2 V ER0 F L OW1 D"),
         ("loveth", "L AH1 V IH0 TH"),
+        ("bristly", "B R IH1 S L IY0"),
+        ("gravelly", "G R AE1 V AH0 L IY0"),
         ("smokelessness", "S M OW1 K L AH0 S N AH0 S"),
         ("wing\u00e8d", "W IH1 NG IH0 D"),
         ("glade's", "G L EY1 D Z"),
