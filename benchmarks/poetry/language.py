@@ -3,8 +3,9 @@
 Models learned on one half of the authors judge the other half, so no poem is judged by a model that has seen its author
 (Shakespeare's sonnets and Lear's limericks are halved by poem). Salads are made of the poems of each form. A row gives
 the mean language score, the share that passes as language, the share that passes everything, and how often a human
-poem of that form reads better than the text (AUC). Then the same of the first two and four lines of all of them, where
-`language` is what to read: a part of a poem is no poem of its form.
+poem of that form reads better than the text (AUC). Verse of today, written for this and never learned from
+(`verse_of_today.jsonl`), is judged in the same way, haiku by themselves. Then the same of the first two and four lines
+of the old verse, where `language` is what to read: a part of a poem is no poem of its form.
 
     python -m benchmarks.poetry.language [--poems 60] [--seed 1616] [--completions FILE] [--json FILE]
 """
@@ -50,6 +51,8 @@ from learnable.verifiers.poetry.verifier import examine
 
 HUMAN, REORDERED = "human", "lines in another order"
 COLLECTED = "collected poems"  # by another verifier; some are salads themselves
+TODAY = "verse of today"
+VERSE_OF_TODAY = Path(__file__).with_name("verse_of_today.jsonl")
 PROSE_FORMS = ("BlankVerse", "HeroicCouplet", "Sonnet")
 PROSE_LINES = 14
 BEGINNINGS = (2, 4)  # lines
@@ -59,11 +62,15 @@ Lines = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A poem's lines, the form it is in, and the half of the authors whose model may judge it."""
+    """A poem's lines, the form it is in, and the half of the authors whose model may judge it.
+
+    `table` is where its row is, if not in that of its form.
+    """
 
     form: str
     lines: Lines
     judge: int
+    table: str = ""
 
 
 @dataclass(slots=True)
@@ -113,14 +120,16 @@ def read_texts(data: Path, halves: dict[str, int]) -> Iterator[Text]:
             yield Text(stanza_form, stanza.lines, 1 - halves[stanza.period])
     for index, (form, lines) in enumerate(form_poems(data)):
         if find_form(form).is_reward:
-            yield Text(f"{COLLECTED}: {form}", [line for line in lines if line], 1 - halves[f"form_poems {index % 2}"])
+            yield Text(form, [line for line in lines if line], 1 - halves[f"form_poems {index % 2}"], COLLECTED)
+    for index, row in enumerate(rows(VERSE_OF_TODAY)):
+        yield Text(row["form"], row["lines"], index % 2, f"{TODAY}: haiku" if row["form"] == "Haiku" else TODAY)
 
 
 def sample(texts: Sequence[Text], count: int, chance: random.Random) -> list[Text]:
-    """Return at most `count` texts of each form."""
-    by_form: defaultdict[str, list[Text]] = defaultdict(list)
+    """Return at most `count` texts of each form in each table."""
+    by_form: defaultdict[tuple[str, str], list[Text]] = defaultdict(list)
     for text in texts:
-        by_form[text.form].append(text)
+        by_form[text.table, text.form].append(text)
     return [one for found in by_form.values() for one in chance.sample(found, min(count, len(found)))]
 
 
@@ -136,19 +145,17 @@ def judge(lines: Sequence[str], spec: Spec, model: LanguageModel) -> tuple[Readi
 
 
 def measure(texts: Sequence[Text], models: Sequence[LanguageModel], seed: int) -> dict[str, dict[str, Tally]]:
-    """Return what is found of the human poems and their salads, by form and kind."""
+    """Return what is found of the human poems and their salads, by table and kind."""
     found: defaultdict[str, defaultdict[str, Tally]] = defaultdict(partial(defaultdict, Tally))
     chance = random.Random(seed)
     pantries = [fill_pantry([text for text in texts if text.judge == half]) for half in (0, 1)]
     for text in texts:
-        form = text.form.removeprefix(f"{COLLECTED}: ")
         kinds = {HUMAN: text.lines, REORDERED: chance.sample(text.lines, len(text.lines))}
         pantry = pantries[text.judge]
         kinds |= make_salads(pantry, text.lines, chance) | make_other_salads(pantry, text.lines, chance)
         for kind, lines in kinds.items():
-            row = found[COLLECTED if text.form.startswith(COLLECTED) else form][kind]
-            row.add(*judge(lines, {"form": form}, models[text.judge]))
-    return {form: dict(kinds) for form, kinds in found.items()}
+            found[text.table or text.form][kind].add(*judge(lines, {"form": text.form}, models[text.judge]))
+    return {table: dict(kinds) for table, kinds in found.items()}
 
 
 def merge(forms: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
@@ -218,7 +225,7 @@ def main() -> None:
     models, halves = learn_halves(DATA, read_packaged(options), options.nonsense)
     texts = sample([*read_texts(DATA, halves)], options.poems, random.Random(options.seed))
     found = measure(texts, models, options.seed)
-    whole = [text for text in texts if not text.form.startswith(COLLECTED)]
+    whole = [text for text in texts if not text.table]
     for size in BEGINNINGS:
         begun = measure([replace(text, lines=text.lines[:size]) for text in whole], models, options.seed)
         found[f"the first {size} lines"] = merge([*begun.values()])
