@@ -25,14 +25,13 @@ from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 
 QUOTED = "quoted "  # before the name of an author of whom a dictionary has lines
 STANZA = 14  # lines: longer poems are cut, so that halves of authors come out alike in size
-OWN_WEIGHT = 4.0  # of each line of our own verse: there is little of it
 NONSENSE_WORDS = (4, 5, 6, 6, 7, 7, 8, 8, 9)  # of a line
 LIST_WORDS = (2, 3, 3, 4, 4, 5, 6, 7)  # of a line of a list
 MIN_GRAMMAR = 0.15  # share of words of grammar below which a collected poem is a list, and teaches nothing
 MIN_GRAMMAR_OF_PROSE = 0.3  # the same of a piece of prose: a dictionary has lists of words that mean much the same
 # Weights of a line as it is, of one that is words of meaning alone, and of those with other words of meaning between
 # the words of grammar, of the same stress and of any: words of the verse by frequency, or rare ones.
-WHOLE, HEAPED = 3.2, 2.0
+WHOLE, HEAPED = 3.8, 3.0
 BETWEEN, RARE_BETWEEN = (0.5, 0.5), (0.8, 0.2)
 GRAMMAR_WORDS = 40  # of each class, to spoil lines with
 
@@ -43,7 +42,6 @@ class Verse:
 
     author: str
     lines: tuple[Words, ...]
-    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +78,11 @@ def has_grammar(words: Sequence[str], share: float) -> bool:
 
 
 def read_own_verse() -> Iterator[Verse]:
-    """Yield plain verse of today, written for this."""
+    """Yield verse of today, written for this."""
     text = resources.files("learnable.train.language").joinpath("modern_verse.toml").read_text(encoding="utf-8")
-    for index, stanza in enumerate(tomllib.loads(text)["verse"].split("\n\n")):
-        yield _read(f"own {index % 2}", stanza.splitlines(), OWN_WEIGHT)
+    stanzas = chain.from_iterable(part.split("\n\n") for part in tomllib.loads(text).values())
+    for index, stanza in enumerate(stanzas):
+        yield _read(f"own {index % 2}", stanza.splitlines())
 
 
 def read_quoted_verse(dictionary: Dictionary) -> Iterator[Verse]:
@@ -109,9 +108,9 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _read(author: str, lines: Iterable[str], weight: float = 1.0) -> Verse:
+def _read(author: str, lines: Iterable[str]) -> Verse:
     read = (read_line(line).words for line in lines)
-    return Verse(author, tuple(spell_today(words) for words in read if words), weight)
+    return Verse(author, tuple(spell_today(words) for words in read if words))
 
 
 def spell_today(words: Words) -> Words:
@@ -159,21 +158,21 @@ def _spoil_verse(verse: Iterable[Verse], chance: random.Random) -> Iterator[Exam
     words or the dictionary's; and one of these: they are drawn from the dictionary, every other word is drawn, or they
     are words without grammar, or words of grammar alone, of each class as many.
     """
-    weighted = [(line, poem.weight) for poem in verse for line in poem.lines if len(line) > 1]
-    words = [*chain.from_iterable(line for line, _ in weighted)]
+    lines = [line for poem in verse for line in poem.lines if len(line) > 1]
+    words = [*chain.from_iterable(lines)]
     dictionary = [word for word in load_lexicon().entries if word.isascii() and word.isalpha()]
     grammar = draw_grammar(chance)
     pools = words, sorted(set(words)), dictionary
     stressed, meant = [*map(group_by_stress, pools)], [*map(_leave_out_grammar, pools)]
-    for line, weight in weighted:
-        yield Example(line, True, True, WHOLE * weight)
+    for line in lines:
+        yield Example(line, True, True, WHOLE)
         yield Example(shuffle(line, chance), False, True, 0.7)
         yield Example(_redraw(line, words, chance), False, True, 0.4)
         for pool, shares in ((0, BETWEEN), (chance.choice((1, 2)), RARE_BETWEEN)):
             between = redraw_between(line, stressed[pool], chance), fill_between(line, meant[pool], chance)
             for other, share in zip(between, shares, strict=True):
                 if other != line:
-                    yield Example(other, False, True, share * weight)
+                    yield Example(other, False, True, share)
         turn = chance.random()
         if turn < 0.4:
             yield Example(_redraw(line, dictionary, chance), False, True, 1.0)

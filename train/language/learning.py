@@ -16,7 +16,7 @@ from learnable.verifiers.poetry.language.neighbours import NeighbourModel
 
 SEED = 20
 ROUNDS = 3  # times that each line is spoilt anew
-NONSENSE, LISTS = 0.7, 0.5  # lines of them for each line of verse
+NONSENSE, LISTS = 0.7, 1.0  # lines of them for each line of verse
 NONSENSE_WEIGHT = 0.75  # what one of either counts
 
 

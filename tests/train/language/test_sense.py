@@ -19,7 +19,7 @@ LINES = (
     ("and", "lamps", "are", "lit", "along", "the", "wall"),
     ("the", "women", "lift", "the", "lamps"),
 )
-VERSE = [Verse("one", LINES), Verse("two", LINES[::-1], 2.0)]
+VERSE = [Verse("one", LINES), Verse("two", LINES[::-1])]
 SENTENCES = [("a", "boat", "is", "a", "small", "vessel"), ("lamps", "give", "light"), ("the", "boats", "come", "home")]
 
 

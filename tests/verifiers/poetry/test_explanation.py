@@ -70,10 +70,10 @@ def test_rhymes_are_lettered_as_heard_and_as_wanted() -> None:
             "10 words are hardly known, more than verse has, such as 'torrid'",
         ),
         (  # with as much language as most forms need, and less than this one
-            "This mountain grew through her sad fate\nI wept near the breath the late weight\n"
-            "We carried her sand\nFrom my thread a hand\nA hill froze past the tiny fate",
+            "Where her tall cloud soared from that feet\nAnd this word wore my simple heat\n"
+            "And a distant cell\nA chest wore a shell\nI called his hope when he was neat",
             {"form": "Limerick"},
-            "line 3: 'sand' stands where 'lips' would stand better",
+            "line 1: reads least as a sentence of verse, of which the form needs more",
         ),
     ],
 )
