@@ -39,7 +39,7 @@ class PoetryVerifier:
     """
 
     name: str = "poetry"
-    version: str = "11"
+    version: str = "12"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` or `UnknownNameError` for a spec that names no form or whose values do not fit together."""
