@@ -1,8 +1,8 @@
 """Salads of another making than those of `salads.py`.
 
 All but `names` keep the last word of each line of a human poem, so that its rhymes stay. Those in `BEYOND` keep words
-of grammar, words of the same class, or whole phrases: the bundled model does not tell each of them from verse. They are
-measured, and some miss the target.
+of grammar, words of the same class, whole phrases, or most of the poem: the bundled model does not tell each of them
+from verse. They are measured, and some miss the target.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ FRAMES = (
 FILLER = """
 o thou alas thy thee hath doth ye lo hark behold ah forsooth verily methinks perchance nay oft ere thine prithee unto
 """.split()
+GLUE = "the and of a in to with my her his on by for from".split()
 SHORTEST_NAME = 4
 
 
@@ -163,6 +164,31 @@ def _swap(line: Words) -> Words:
     return (*words, line[-1])
 
 
+def _exchange(line: Words, chance: random.Random) -> Words:
+    """Return the line with two of its words of meaning, other than the last, in each other's places."""
+    words = list(line)
+    places = [place for place, word in enumerate(line[:-1]) if word not in load_closed_words()]
+    if len(places) > 1:
+        one, other = chance.sample(places, 2)
+        words[one], words[other] = words[other], words[one]
+    return tuple(words)
+
+
+def _shuffle_runs(line: Words, size: int, chance: random.Random) -> Words:
+    """Return the line with each run of so many words, other than the last word, in another order."""
+    *others, last = line
+    runs = [others[start : start + size] for start in range(0, len(others), size)]
+    return (*(word for run in runs for word in chance.sample(run, len(run))), last)
+
+
+def _move_within(poem: Poem, chance: random.Random) -> Poem:
+    """Return the poem with its words of meaning, other than the last of lines, in each other's places."""
+    closed = load_closed_words()
+    words = [word for line in poem for word in line[:-1] if word not in closed]
+    drawn = iter(chance.sample(words, len(words)))
+    return [(*(word if word in closed else next(drawn) for word in line[:-1]), line[-1]) for line in poem]
+
+
 def _names_in(poem: Poem, chance: random.Random) -> Poem:
     return [tuple(chance.choices(_names(), k=max(2, len(line) // 2))) for line in poem]
 
@@ -190,6 +216,10 @@ BEYOND = (
     "another line's words between those of grammar",
     "chain of pairs",
     "halves of other lines",
+    "its own words of meaning in other places",
+    "two words of meaning exchanged in each line",
+    "each three words shuffled",
+    "every second line shuffled",
 )
 OTHER_SALADS: dict[str, Recipe] = {
     "parts of speech in templates": _by_line(_parse),
@@ -218,6 +248,12 @@ OTHER_SALADS: dict[str, Recipe] = {
         _larder(pantry).chain.write(line[-1], len(line), chance) for line in poem
     ],
     "halves of other lines": _glue,
+    "its own words of meaning in other places": lambda _, poem, chance: _move_within(poem, chance),
+    "two words of meaning exchanged in each line": _by_line(_exchange),
+    "each three words shuffled": _by_line(lambda line, chance: _shuffle_runs(line, 3, chance)),
+    "every second line shuffled": lambda _, poem, chance: [
+        line if number % 2 else _shuffle_runs(line, len(line), chance) for number, line in enumerate(poem)
+    ],
     "names": lambda _, poem, chance: _names_in(poem, chance),
     "one frame": _one_frame,
     "many frames": _by_line(lambda line, chance: _frame(chance.choice(FRAMES), line, chance)),
@@ -234,6 +270,13 @@ OTHER_SALADS: dict[str, Recipe] = {
     "neighbours swapped": _by_line(lambda line, _: _swap(line)),
     "archaic filler": _by_line(lambda line, chance: _filled_with(FILLER, line, chance)),
     "words of grammar": _by_line(lambda line, chance: _filled_with(sorted(FUNCTION_WORDS), line, chance)),
+    "words of grammar and of the dictionary by turns": lambda pantry, poem, chance: [
+        tuple(
+            word if place == len(line) - 1 else chance.choice(pantry.dictionary if place % 2 else GLUE)
+            for place, word in enumerate(line)
+        )
+        for line in poem
+    ],
     "every other word drawn": lambda pantry, poem, chance: [
         tuple(
             chance.choice(pantry.verse) if place % 2 and place < len(line) - 1 else word

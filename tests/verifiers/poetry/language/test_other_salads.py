@@ -36,6 +36,7 @@ def test_a_salad_has_the_poems_lines_and_no_language(kind: str) -> None:
         ("any words of the verse of the same stress between those of grammar", 0.06),
         ("dictionary words of the same ending between those of grammar", 0.03),
         ("another line's words between those of grammar", 0.05),
+        ("its own words of meaning in other places", 0.05),
     ],
 )
 def test_words_of_grammar_that_stay_save_few_salads(kind: str, most: float) -> None:
