@@ -10,7 +10,7 @@ from learnable.data.forms import Count, span
 from learnable.data.forms.coordinates import parse_comparison, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
 from learnable.verifiers.poetry.poem import PoemLine
-from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
+from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts, list_line_counts
 
 FLAT = 0.5  # credit of a poem without any blank line: it can be read by its lines, but its stanzas are not shown
 
@@ -131,17 +131,14 @@ def judge_caesura(case: Case) -> Result:
 
 @lru_cache(maxsize=65_536)
 def find_word_ends(words: tuple[str, ...]) -> frozenset[int]:
-    """Return the syllables of a line at which a word can end. The end of the line's last word does not count.
+    """Return the syllables of a line at which a word can end, with the licences of verse.
+
+    The end of the line's last word does not count.
 
     >>> sorted(find_word_ends(("the", "silver", "moon")))
     [1, 3]
     """
-    ends: set[int] = set()
-    reached = {0}
-    for word in words[:-1]:
-        reached = {start + count for start in reached for count in find_syllable_counts(word)}
-        ends |= reached
-    return frozenset(ends)
+    return frozenset(count for size in range(1, len(words)) for count in list_line_counts(words[:size]))
 
 
 def judge_end_syllables(case: Case) -> Result:

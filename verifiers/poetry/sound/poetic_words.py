@@ -1,7 +1,8 @@
 """Words of older verse: their sounds, and the modern spellings of words in old, British or clipped spelling.
 
-The table has contractions and archaisms that the dictionary lacks, or has only as they sound in prose. It is written by
-ear, as ARPAbet. A word that is in CMUdict too gets these as additional pronunciations.
+The tables have contractions and archaisms, words of Scots, and names of myth that the dictionary lacks, or has only as
+they sound in prose. They are written by ear, as ARPAbet. A word that is in CMUdict too gets these as additional
+pronunciations.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import islice
 
 from learnable.verifiers.poetry.sound.phones import Phones
 
-_TABLE = """
+_OLD = """
 a' AO1 | adieu AH0 D UW1 | adown AH0 D AW1 N | aidenn EY1 D AH0 N | alway AO1 L W EY2 | amain AH0 M EY1 N
 an' AE1 N | anear AH0 N IH1 R | aught AO1 T | aye EY1 ; AY1 | beauteous B Y UW1 T IY0 AH0 S
 blest B L EH1 S T | bough B AW1 | bourn B AO1 R N | bourne B AO1 R N | bower B AW1 ER0 | bowre B AW1 ER0
@@ -49,17 +50,46 @@ been B IY1 N | were W EH1 R ; W ER1 | furled F ER1 L D | possest P AH0 Z EH1 S T
 vouchsafe V AW0 CH S EY1 F | piteous P IH1 T IY0 AH0 S | rend R EH1 N D | repine R IH0 P AY1 N | afore AH0 F AO1 R
 was W AA1 Z ; W AE1 Z
 """
+_SCOTS = """
+a'body AO1 B AH0 D IY0 | aboon AH0 B UW1 N | aff AE1 F | ain EY1 N | airt EH1 R T | alang AH0 L AE1 NG
+amang AH0 M AE1 NG | ane EY1 N ; Y IH1 N | ava' AH0 V AO1 | awa AH0 W AO1 ; AH0 W AA1 | awa' AH0 W AO1 ; AH0 W AA1
+bairn B EH1 R N | bairns B EH1 R N Z | baith B EY1 TH | blaw B L AO1 | bluid B L IH1 D | bonie B AA1 N IY0
+braes B R EY1 Z | braw B R AO1 | bricht B R IH1 K T | ca' K AO1 | canna K AE1 N AH0 | cauld K AO1 L D
+couldna K UH1 D N AH0 | deil D IY1 L | didna D IH1 D N AH0 | dinna D IH1 N AH0 | doun D UW1 N | een IY1 N | fa' F AO1
+fou F UW1 | fra F R AA1 | frae F R EY1 | gae G EY1 | gaed G EY1 D | gie G IY1 | gied G IY1 D | gowd G AW1 D
+gude G IH1 D | guid G IH1 D | hae HH EY1 | hame HH EY1 M | haud HH AO1 D | isna IH1 Z N AH0 | jaud JH AO1 D
+leeze L IY1 Z | maun M AO1 N | micht M IH1 K T | mither M IH1 DH ER0 | mony M AA1 N IY0 | mou' M UW1 | nae N EY1
+naebody N EY1 B AH0 D IY0 | naething N EY1 TH IH0 NG | nane N EY1 N | nicht N IH1 K T | noo N UW1 | ony AA1 N IY0
+owre AW1 R | puir P UH1 R | richt R IH1 K T | sae S EY1 | sair S EH1 R | scaud S K AO1 D | sicht S IH1 K T
+skelp S K EH1 L P | sleekit S L IY1 K IH0 T | sma S M AO1 | sma' S M AO1 | snaw S N AO1 | stane S T EY1 N
+stoor S T UH1 R | toun T UW1 N | twa T W AO1 | twa' T W AO1 | unco AH1 NG K OW0 | wa' W AO1 | wadna W AA1 D N AH0
+wasna W AA1 Z N AH0 | wha HH W AO1 | whar HH W AA1 R | whaur HH W AO1 R | winna W IH1 N AH0
+"""
+_NAMES = """
+acheron AE1 K ER0 AA2 N | alcyone AE0 L S AY1 AH0 N IY0 | arcady AA1 R K AH0 D IY0 | asphodel AE1 S F AH0 D EH2 L
+charybdis K ER0 IH1 B D IH0 S | circe S ER1 S IY0 | corydon K AO1 R AH0 D AH0 N | cybele S IH1 B AH0 L IY0
+dione D AY0 OW1 N IY0 | dryad D R AY1 AH0 D | dryads D R AY1 AH0 D Z | endymion EH0 N D IH1 M IY0 AH0 N
+erato EH1 R AH0 T OW2 | euphrosyne Y UW0 F R AA1 S AH0 N IY0 | eurydice Y UH0 R IH1 D AH0 S IY0
+euterpe Y UW0 T ER1 P IY0 | gethsemane G EH0 TH S EH1 M AH0 N IY0 | hebe HH IY1 B IY0
+hecate HH EH1 K AH0 T IY0 ; HH EH1 K AH0 T | hippocrene HH IH1 P AH0 K R IY2 N | juan HH W AA1 N ; JH UW1 AH0 N
+lethe L IY1 TH IY0
+melpomene M EH0 L P AA1 M AH0 N IY0 | mnemosyne N IH0 M AA1 S AH0 N IY0 | naiad N AY1 AE2 D | naiads N AY1 AE2 D Z
+nereid N IH1 R IY0 IH0 D | niobe N AY1 OW0 B IY0 | orphean AO1 R F IY0 AH0 N | persephone P ER0 S EH1 F AH0 N IY0
+philomel F IH1 L AH0 M EH2 L | pierian P AY0 IH1 R IY0 AH0 N | polyhymnia P AA2 L IH0 HH IH1 M N IY0 AH0
+proserpine P R AA1 S ER0 P AY2 N ; P R AH0 S ER1 P IH0 N | terpsichore T ER0 P S IH1 K ER0 IY0
+thalia TH AH0 L AY1 AH0 | theocritus TH IY0 AA1 K R AH0 T AH0 S | thessaly TH EH1 S AH0 L IY0 | thyrsis TH ER1 S AH0 S
+"""
 
 
 @cache
 def load_poetic_words() -> dict[str, tuple[Phones, ...]]:
-    """Return the pronunciations of each word in the table, the most common first.
+    """Return the pronunciations of each word in the tables, the most common first.
 
     >>> load_poetic_words()["o'er"]
     (('AO1', 'R'),)
     """
     words: dict[str, tuple[Phones, ...]] = {}
-    for entry in _TABLE.replace("\n", " | ").split("|"):
+    for entry in f"{_OLD}{_SCOTS}{_NAMES}".replace("\n", " | ").split("|"):
         word, _, sounds = entry.strip().partition(" ")
         if word:
             words[word] = tuple(tuple(sound.split()) for sound in sounds.split(";"))
