@@ -19,7 +19,9 @@ _TOKEN = re.compile(r"[^\s\-\u2010-\u2015/\u2026]+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*'?")
 _EDGES = "\"'`.,;:!?()[]{}*_<>|~#&\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u00a1\u00bf"
 _ASCII_WORD = re.compile(r"[a-z]+(?:'[a-z]+)*")
-_CLIPPED = frozenset(["th'", "o'", "wi'", "i'", "a'", "an'", "ha'", "thro'", "tho'", "upo'"])
+_CLIPPED = frozenset(  # without their apostrophe they would be other words, or none
+    """th' o' wi' i' a' an' ha' thro' tho' upo' awa' ca' fa' fo' fu' mo' mou' po' sho' sma' twa' wa' yo'""".split()
+)
 _INITIALS = re.compile(r"(?:[a-z]\.)+[a-z]")
 _NUMBER = re.compile(r"[1-9]?\d|100")  # of which it is plain how it is said
 _EDGES_OF_NUMBER = "\"'`,;!?(*_"  # what else may stand beside it: with a full stop it may number the line

@@ -14,6 +14,7 @@ from itertools import chain
 from math import sqrt
 from operator import mul
 
+from learnable.verifiers.poetry.language.dialect import write_standard
 from learnable.verifiers.poetry.language.grammar import measure_grammar
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
 from learnable.verifiers.poetry.language.neighbours import NeighbourModel
@@ -144,11 +145,12 @@ def credit_line(odds: float) -> float:
 def read_language(
     lines: Sequence[tuple[str, ...]], may_be_alike: bool = False, model: LanguageModel | None = None
 ) -> Reading:
-    """Return how lines of words in lower case read, by the bundled model or another.
+    """Return how lines of words in lower case read, by the bundled model or another; dialect as standard English.
 
     With `may_be_alike`, lines may be built more alike.
     """
     model = model or load_model()
+    lines = [*map(write_standard, lines)]
     distinct = list(dict.fromkeys(filter(None, lines)))
     groups = _group(distinct)
     joined = [group[0] if len(group) == 1 else tuple(chain.from_iterable(group)) for group in groups]

@@ -62,8 +62,9 @@ leeze L IY1 Z | maun M AO1 N | micht M IH1 K T | mither M IH1 DH ER0 | mony M AA
 naebody N EY1 B AH0 D IY0 | naething N EY1 TH IH0 NG | nane N EY1 N | nicht N IH1 K T | noo N UW1 | ony AA1 N IY0
 owre AW1 R | puir P UH1 R | richt R IH1 K T | sae S EY1 | sair S EH1 R | scaud S K AO1 D | sicht S IH1 K T
 skelp S K EH1 L P | sleekit S L IY1 K IH0 T | sma S M AO1 | sma' S M AO1 | snaw S N AO1 | stane S T EY1 N
-stoor S T UH1 R | toun T UW1 N | twa T W AO1 | twa' T W AO1 | unco AH1 NG K OW0 | wa' W AO1 | wadna W AA1 D N AH0
-wasna W AA1 Z N AH0 | wha HH W AO1 | whar HH W AA1 R | whaur HH W AO1 R | winna W IH1 N AH0
+stoor S T UH1 R | stour S T AW1 ER0 ; S T UH1 R | stoure S T AW1 ER0 ; S T UH1 R | toun T UW1 N | twa T W AO1
+twa' T W AO1 | unco AH1 NG K OW0 | wa' W AO1 | wadna W AA1 D N AH0 | wasna W AA1 Z N AH0 | wha HH W AO1
+whar HH W AA1 R | whaur HH W AO1 R | winna W IH1 N AH0
 """
 _NAMES = """
 acheron AE1 K ER0 AA2 N | alcyone AE0 L S AY1 AH0 N IY0 | arcady AA1 R K AH0 D IY0 | asphodel AE1 S F AH0 D EH2 L
