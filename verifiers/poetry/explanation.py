@@ -18,6 +18,7 @@ from learnable.verifiers.poetry.constraints.sounds import find_feet
 from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
 from learnable.verifiers.poetry.gate import NEW, measure_retold
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
+from learnable.verifiers.poetry.language.dialect import write_standard
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import USUAL_STRANGERS, credit_line
 from learnable.verifiers.poetry.language.sameness import find_template
@@ -241,7 +242,7 @@ def _lost_refrains(case: Case) -> Iterator[str]:
 
 
 def _no_sentences(case: Case) -> Iterator[str]:
-    words = [line.words for line in case.poem.lines]
+    words = [write_standard(line.words) for line in case.poem.lines]
     reading = read_case(case)
     wanting = reading.is_told and reading.whole < find_wanted(case.form)
     if reading.calm < 0.5:

@@ -122,3 +122,10 @@ def test_a_rhyme_over_two_words_needs_no_hint() -> None:
     for last, hints in ("On those who came to ask for more.", 0), ("On those who came to ask for night.", 1):
         found = explain_poem(poem + last, {"form": "Verse", "lines": 4, "schemes": "abab"}).hints
         assert len([hint for hint in found if "should rhyme" in hint]) == hints
+
+
+def test_hints_about_dialect_name_the_standard_words() -> None:
+    heap = "nicht stane snaw toun hame\nlicht mou' stane nicht hame\nsnaw toun licht mou' stane"
+    hints = "\n".join(explain_poem(heap, {"form": "FreeVerse"}).hints)
+    assert "reads as no sentence of verse" in hints
+    assert "'stone snow'" in hints

@@ -52,18 +52,19 @@ was W AA1 Z ; W AE1 Z
 """
 _SCOTS = """
 a'body AO1 B AH0 D IY0 | aboon AH0 B UW1 N | aff AE1 F | ain EY1 N | airt EH1 R T | alang AH0 L AE1 NG
-amang AH0 M AE1 NG | ane EY1 N ; Y IH1 N | ava' AH0 V AO1 | awa AH0 W AO1 ; AH0 W AA1 | awa' AH0 W AO1 ; AH0 W AA1
-bairn B EH1 R N | bairns B EH1 R N Z | baith B EY1 TH | blaw B L AO1 | bluid B L IH1 D | bonie B AA1 N IY0
-braes B R EY1 Z | braw B R AO1 | bricht B R IH1 K T | ca' K AO1 | canna K AE1 N AH0 | cauld K AO1 L D
-couldna K UH1 D N AH0 | deil D IY1 L | didna D IH1 D N AH0 | dinna D IH1 N AH0 | doun D UW1 N | een IY1 N | fa' F AO1
-fou F UW1 | fra F R AA1 | frae F R EY1 | gae G EY1 | gaed G EY1 D | gie G IY1 | gied G IY1 D | gowd G AW1 D
-gude G IH1 D | guid G IH1 D | hae HH EY1 | hame HH EY1 M | haud HH AO1 D | isna IH1 Z N AH0 | jaud JH AO1 D
-leeze L IY1 Z | maun M AO1 N | micht M IH1 K T | mither M IH1 DH ER0 | mony M AA1 N IY0 | mou' M UW1 | nae N EY1
-naebody N EY1 B AH0 D IY0 | naething N EY1 TH IH0 NG | nane N EY1 N | nicht N IH1 K T | noo N UW1 | ony AA1 N IY0
-owre AW1 R | puir P UH1 R | richt R IH1 K T | sae S EY1 | sair S EH1 R | scaud S K AO1 D | sicht S IH1 K T
-skelp S K EH1 L P | sleekit S L IY1 K IH0 T | sma S M AO1 | sma' S M AO1 | snaw S N AO1 | stane S T EY1 N
-stoor S T UH1 R | stour S T AW1 ER0 ; S T UH1 R | stoure S T AW1 ER0 ; S T UH1 R | toun T UW1 N | twa T W AO1
-twa' T W AO1 | unco AH1 NG K OW0 | wa' W AO1 | wadna W AA1 D N AH0 | wasna W AA1 Z N AH0 | wha HH W AO1
+amang AH0 M AE1 NG | ane EY1 N ; Y IH1 N | anither AH0 N IH1 DH ER0 | ava' AH0 V AO1 | awa AH0 W AO1 ; AH0 W AA1
+awa' AH0 W AO1 ; AH0 W AA1 | bairn B EH1 R N | bairns B EH1 R N Z | baith B EY1 TH | blaw B L AO1 | bluid B L IH1 D
+bonie B AA1 N IY0 | braes B R EY1 Z | braw B R AO1 | bricht B R IH1 K T | brither B R IH1 DH ER0 | ca' K AO1
+canna K AE1 N AH0 | cauld K AO1 L D | couldna K UH1 D N AH0 | deil D IY1 L | didna D IH1 D N AH0 | dinna D IH1 N AH0
+doun D UW1 N | een IY1 N | fa' F AO1 | fou F UW1 | fra F R AA1 | frae F R EY1 | gae G EY1 | gaed G EY1 D | gie G IY1
+gied G IY1 D | gowd G AW1 D | gude G IH1 D | guid G IH1 D | hae HH EY1 | hame HH EY1 M | haud HH AO1 D
+isna IH1 Z N AH0 | ither IH1 DH ER0 | ithers IH1 DH ER0 Z | jaud JH AO1 D | leeze L IY1 Z | maun M AO1 N
+micht M IH1 K T | mither M IH1 DH ER0 | mony M AA1 N IY0 | mou' M UW1 | nae N EY1 | naebody N EY1 B AH0 D IY0
+naething N EY1 TH IH0 NG | nane N EY1 N | nicht N IH1 K T | noo N UW1 | ony AA1 N IY0 | owre AW1 R | puir P UH1 R
+richt R IH1 K T | sae S EY1 | sair S EH1 R | scaud S K AO1 D | sicht S IH1 K T | skelp S K EH1 L P
+sleekit S L IY1 K IH0 T | sma S M AO1 | sma' S M AO1 | snaw S N AO1 | stane S T EY1 N | stoor S T UH1 R
+stour S T AW1 ER0 ; S T UH1 R | stoure S T AW1 ER0 ; S T UH1 R | thegither DH AH0 G IH1 DH ER0 | toun T UW1 N
+twa T W AO1 | twa' T W AO1 | unco AH1 NG K OW0 | wa' W AO1 | wadna W AA1 D N AH0 | wasna W AA1 Z N AH0 | wha HH W AO1
 whar HH W AA1 R | whaur HH W AO1 R | winna W IH1 N AH0
 """
 _NAMES = """
