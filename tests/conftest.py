@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from learnable.verifiers.own.trust import TRUSTED
 from tests.support.paths import ROOT
 from tests.support.warm_starts import ENGINES, PIPELINE, Starter, starting
 
@@ -74,6 +75,12 @@ WITH_PREFECT = [
     for place in ("curate.py", "finetune.py", "loop.py", "refresh.py", "scheduling")
 ]
 MAX_WORKERS = 12
+
+
+@pytest.fixture(autouse=True)
+def trusts_no_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin each test without judges that an earlier one has trusted."""
+    monkeypatch.setenv(TRUSTED, "[]")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

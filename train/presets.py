@@ -19,7 +19,7 @@ DRAWN_BECAUSE: Mapping[tuple[str, object], str] = {  # where no part was named (
     ("sampler", "live"): "groups that are alike by now are not paid for; what was mastered comes back",
 }
 # What belongs to one run and not to a recipe.
-NOT_IN_PRESETS = ("curated", "output", "policy", "part", "families", "resume", "seed", "report_to")
+NOT_IN_PRESETS = ("curated", "output", "policy", "verifiers", "part", "families", "resume", "seed", "report_to")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from learnable.data.dialogue.thinking import ThinkTags, split_thought
 from learnable.data.records import JsonObject, Score, Spec, canonical_json, is_own_verifier
 from learnable.train.measures import measure_components, measure_gain, measure_groups, measure_memory, measure_texts
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
+from learnable.verifiers.registry import check_trusted
 
 Turns = Sequence[JsonObject]
 RewardFunction = Callable[..., list[float | None]]
@@ -150,7 +151,11 @@ def score_completions(
     spec: Sequence[str | Spec],
     completion_ids: Sequence[Sequence[int]] | None = None,
 ) -> list[Score]:
-    """Judge each completion by its row's verifier, in worker processes. Of its tokens only their number is told."""
+    """Judge each completion by its row's verifier, in worker processes. Of its tokens only their number is told.
+
+    Raises `UntrustedVerifierError` where a row names code that no person has named.
+    """
+    check_trusted(set(verifier))
     counts: Sequence[int | None] = (
         [None] * len(prompts) if completion_ids is None else [len(ids) for ids in completion_ids]
     )

@@ -45,6 +45,7 @@ NEW = (
     "on_alarm",
     "held_out",
     "engine_options",
+    "verifiers",
 )  # earlier versions' files do not have them
 SCALES = ("group", "batch", "none")
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
@@ -66,6 +67,7 @@ class TrainSettings:
         method: GRPO on the prompts; supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it; or
             direct preference optimisation (DPO) on its preferences, pairs of a better and a worse completion.
         policy: folder or hub id to train; None takes the policy that the set was curated for.
+        verifiers: verifiers of users' own that the set may name: they are imported, and no others.
         steps: optimizer steps.
         num_generations: completions a prompt, the group size of GRPO.
         batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO; pairs
@@ -117,6 +119,7 @@ class TrainSettings:
     families: tuple[str, ...] = ()
     method: Method = "grpo"
     policy: str | None = None
+    verifiers: tuple[str, ...] = ()
     steps: int = 60
     num_generations: int = 16
     batch_size: int | None = None
@@ -252,6 +255,7 @@ class TrainSettings:
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
         plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
+        plain["verifiers"] = list(self.verifiers)
         plain["reward_range"] = list(self.reward_range or ())
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
@@ -286,7 +290,7 @@ def make_settings(values: JsonObject, where: str) -> TrainSettings:
     for key in ("curated", "output"):
         if key not in values:
             raise LearnableError(f"{where}: key {key!r} is missing: add it")
-    tuples = {"families": tuple(values.get("families", ()))}
+    tuples = {name: tuple(values.get(name, ())) for name in ("families", "verifiers")}
     tuples |= {name: tuple(values[name]) for name in ("stop", "reward_range") if values.get(name) is not None}
     return TrainSettings(**{**values, **tuples})
 

@@ -14,7 +14,7 @@ from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
 # Keys of a manifest that are there only where they say something.
-OPTIONAL = ("chat", "knobs", "lengths", "family_lengths")
+OPTIONAL = ("chat", "knobs", "lengths", "family_lengths", "verifier_sources")
 SILENT = "silent_reward"  # the `code` of a finding that GRPO stops at
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
@@ -303,11 +303,12 @@ class Manifest(Record):
     """What a version rests on: policy, sampling, thresholds, priors, verifiers, figures, and the SHA-256 of its shards.
 
     `budget` and `preset` are for `filters`' `SamplingBudget` and `Preset`. `verifiers` are their versions by name,
-    `conditions` what those say of the machine, `schema` the Arrow types of the columns of `train`. `chat` is None
-    where prompts went to the policy as they are, `refresh` in a version that no refresh made. `knobs` are those of the
-    prompts' generator that were set, None where none was. `lengths`, and `family_lengths` by family, are None in sets
-    of earlier versions. `absent` names the keys that the file did not have, whose fields have defaults: sets of earlier
-    versions lack some, and sets that were made by hand most.
+    `verifier_sources` the hashes of the code of users' own (None where there are none), `conditions` what those say of
+    the machine, `schema` the Arrow types of the columns of `train`. `chat` is None where prompts went to the policy as
+    they are, `refresh` in a version that no refresh made. `knobs` are those of the prompts' generator that were set,
+    None where none was. `lengths`, and `family_lengths` by family, are None in sets of earlier versions. `absent` names
+    the keys that the file did not have, whose fields have defaults: sets of earlier versions lack some, and sets that
+    were made by hand most.
     """
 
     parent: str | None = None
@@ -335,6 +336,7 @@ class Manifest(Record):
         default=None, metadata=_json(read=_by_name(LengthsRecord))
     )
     verifiers: Mapping[str, str] = field(default_factory=dict)
+    verifier_sources: Mapping[str, str] | None = None
     conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     forms: tuple[SummaryRow, ...] = field(default=(), metadata=_json(read=_many(SummaryRow)))
     components: tuple[ComponentRow, ...] = field(default=(), metadata=_json(read=_many(ComponentRow)))

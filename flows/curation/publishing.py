@@ -30,7 +30,7 @@ from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 from learnable.flows.sampling.scan import TEXTS
 from learnable.verifiers.protocol import verifier_conditions
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import find_verifier, source_hash
 
 PROMPT_COLUMNS = ("prompt", "prompt_id", "verifier", "spec", "family", "form")
 DECISION = pl.col("decision").cast(pl.String)
@@ -135,6 +135,8 @@ def describe_rows(
         expected_false_keeps=float((1 - kept["p_keep"]).sum()),
         forecast=Forecasts(curated=_forecast_rows(kept, graded), pool=_forecast_rows(decided, graded)),
         verifiers={name: verifier.version for name, verifier in verifiers.items()},
+        verifier_sources={name: code for name, verifier in verifiers.items() if (code := source_hash(verifier))}
+        or None,
         conditions={name: told for name, verifier in verifiers.items() if (told := verifier_conditions(verifier))},
         forms=with_unread(
             (SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()), inspection.unread

@@ -58,7 +58,8 @@ class CurationReport:
 
     `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
     kept prompts that are truly in the band, None where nothing was kept. `triage` counts why prompts were never solved.
-    `rendered_prompt` is one prompt as the policy sees it. `training` is what training on the set came to, None
+    `own_verifiers` are those of users' own, which whoever trains names again. `rendered_prompt` is one prompt as the
+    policy sees it. `training` is what training on the set came to, None
     where there was none.
     """
 
@@ -77,6 +78,7 @@ class CurationReport:
     families: tuple[SummaryRow, ...]
     totals: Totals
     seconds: float
+    own_verifiers: tuple[str, ...] = ()
     rendered_prompt: str = ""
     training: TrainingReport | None = None
 
@@ -129,6 +131,7 @@ def build_report(
         family_priors=manifest.family_priors,
         findings=inspection.finding_rows,
         triage=count_triage(decided, inspection.triage),
+        own_verifiers=tuple(manifest.verifier_sources or ()),
         forms=forms,
         families=with_unread(summary_rows(decided, "family"), inspection.unread),
         totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),

@@ -39,7 +39,7 @@ from learnable.flows.sampling.top_up import top_up
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.curation import BUILTIN_LIMIT
 from learnable.verifiers.protocol import verifier_notice
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import find_verifier, trust_verifiers
 
 READ_AHEAD = 1_000_000  # rows of a data set on the hub that a limit draws from
 SCHEDULED = ("requested", "opening", "stopped", "threshold")
@@ -56,8 +56,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     wanted = settings.prompts
     limit = limit or wanted.limit or (first_limit(settings.budget.want) if wanted.is_generated else None)
     bad_rows = BadRows(skip=wanted.skip_bad_rows)
-    if wanted.verifier:
-        find_verifier(wanted.verifier)  # a wrong one is no fault of the rows
+    trust_verifiers(filter(None, (wanted.verifier, *wanted.trusted)))  # a wrong one is no fault of the rows
     chat = decide_chat(settings)
     candidates = map(chat.dress, _find_candidates(settings, limit, bad_rows, is_chat=chat.is_on))
     checked = bad_rows.sift(_check_specs(candidates, bad_rows))

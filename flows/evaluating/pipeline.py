@@ -10,6 +10,7 @@ from pathlib import Path
 
 from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
 from learnable.data.records import SIMULATED, Sampling
 from learnable.data.storage.places import find_place
 from learnable.flows.engines import check_engine, policy_for
@@ -19,9 +20,11 @@ from learnable.flows.run import locked_store
 from learnable.flows.settings import CurateSettings, PromptSettings, VLLMSettings
 from learnable.flows.settings.engines import RaySettings
 from learnable.flows.settings.evaluation import EvalSettings
+from learnable.train.preflight.shards import find_changed_verifiers
 from learnable.train.results.comparison import pair_prompts
 from learnable.train.results.evaluation import SEED_OFFSET, Evaluation, HeldOutPrompts, read_held_out
 from learnable.train.results.figures import summarise, summarise_changes, write_verdict
+from learnable.verifiers.registry import trust_verifiers
 
 
 def run_evaluation(settings: EvalSettings) -> EvalReport:
@@ -31,8 +34,12 @@ def run_evaluation(settings: EvalSettings) -> EvalReport:
     goes on where an earlier one stopped. Raises `LearnableError` for bad input before anything is sampled.
     """
     started = time.monotonic()
+    trust_verifiers(settings.verifiers)
     curated = open_curated(settings.curated)
     held_out = _read_prompts(settings, curated)
+    names = sorted({prompt.verifier for prompt in held_out.prompts})
+    for warning in find_changed_verifiers(curated.manifest, dict.fromkeys(names, f"curated set {str(curated.path)!r}")):
+        progress().warn(warning)
     mine = make_run_settings(settings, curated)
     check_engine(mine)
     policy_for(mine)

@@ -30,6 +30,7 @@ from learnable.flows.refreshing.resample import (
 from learnable.flows.run import Run, locked_store, start_run
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import RefreshSettings
+from learnable.train.preflight.shards import find_changed_verifiers
 
 
 def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
@@ -45,6 +46,9 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
         if is_done(run, pool):
             progress().note(f"nothing to refresh: {pool.curated.path} is for this policy already")
             return describe(pool.curated, generated=0, seconds=time.monotonic() - started)
+        places = dict.fromkeys(pool.rows["verifier"].unique().sort(), f"curated set {str(pool.curated.path)!r}")
+        for warning in find_changed_verifiers(pool.curated.manifest, places):
+            progress().warn(warning)
         anchors = step(resample)(run, pool.find(find_anchors(pool, settings.anchors)))
         resampled, drifts = step(resample_unsure)(run, pool, anchors)
         decided = step(decide_all)(run, pool, resampled, drifts)

@@ -20,6 +20,7 @@ from learnable.filters.decisions.presets import Preset
 from learnable.filters.posterior.certificate import CERTIFICATE
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
+from learnable.verifiers.registry import check_trusted, trust_verifiers
 
 POOL_PARTS = ("train", "test", "rejects", "reserve")
 NEVER_SAMPLED = ("duplicate", "contaminated")
@@ -56,8 +57,10 @@ class CuratedPool:
 def open_pool(settings: RefreshSettings) -> CuratedPool:
     """Open the set that is to be refreshed.
 
-    Raises `LearnableError` for one that was made without certificates, or is in no store.
+    Raises `LearnableError` for one that was made without certificates, is in no store, or names code that no person
+    has named.
     """
+    trust_verifiers(settings.verifiers)
     curated = open_curated(settings.curated)
     missing = curated.manifest.find_absent(NEEDED_KEYS)
     tables = [pl.DataFrame(curated.read(part)) for part in POOL_PARTS if curated.shards(part)]
@@ -80,6 +83,7 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
                 "version's, which split by the text, and a refresh keeps its sides, so held-out reward says too much; "
                 "curate again with find-learnable to hold out by problem"
             )
+    check_trusted({prompt.verifier for prompt in prompts.values()})
     budget = read_settings(SamplingBudget, curated.manifest.budget)
     return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
 

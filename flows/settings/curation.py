@@ -50,16 +50,16 @@ class ChatSettings:
 class PromptSettings:
     """Which prompts to look at: built-in forms and families, or what is at a `location`.
 
-    That is a file, a folder, a hub id, or data sets of reasoning-gym (see `read_location`). `forms_file` declares
-    poem forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier` and `dataset_split`
-    say how `location` is read. `spec` is for the judge of every prompt: what its own spec does not say. `split_by` is
-    its column that says which rows are one problem, so that none is on both sides of the split; None for what their
-    cases or questions say. `skip_bad_rows` leaves out its rows that are no prompt, which otherwise end the run.
-    `limit` is the most prompts to look at. `decontaminate` names evaluation sets that no prompt may repeat;
-    `near_duplicates` is the overlap, more than 0 and at most 1, from which on a prompt repeats another one, None for
-    exact repeats only. `knobs` set the generators of the built-in families, as `arithmetic.largest`. `wording` says
-    in which words those ask: `plain`, `natural` or a file of one's own; empty is natural where prompts are chats, and
-    plain elsewhere.
+    That is a file, a folder, a hub id, or data sets of reasoning-gym (see `read_location`). `forms_file` declares poem
+    forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier` and `dataset_split` say
+    how `location` is read. `spec` is for the judge of every prompt: what its own spec does not say. `split_by` is its
+    column that says which rows are one problem, so that none is on both sides of the split; None for what their cases
+    or questions say. `trusted` are verifiers of users' own, beside `verifier`, that rows may name. `skip_bad_rows`
+    leaves out its rows that are no prompt, which otherwise end the run. `limit` is the most prompts to look at.
+    `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and
+    at most 1, from which on a prompt repeats another one, None for exact repeats only. `knobs` set the generators of
+    the built-in families, as `arithmetic.largest`. `wording` says in which words those ask: `plain`, `natural` or a
+    file of one's own; empty is natural where prompts are chats, and plain elsewhere.
 
     Raises `LearnableError` for settings that cannot work.
     """
@@ -71,6 +71,7 @@ class PromptSettings:
     prompt_column: str = "prompt"
     answer_column: str | None = None
     verifier: str | None = None
+    trusted: tuple[str, ...] = ()
     spec: Mapping[str, object] = field(default_factory=dict)
     dataset_split: str = "train"
     split_by: str | None = None
@@ -233,13 +234,14 @@ class CurateSettings:
 class RefreshSettings:
     """Everything that a refresh depends on. Raises `LearnableError` for settings that cannot work.
 
-    `curated` is a set's folder or a version's. `anchors` prompts of each family are sampled again first. `store` is
-    where rollouts and the new version go, by default the store that the set lies in. The rest is as in
-    `CurateSettings`.
+    `curated` is a set's folder or a version's. `verifiers` are those of users' own that it may name. `anchors` prompts
+    of each family are sampled again first. `store` is where rollouts and the new version go, by default the store that
+    the set lies in. The rest is as in `CurateSettings`.
     """
 
     curated: str
     policy: str | None = None
+    verifiers: tuple[str, ...] = ()
     engine: EngineSettings = field(default_factory=VLLMSettings)
     anchors: int = 100
     store: str | None = None

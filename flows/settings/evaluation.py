@@ -15,15 +15,16 @@ class EvalSettings:
     """Everything that an evaluation depends on. Raises `LearnableError` for settings that cannot work.
 
     `curated` is a set's folder or a version's, and `policy` a model folder or hub id, None for the one that the set was
-    curated for. `against` is another policy, or the file of an earlier evaluation of one. `held_out` says which of the
-    set's held-out prompts are measured, at most `limit` of them: the `kept` ones, or those of the whole `pool`;
-    `families` are theirs, empty for all. Each gets `group_size` completions, and with `greedy` one at temperature 0.
-    `k` is that of pass@k; `confidence` that of the intervals. `store` is where completions go, by default the store
-    that the set lies in. The rest is as in `CurateSettings`.
+    curated for. `verifiers` are those of users' own that the set may name. `against` is another policy, or the file of
+    an earlier evaluation of one. `held_out` says which of the set's held-out prompts are measured, at most `limit` of
+    them: the `kept` ones, or those of the whole `pool`; `families` are theirs, empty for all. Each gets `group_size`
+    completions, and with `greedy` one at temperature 0. `k` is that of pass@k; `confidence` that of the intervals.
+    `store` is where completions go, by default the store that the set lies in. The rest is as in `CurateSettings`.
     """
 
     curated: str
     policy: str | None = None
+    verifiers: tuple[str, ...] = ()
     against: str | None = None
     engine: EngineSettings = field(default_factory=VLLMSettings)
     held_out: HeldOutName = "pool"

@@ -50,6 +50,7 @@ class LoopSettings:
         return EvalSettings(
             curated=curated,
             policy=policy,
+            verifiers=self.train.verifiers,
             against=against,
             engine=VLLMSettings(dict(train.engine_options or {})),
             held_out=train.held_out,
@@ -68,6 +69,7 @@ class LoopSettings:
         return RefreshSettings(
             curated=curated,
             policy=policy,
+            verifiers=self.train.verifiers,
             engine=VLLMSettings(dict(self.train.engine_options or {})),
             anchors=self.anchors,
             workers=self.workers,

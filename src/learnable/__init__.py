@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from learnable.train.settings import TrainSettings
     from learnable.verifiers.programs import Sandbox
     from learnable.verifiers.protocol import Verifier
+    from learnable.verifiers.registry import trust_verifier
 
 __version__ = "0.1.0"
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "curate",
     "finetune",
     "refresh",
+    "trust_verifier",
     "use_engine",
     "verifier_reward",
 ]
@@ -76,6 +78,7 @@ _HOMES = {
     "learnable.train.settings": ("TrainSettings",),
     "learnable.verifiers.programs": ("Sandbox",),
     "learnable.verifiers.protocol": ("Verifier",),
+    "learnable.verifiers.registry": ("trust_verifier",),
 }
 _PLACES = {name: (home, name) for home, names in _HOMES.items() for name in names} | {
     "curate": ("learnable.flows.launch", "run_curation"),

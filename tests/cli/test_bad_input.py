@@ -115,7 +115,7 @@ def test_a_wrong_flag_names_the_right_one(run: Run) -> None:
             '{"prompt": "x", "verifier": "programs", "spec": {"entry": "f", "cases": [3]}}',
             "[[argument, ...], expected]",
         ),
-        ('{"prompt": "2 + 2 = ", "verifier": "no.such.module:Judge", "spec": {}}', "cannot be imported"),
+        ('{"prompt": "2 + 2 = ", "verifier": "no.such.module:Judge", "spec": {}}', "is code that data names"),
     ],
 )
 def test_bad_prompt_files_are_named(run: Run, tmp_path: Path, line: str, message: str) -> None:

@@ -198,7 +198,8 @@ def test_one_broken_judge_among_several_stops_the_run(run: Run, engine: Counting
         for index, text in enumerate(TEXTS)
     ]
     write_rows(folder / "q.jsonl", rows)
-    status, _, err = find(run, "--verifier-timeout", LIMIT)
+    named = ("--verifier", "my_judge.py:kind", "--verifier", "my_judge.py:judge")
+    status, _, err = find(run, *named, "--verifier-timeout", LIMIT)
     assert status == 2
     assert "verifier 'my_judge.py:judge' hangs" in err
     assert engine.drawn < PROMPTS

@@ -20,7 +20,7 @@ from learnable.train.trl_options import describe_type, fits_type
 
 SECTIONS = ("title", "seeds", "at_step", "base", "run", "grid")
 CHOSEN_HERE = {"output": "--output names one folder for all runs", "seed": "give seeds = [0, 1, 2] above [base]"}
-CHOSEN_HERE |= {"resume": "the same command goes on by itself"}
+CHOSEN_HERE |= {"resume": "the same command goes on by itself", "verifiers": "name code yourself, with --verifier"}
 MEASURED = ("evaluate", "held_out", "eval_group_size", "eval_k", "eval_limit")  # alike in all runs
 LISTS = ("families", "stop", "reward_range")  # of settings
 ONLY = "base"  # the name of a variant where a file has no other

@@ -61,6 +61,7 @@ from learnable.train.settings import (
     TrainSettings,
 )
 from learnable.train.trl_options import check_trl_options
+from learnable.verifiers.registry import trust_verifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,8 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
 
     Raises `LearnableError` naming the setting or file, its value and the fix.
     """
-    if not settings.output:
-        settings = replace(settings, output=choose_run_folder(settings.curated, settings.part, resume=settings.resume))
-    if settings.resume:
-        settings = resume_settings(settings)
+    trust_verifiers(settings.verifiers)  # as they were typed, and not as the file of a run that is resumed has them
+    settings = _begin(settings)
     check_numbers(settings)
     rules = read_rules(settings.monitor)
     curated = download_curated(open_curated(settings.curated))
@@ -128,6 +127,13 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
         *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
     ]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
+
+
+def _begin(settings: TrainSettings) -> TrainSettings:
+    """Return the settings with a folder, and as the run in it began where it is resumed."""
+    if not settings.output:
+        settings = replace(settings, output=choose_run_folder(settings.curated, settings.part, resume=settings.resume))
+    return resume_settings(settings) if settings.resume else settings
 
 
 def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int]:

@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from learnable.data.curated.curated_set import COMBINED, CuratedSet
+from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.policies import Policy, read_context_length
 from learnable.train.settings import TrainSettings
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import find_verifier, source_hash
 
 MEASURED_PROMPTS = 64  # the longest prompts in characters, among which the longest in tokens is searched
 NEEDED_COLUMNS = ("prompt", "verifier", "spec")
@@ -99,25 +100,46 @@ def check_columns(curated: CuratedSet, part: str) -> None:
 
 
 def check_verifiers(curated: CuratedSet, part: str) -> list[str]:
-    """Return a warning for each verifier whose version is another than that which the set was curated with.
+    """Return a warning for each verifier that is another than that which the set was curated with.
 
-    Raises `LearnableError` when a prompt names one that cannot be loaded: none of its rewards would count.
+    Raises `LearnableError` when a prompt names one that cannot be loaded, or that no person has named: none of its
+    rewards would count.
     """
-    changed: dict[str, tuple[str, str]] = {}
+    names: dict[str, str] = {}  # and where each stands first
     for place, column in _read_column(curated, part, "verifier"):
-        for name in map(str, pc.unique(column).to_pylist()):
-            try:
-                version = find_verifier(name).version
-            except LearnableError as error:
-                raise LearnableError(f"{place}: {error}") from error
-            if (before := curated.manifest.verifiers.get(name, version)) != version:
-                changed[name] = before, version
-    return [
-        f"verifier {name!r} has changed: the set was curated with its version {before}, and {version} gives the "
-        "rewards here. Type the set's find-learnable command again: it judges the completions of the store anew, and "
-        "draws only what is missing"
-        for name, (before, version) in changed.items()
-    ]
+        names = dict.fromkeys(map(str, pc.unique(column).to_pylist()), place) | names
+    return find_changed_verifiers(curated.manifest, names)
+
+
+def find_changed_verifiers(manifest: Manifest, places: Mapping[str, str]) -> list[str]:
+    """Return a warning for each verifier whose version, or whose source, is not as a set's manifest records it.
+
+    `places` says where the set names each. Raises `LearnableError` for one that cannot be loaded.
+    """
+    warnings = []
+    for name, place in places.items():
+        try:
+            verifier = find_verifier(name)
+        except LearnableError as error:
+            raise LearnableError(f"{place}: {error}") from error
+        version, source = verifier.version, source_hash(verifier)
+        before, source_before = (
+            manifest.verifiers.get(name, version),
+            (manifest.verifier_sources or {}).get(name, source),
+        )
+        if before != version:
+            warnings.append(
+                f"verifier {name!r} has changed: the set was curated with its version {before}, and {version} gives "
+                "the rewards here. Type the set's find-learnable command again: it judges the completions of the store "
+                "anew, and draws only what is missing"
+            )
+        elif source_before != source:
+            warnings.append(
+                f"verifier {name!r} still says that it is version {version}, but its source has changed (its hash is "
+                f"{source}, and was {source_before} when the set was curated): look at what it does before you trust "
+                "its rewards, and raise its version where its rules are others"
+            )
+    return warnings
 
 
 def has_chats(curated: CuratedSet, part: str) -> bool:

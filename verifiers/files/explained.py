@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from learnable.data.records import FinishReason, Spec, canonical_json
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.protocol import extract_answer, has_extractor
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import trust_verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class ExplainedAnswer:
 def explain_answer(
     verifier: str, completion: str, prompt: str, spec: Spec, finish_reason: FinishReason = "stop"
 ) -> ExplainedAnswer:
-    """Judge one completion, in a process of its own that may hang or die, and say what was read.
+    """Judge one completion by the verifier that a person named, in a process that may hang or die; say what was read.
 
     Raises `LearnableError` for a verifier that is not known, and for a spec that it cannot use.
     """
-    judge = find_verifier(verifier)
+    judge = trust_verifier(verifier)
     judge.check_spec(spec)
     with ScoringPool(1) as pool:
         [score] = pool.submit([ScoreJob(verifier, completion, prompt, canonical_json(spec), finish_reason)]).result()

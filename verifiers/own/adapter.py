@@ -22,13 +22,14 @@ class OwnJudge:
     """A user's judge behind the protocol of verifiers. What else it has, such as `time_limit`, is passed on.
 
     `call` judges one completion and takes those of `prompt` and `spec` that `keywords` names. `version` is the
-    judge's own, or a hash of its source, so that an edited judge scores what is stored anew; `scale` says what its
-    numbers are worth.
+    judge's own, or `source_hash`, so that an edited judge scores what is stored anew; `scale` says what its numbers are
+    worth.
     """
 
     name: str
     version: str
     file: str
+    source_hash: str
     judge: Any
     call: Callable[..., object]
     keywords: frozenset[str]

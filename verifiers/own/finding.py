@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from learnable.data.errors import LearnableError
@@ -15,8 +17,10 @@ from learnable.verifiers.own.reward_function import RewardFunction, is_reward_fu
 from learnable.verifiers.own.scale import USUAL, RewardScale, declared_scale, read_scale
 from learnable.verifiers.protocol import verifier_time_limit
 
-OFFERED = ("prompt", "spec")
-SIGNATURE = "def judge(completion, prompt, spec), where prompt and spec may be left out"
+COMPLETION, OFFERED = "completion", ("prompt", "spec")
+SIGNATURE = (
+    "def judge(completion, prompt, spec), where prompt and spec may be left out, or def score(completions, **columns)"
+)
 # Where rewards of TRL's own functions lie that are not from 0 to 1, and which of them are those of good completions.
 TRL_SCALES = {
     "get_cosine_scaled_reward": RewardScale(-1.0, 1.0, 0.5),
@@ -47,6 +51,7 @@ def find_own_judge(name: str) -> OwnJudge:
 
 
 def _behind_protocol(name: str, said: JudgeName, loaded: LoadedJudge) -> OwnJudge:
+    _check_is_users(name, loaded.judge)
     judge = _made(name, said, loaded.judge)
     usual = TRL_SCALES.get(said.place.rpartition(":")[2], USUAL) if said.is_trls else USUAL
     scale = read_scale(said.reward_range, said.passes_at, declared_scale(judge, usual))
@@ -57,10 +62,22 @@ def _behind_protocol(name: str, said: JudgeName, loaded: LoadedJudge) -> OwnJudg
     if is_reward_function(parameters):
         keywords, needed = read_parameters(name, parameters)
         takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-        return RewardFunction(own_name, version, loaded.file, judge, call, keywords, scale, needed, takes_all)
+        return RewardFunction(
+            own_name, version, loaded.file, loaded.source_hash, judge, call, keywords, scale, needed, takes_all
+        )
     if inspect.iscoroutinefunction(call):
         raise JudgeError(f"verifier {name!r} is async, which nobody would await: write {SIGNATURE}")
-    return OwnJudge(own_name, version, loaded.file, judge, call, _keywords(name, parameters), scale)
+    keywords = _keywords(name, parameters)
+    return OwnJudge(own_name, version, loaded.file, loaded.source_hash, judge, call, keywords, scale)
+
+
+def _check_is_users(name: str, found: Any) -> None:
+    """Raise `JudgeError` for a callable of Python's own, wherever it was imported: nobody wrote that as a judge."""
+    while isinstance(found, partial):
+        found = found.func
+    home = getattr(found, "__module__", None) or type(found).__module__
+    if callable(found) and home.partition(".")[0] in sys.stdlib_module_names:
+        raise JudgeError(f"verifier {name!r} is {shown(found)}, which is Python's own and no judge: write {SIGNATURE}")
 
 
 def _made(name: str, said: JudgeName, found: Any) -> Any:
@@ -119,8 +136,10 @@ def _parameters(name: str, call: Callable[..., object]) -> dict[str, inspect.Par
 def _keywords(name: str, parameters: dict[str, inspect.Parameter]) -> frozenset[str]:
     """Return which of `prompt` and `spec` this judge takes."""
     first, *rest = parameters.values()
-    if first.name in OFFERED or first.kind in (first.KEYWORD_ONLY, first.VAR_KEYWORD):
-        raise JudgeError(f"verifier {name!r}: its first parameter is not the completion: write {SIGNATURE}")
+    if first.name != COMPLETION or first.kind is first.KEYWORD_ONLY:
+        raise JudgeError(
+            f"verifier {name!r}: its first parameter is not the completion but {first.name!r}: write {SIGNATURE}"
+        )
     if needed := [other for other in _needed(rest) if other not in OFFERED]:
         raise JudgeError(
             f"verifier {name!r} needs {', '.join(needed)}, which nobody gives it: write {SIGNATURE}; what a row "

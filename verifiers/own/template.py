@@ -55,7 +55,7 @@ from pathlib import Path
 
 import pytest
 
-from learnable.verifiers.registry import find_verifier
+from learnable import trust_verifier
 
 HERE = Path(__file__).parent
 ROWS = [json.loads(line) for line in (HERE / "NAME_golden.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -65,7 +65,7 @@ NOT_COLUMNS = ("prompt", "completion", "reward")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["completion"][:30] or "empty")
 def test_reward(row):
     columns = {name: value for name, value in row.items() if name not in NOT_COLUMNS}
-    judge = find_verifier(f"{HERE / 'NAME.py'}:score")
+    judge = trust_verifier(f"{HERE / 'NAME.py'}:score")
     judge.check_spec(columns)
     found = judge.score(row["completion"], prompt=row["prompt"], spec=columns)
     assert found.reward == row["reward"], found.reason

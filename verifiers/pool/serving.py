@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.channel import LENGTH
 from learnable.verifiers.pool.jobs import ScoreJob, score_jobs, split_jobs, takes_groups
 from learnable.verifiers.protocol import DEFAULT_TIME_LIMIT, verifier_memory_limit, verifier_time_limit
@@ -23,10 +24,10 @@ PR_SET_PDEATHSIG = 1
 def serve(caller: int) -> None:
     """Answer questions until input ends. Runs in the scoring process; `caller` is the process that started it.
 
-    A question is a list of the names of verifiers to load, or of the fields of jobs, and whether each job is to be
-    judged by itself. For the first item that needs a verifier, the answer is its time limit, its version and whether
-    it takes groups, when it is loaded; then for a job its score. One message each, never held back: the caller takes
-    the first job without an answer for the one that hangs or kills.
+    A question is a list of the names of verifiers to load, or of the fields of jobs, whether each job is to be judged
+    by itself, and the judges that the caller's user trusts. For the first item that needs a verifier, the answer is its
+    time limit, its version and whether it takes groups, when it is loaded; then for a job its score. One message each,
+    never held back: the caller takes the first job without an answer for the one that hangs or kills.
     """
     _end_with(caller)
     _be_first_to_go()
@@ -38,9 +39,11 @@ def serve(caller: int) -> None:
     with os.fdopen(questions, "rb") as stream:
         while True:
             try:
-                items, singly = pickle.load(stream)
+                items, singly, trusted = pickle.load(stream)
             except (EOFError, pickle.UnpicklingError):
                 return  # the caller has closed the pipe, or ended in the middle of a question
+            for name in trusted:
+                trust(name)
             names = [item for item in items if isinstance(item, str)]
             for name in names:
                 _load(answers, name, loaded)

@@ -20,6 +20,7 @@ from operator import attrgetter
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
+from learnable.verifiers.own.trust import trusted_names
 from learnable.verifiers.pool.channel import Channel, DeadlineError, DisconnectedError
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.registry import known_version
@@ -90,7 +91,7 @@ class Worker:
 
     def load(self, verifier_names: Sequence[str]) -> None:
         """Load these verifiers and their dictionaries. Raises `WorkerError`."""
-        self._send((list(verifier_names), False))
+        self._send(list(verifier_names))
         for name in verifier_names:
             self._await_loading(name)
 
@@ -100,7 +101,7 @@ class Worker:
         `time_limit` is in seconds for each completion; None takes what its verifier declares. A call that judges
         several has no more, unless each is judged `singly`.
         """
-        self._send(([_JOB_FIELDS(job) for job in jobs], singly))
+        self._send([_JOB_FIELDS(job) for job in jobs], singly=singly)
         for job in jobs:
             declared = self._await_loading(job.verifier)
             limit = declared if time_limit is None else time_limit
@@ -135,9 +136,9 @@ class Worker:
             self._ended = True
         self._channel.close()
 
-    def _send(self, question: object) -> None:
+    def _send(self, items: Sequence[object], *, singly: bool = False) -> None:
         try:
-            self._channel.send(question, LOAD_SECONDS)
+            self._channel.send((items, singly, trusted_names()), LOAD_SECONDS)
         except DeadlineError as late:
             raise WorkerDiedError(f"took no question within {LOAD_SECONDS:g} s") from late
         except DisconnectedError as end:

@@ -129,10 +129,10 @@ class ScheduleArguments:
 def name_verifier(verifier: str, reward_range: str | None, passes_at: float | None) -> str:
     """Return a verifier's name with what flags say of a user's own. Raises `LearnableError` for what cannot judge."""
     from learnable.verifiers.own.naming import state_range
-    from learnable.verifiers.registry import find_verifier
+    from learnable.verifiers.registry import trust_verifier
 
     name = state_range(verifier, reward_range, passes_at)
-    find_verifier(name)
+    trust_verifier(name)
     return name
 
 

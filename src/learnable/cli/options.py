@@ -91,6 +91,13 @@ def _show_version(wanted: bool) -> None:
 
 
 prompt_option = panel("Which prompts")
+TrustedVerifiers = Annotated[
+    list[str] | None,
+    prompt_option(
+        "--verifier",
+        help="A verifier of your own that the set names, as FILE.py:OBJECT; repeatable. A set's own word imports none.",
+    ),
+]
 policy_option = panel("Which policy")
 engine_option = panel("What samples it")
 goal_option = panel("How many are wanted")

@@ -192,11 +192,12 @@ def test_a_reward_function_of_trls_documentation_rewards_alike_in_both_commands(
     found, _ = shell.learnable(
         "find", "--prompts", "sums.jsonl", "--verifier", "rewards.py:reward_len", "--verifier-range", "-100..0",
         "--sampling", "fixed", "--band", "0", "1", "--min-std", "0", "--near-duplicates", "1", "--test-share", "0",
-        "--max-tokens", "8", "--store", "own", "--no-prefect",
+        "--max-tokens", "8", "--store", "own", "--no-prefect", "--verifier", "rewards.py:reward_number?range=-1..1",
     )  # fmt: skip
     shell.learnable(
         "train", "--curated", found["curated"], "--part", "train", "--output", "own-run", "--steps", "2",
         "--num-generations", "4", "--batch-size", "32", "--no-evaluate", "--trl", "log_completions=true",
+        "--verifier", "rewards.py:reward_len?range=-100..0", "--verifier", "rewards.py:reward_number?range=-1..1",
     )  # fmt: skip
     kept = pl.read_parquet(shell.folder / found["curated"] / "train-*.parquet")
     assert kept["verifier"].n_unique() == 2

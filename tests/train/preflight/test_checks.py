@@ -191,9 +191,8 @@ def test_a_verifier_that_is_another_than_in_the_curation_is_warned_of(
     versions = {name: "0123456789ab", unchanged: find_verifier(unchanged).version, "poetry": "of no prompt"}
     train = [replace(prompt, verifier=name) for prompt in prompts_of_ones(8)]
     curated = make_curated(tiny_policy, train=train, verifiers=versions)
-    run = prepare_run(
-        TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8, steps=4)
-    )
+    settings = TrainSettings(curated=str(curated), output=str(tmp_path / "run"), batch_size=32, num_generations=8)
+    run = prepare_run(replace(settings, steps=4, verifiers=(name,)))
     [warning] = run.warnings
     assert warning.startswith(f"verifier {name!r} has changed: the set was curated with its version 0123456789ab, and ")
     assert f" {find_verifier(name).version} gives the rewards here" in warning

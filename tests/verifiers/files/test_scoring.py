@@ -12,6 +12,7 @@ from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.forms import load_forms
 from learnable.verifiers.files.rows import RowReader
 from learnable.verifiers.files.scoring import CHUNK_ROWS, verify_file
+from learnable.verifiers.registry import trust_verifier
 
 JUDGE = "judges_for_tests:Misbehaving"
 
@@ -71,6 +72,7 @@ def test_a_label_does_not_disturb_other_verifiers(tmp_path: Path) -> None:
 def test_unscored_rows_are_counted_and_left_out_of_the_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
     rows = [{"completion": "raise"}, {"completion": "0.5"}]
+    trust_verifier(JUDGE)
     summary = verify_file(RowReader(JUDGE), write_rows(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl", 1, quiet)
     assert (summary.rows, summary.mean_reward, summary.verdicts) == (2, 0.5, {"verifier_error": 1, "scored": 1})
     assert read_rows(tmp_path / "out.jsonl")[0]["reward"] is None

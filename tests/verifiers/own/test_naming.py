@@ -12,7 +12,7 @@ from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import installed_verifiers, is_own_verifier
 from learnable.verifiers.own.loading import JudgeError
 from learnable.verifiers.own.naming import read_name, state_range
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import trust_verifier
 
 
 def test_options_behind_a_question_mark() -> None:
@@ -57,14 +57,14 @@ def test_a_package_offers_a_verifier_by_name(tmp_path: Path, monkeypatch: pytest
     try:
         assert is_own_verifier("short")
         assert is_own_verifier("short?range=0..2")
-        judge = find_verifier("short")
+        judge = trust_verifier("short")
         assert [judge.score(text, prompt="", spec={}).reward for text in ("yes", "no, not at all")] == [1.0, 0.0]
         assert judge.name == "short"
-        assert find_verifier("short?range=0..2").score("yes", prompt="", spec={}).reward == 0.5
-        assert find_verifier("number").name == "number"  # ours, whatever packages call theirs
-        assert not isinstance(find_verifier("number"), type(judge))
+        assert trust_verifier("short?range=0..2").score("yes", prompt="", spec={}).reward == 0.5
+        assert trust_verifier("number").name == "number"  # ours, whatever packages call theirs
+        assert not isinstance(trust_verifier("number"), type(judge))
         with pytest.raises(UnknownNameError, match="did you mean 'short'"):
-            find_verifier("shorts")
+            trust_verifier("shorts")
     finally:
         installed_verifiers.cache_clear()
         sys.modules.pop("brevity", None)

@@ -15,7 +15,7 @@ from learnable.verifiers.own.loading import JudgeError
 from learnable.verifiers.own.reward_function import CountedTokens, RewardFunction
 from learnable.verifiers.pool.jobs import ScoreJob, score_jobs, split_jobs
 from learnable.verifiers.protocol import SpecError
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import trust_verifier
 
 CHAT = '[{"content":"Be brief.","role":"system"},{"content":"What is 1 + 1?","role":"user"}]'
 Write = Callable[[str], str]
@@ -35,6 +35,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def jobs(name: str, *completions: str, chat: str = "", spec: str = "{}", tokens: int | None = None) -> list[ScoreJob]:
+    trust_verifier(name)
     return [ScoreJob(name, text, "What is 1 + 1?", spec, "stop", chat, tokens) for text in completions]
 
 
@@ -53,7 +54,7 @@ def test_the_call_is_trls(write: Write) -> None:
     assert [len(part) for part in split_jobs(jobs(name, "2", "3", spec=spec, tokens=4))] == [2]
     score_jobs(jobs(name, "2", "3", spec=spec, tokens=4))
     score_jobs(jobs(name, "2", chat=CHAT, spec=spec, tokens=4))
-    judge = find_verifier(name)
+    judge = trust_verifier(name)
     assert isinstance(judge, RewardFunction)
     text, chat = judge.call.__globals__["calls"]  # type: ignore[attr-defined]
     columns = ["level", "log_extra", "log_metric"]
@@ -145,6 +146,7 @@ def test_a_function_for_chats_says_why_it_fails_on_text(write: Write) -> None:
 
 def test_a_truncated_completion_stays_so(write: Write) -> None:
     name = write("def score(completions):\n    return [1.0 for _ in completions]\n")
+    trust_verifier(name)
     cut = [ScoreJob(name, text, "", "{}", "length") for text in "ab"]
     assert [score.verdict for score in score_jobs(cut)] == ["truncated", "truncated"]
 
@@ -170,12 +172,12 @@ def test_the_range_is_stated_by_name_or_in_the_file(write: Write) -> None:
 def test_who_judges_and_how_is_in_the_version(write: Write) -> None:
     source = "def score(completions):\n    return [0.0 for _ in completions]\n"
     names = [write(source), write(source), write(source + "\n"), write(source + "score.reward_range = (0, 2)\n")]
-    one, same, edited, wider = (find_verifier(name).version for name in names)
+    one, same, edited, wider = (trust_verifier(name).version for name in names)
     assert one == same
-    assert len({one, edited, wider, find_verifier(f"{names[0]}?range=0..2").version}) == 4
+    assert len({one, edited, wider, trust_verifier(f"{names[0]}?range=0..2").version}) == 4
     declared = write(source + "score.version = '1'\n")
-    assert find_verifier(declared).version == "1"
-    assert find_verifier(f"{declared}?pass=0.5").version == "1-range0..1-pass0.5"
+    assert trust_verifier(declared).version == "1"
+    assert trust_verifier(f"{declared}?pass=0.5").version == "1-range0..1-pass0.5"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_who_judges_and_how_is_in_the_version(write: Write) -> None:
 )
 def test_a_function_that_cannot_be_used_is_named(write: Write, source: str, options: str, message: str) -> None:
     with pytest.raises(JudgeError) as error:
-        find_verifier(write(source) + options)
+        trust_verifier(write(source) + options)
     assert message in str(error.value)
     assert "verifier " in str(error.value)
 
@@ -206,7 +208,7 @@ def test_arguments_make_a_judge(write: Write) -> None:
 
 
 def test_a_missing_column_is_named_before_anything_is_judged(write: Write) -> None:
-    judge = find_verifier(write("def score(completions, ground_truth, level=0, **_): ...\n"))
+    judge = trust_verifier(write("def score(completions, ground_truth, level=0, **_): ...\n"))
     judge.check_spec({"ground_truth": "2"})
     with pytest.raises(
         SpecError, match="needs the column 'ground_truth', which this row has not: it has answer, level"
@@ -232,13 +234,13 @@ def test_trls_own_rewards_by_name() -> None:
     thoughts = ("<think>\nso\n</think>\nthus", "thus")
     assert rewards("trl:think_format_reward", *thoughts, chat=CHAT) == [1.0, 0.0]
     with pytest.raises(JudgeError, match="did you mean think_format_reward"):
-        find_verifier("trl:thinking_format_reward")
+        trust_verifier("trl:thinking_format_reward")
     with pytest.raises(JudgeError, match="has no 'mine': did you mean accuracy_reward or"):  # not near any: the first
-        find_verifier("trl:mine")
+        trust_verifier("trl:mine")
     with pytest.raises(JudgeError, match="needs max_completion_len, soft_punish_cache"):
-        find_verifier("trl:get_soft_overlong_punishment")
+        trust_verifier("trl:get_soft_overlong_punishment")
     with pytest.raises(JudgeError, match="counts which tokens come again"):
-        find_verifier("trl:get_repetition_penalty_reward")
+        trust_verifier("trl:get_repetition_penalty_reward")
 
 
 def test_trls_accuracy_needs_the_solution() -> None:
@@ -247,4 +249,4 @@ def test_trls_accuracy_needs_the_solution() -> None:
     boxed = (r"It is \boxed{\frac{1}{3}}", r"It is \boxed{\frac{1}{2}}")
     assert rewards(name, *boxed, chat=CHAT, spec=spec) == [1.0, 0.0]
     with pytest.raises(SpecError, match="needs the column 'solution'"):
-        find_verifier(name).check_spec({"answer": 3})
+        trust_verifier(name).check_spec({"answer": 3})

@@ -11,6 +11,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.own.template import write_verifier
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.jobs import ScoreJob, score_one
 
 
@@ -22,6 +23,7 @@ def test_a_new_verifier_agrees_with_its_golden_completions(tmp_path: Path) -> No
     for row in rows:
         for messages in ("", '[{"role": "user", "content": "?"}]'):
             spec = json.dumps({"answer": row["answer"]})
+            trust(f"{judge}:score")
             score = score_one(ScoreJob(f"{judge}:score", row["completion"], row["prompt"], spec, "stop", messages))
             assert (score.reward, score.passed) == (row["reward"], row["reward"] == 1.0), score.reason
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from learnable.data.records import Score
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from tests.verifiers.pool.waits_for_tests import BOUND, has_ended, wait_for
 
@@ -73,6 +74,7 @@ def file(tmp_path: Path) -> Path:
 
 def jobs(file: Path, completions: Sequence[str], name: str = "score") -> list[ScoreJob]:
     spec = json.dumps({"pids": str(file.with_name("pids"))})
+    trust(f"{file}:{name}")
     return [ScoreJob(f"{file}:{name}", completion, "one prompt", spec) for completion in completions]
 
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learnable.data.records import Score
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool, score_one
 from tests.verifiers.pool.waits_for_tests import BOUND, has_ended, wait_for
 
@@ -33,6 +34,7 @@ def judges_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def job(completion: str, prompt: object = "") -> ScoreJob:
+    trust("judges_for_tests:Misbehaving")
     return ScoreJob("judges_for_tests:Misbehaving", completion, str(prompt), "{}")
 
 
@@ -85,8 +87,10 @@ def test_where_memory_runs_out_the_worker_goes_before_its_caller(one_worker: Sco
 
 CALLER = """
 import sys
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 sys.path.append(sys.argv[1])
+trust("judges_for_tests:Misbehaving")
 jobs = [ScoreJob("judges_for_tests:Misbehaving", "hang", sys.argv[2], "{}")]
 with ScoringPool(1, time_limit=600.0) as pool:
     pool.submit(jobs).result()

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learnable.data.records import FinishReason, Score
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.scoring import MAX_SHARD, ScoreJob, ScoringPool, score_one
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import trust_verifier
 from tests.verifiers.pool.waits_for_tests import BOUND
 
 JUDGE = "judges_for_tests:Misbehaving"
@@ -29,6 +30,7 @@ def judges_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def judge(completion: str, prompt: str = "", finish_reason: FinishReason = "stop") -> ScoreJob:
+    trust(JUDGE)
     return ScoreJob(JUDGE, completion, prompt, "{}", finish_reason)
 
 
@@ -206,7 +208,7 @@ def test_a_judge_that_was_edited_while_a_run_goes_on_scores_nothing(
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "edited.py"
     source.write_text("def judge(completion):\n    return completion == 'a'\n")
-    known = find_verifier("edited.py:judge").version
+    known = trust_verifier("edited.py:judge").version
     job = ScoreJob("edited.py:judge", "a", "", "{}")
     with ScoringPool(1) as pool:
         assert pool.submit([job]).result(BOUND)[0].reward == 1.0

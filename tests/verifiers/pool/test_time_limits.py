@@ -14,12 +14,13 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool import supervisor, worker
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool, score_one
 from learnable.verifiers.programs.sandbox.process import GRACE_SECONDS
 from learnable.verifiers.programs.spec import MAX_CPU_SECONDS
 from learnable.verifiers.protocol import verifier_time_limit
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import find_verifier, trust_verifier
 from tests.verifiers.pool.waits_for_tests import BOUND, has_ended, wait_for
 
 
@@ -29,6 +30,7 @@ def judges_importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def job(completion: str, prompt: object = "", judge: str = "Misbehaving") -> ScoreJob:
+    trust(f"judges_for_tests:{judge}")
     return ScoreJob(f"judges_for_tests:{judge}", completion, str(prompt), "{}")
 
 
@@ -42,6 +44,7 @@ def job(completion: str, prompt: object = "", judge: str = "Misbehaving") -> Sco
 def test_neighbours_keep_their_scores_and_are_scored_once(
     one_worker: ScoringPool, wrong: ScoreJob, reason: str, tmp_path: Path
 ) -> None:
+    trust(wrong.verifier)
     marks = [tmp_path / str(index) for index in range(5)]
     jobs = [job("mark", path) for path in marks]
     scores = one_worker.submit([*jobs[:2], wrong, *jobs[2:]]).result(BOUND)
@@ -69,9 +72,9 @@ def test_children_of_a_hanging_verifier_go_with_it(one_worker: ScoringPool, tmp_
 
 def test_limits_are_declared_and_checked() -> None:
     assert verifier_time_limit(find_verifier("arithmetic")) == 30.0
-    assert verifier_time_limit(find_verifier("judges_for_tests:Impatient")) == 1.0
+    assert verifier_time_limit(trust_verifier("judges_for_tests:Impatient")) == 1.0
     with pytest.raises(LearnableError, match="time_limit is nan: give seconds, more than 0"):
-        find_verifier("judges_for_tests:NoLimit")
+        trust_verifier("judges_for_tests:NoLimit")
     assert "time_limit is nan" in score_one(job("1.0", judge="NoLimit")).reason
 
 

@@ -43,6 +43,7 @@ def ablate(
     curated: Annotated[
         str, run_option(help="A curated set: its folder, or a version's. (default: the file's own)")
     ] = "",
+    verifier: options.TrustedVerifiers = None,
     output: Annotated[str | None, run_option(help="Folder of all runs. (default: runs/ablation-NAME)")] = None,
     listed: Annotated[bool, run_option("--list", help="List the shipped ablations.")] = False,
     show: Annotated[bool, run_option("--show", help="Print the file, to make another one of it.")] = False,
@@ -67,7 +68,9 @@ def ablate(
             shell.out.file.write(read_text(file))
             return
         from learnable.train.ablation.preparing import prepare_ablation
+        from learnable.verifiers.registry import trust_verifiers
 
+        trust_verifiers(verifier or ())
         ablation = read_ablation(file, curated)
         prepared = prepare_ablation(ablation, Path(output) if output else RUNS / f"ablation-{ablation.name}")
         if dry_run:

@@ -27,6 +27,7 @@ then families, forms and difficulties. With --against, two policies are compared
 Examples:
   learnable eval --curated learnable-store/curated/arithmetic
   learnable eval --curated SET --policy runs/arithmetic-1/policy --against path/to/model
+  learnable eval --curated SET --verifier my_judge.py:score
   learnable eval --curated SET --engine server --base-url http://127.0.0.1:8000/v1 --output now.json
   learnable eval --curated SET --policy path/to/model --against now.json --held-out kept
 """
@@ -48,6 +49,7 @@ class EvalArguments:
         str | None,
         options.policy_option(help="Model folder, LoRA adapter's folder, or hub id. (default: the set's own)"),
     ] = DEFAULTS.policy
+    verifier: options.TrustedVerifiers = None
     against: Annotated[
         str | None,
         options.policy_option(help="Another policy to compare with, or a file that --output wrote of one."),
@@ -72,6 +74,7 @@ class EvalArguments:
         return EvalSettings(
             curated=self.curated,
             policy=self.policy,
+            verifiers=tuple(self.verifier or ()),
             against=self.against,
             engine=engine.settings(),
             held_out=cast(HeldOutName, self.held_out),

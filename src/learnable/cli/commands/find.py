@@ -176,7 +176,8 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
     elif totals.train and report.engine != "simulated":
         silent = any(finding.code == SILENT for finding in report.findings)
         first, allowed = ("mend the reward, or ", " --allow-silent-reward") if silent else ("", "")
-        shell.line(f"next         {first}learnable train --curated {quote(report.curated)}{allowed}", whole=True)
+        own = "".join(f" --verifier {quote(name)}" for name in report.own_verifiers)
+        shell.line(f"next         {first}learnable train --curated {quote(report.curated)}{own}{allowed}", whole=True)
 
 
 def show_plan(shell: Shell, plan: CostReport) -> None:

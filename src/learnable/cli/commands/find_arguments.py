@@ -86,8 +86,12 @@ class PromptArguments:
         bool, prompt_option("--skip-bad-rows", help="Leave out rows that are no prompt, and count them.")
     ] = DEFAULTS.prompts.skip_bad_rows
     verifier: Annotated[
-        str | None, prompt_option(help="Judge of rows that name none: a name, yours as FILE.py:OBJECT, or trl:NAME.")
-    ] = DEFAULTS.prompts.verifier
+        list[str] | None,
+        prompt_option(
+            help="Judge of rows that name none: a name, yours as FILE.py:OBJECT, or trl:NAME. Repeatable: the others "
+            "are of your own that rows name, for a file's word alone imports none."
+        ),
+    ] = None
     verifier_range: VerifierRange = None
     verifier_pass: VerifierPass = None
     spec: Annotated[
@@ -136,6 +140,7 @@ class PromptArguments:
             prompt_column=self.prompt_column,
             answer_column=self.answer_column,
             verifier=self._judge(),
+            trusted=tuple(name_verifier(name, None, None) for name in (self.verifier or ())[1:]),
             spec=read_object(self.spec, "--spec"),
             dataset_split=self.dataset_split,
             split_by=self.split_by,
@@ -171,13 +176,13 @@ class PromptArguments:
     def _judge(self) -> str | None:
         """Return the name of the judge, with what is said of its rewards."""
         if self.verifier:
-            return name_verifier(self.verifier, self.verifier_range, self.verifier_pass)
+            return name_verifier(self.verifier[0], self.verifier_range, self.verifier_pass)
         if self.verifier_range is not None or self.verifier_pass is not None:
             raise LearnableError(
                 "--verifier-range and --verifier-pass are for the judge that --verifier names: give that too, or say "
                 "it in the rows, as in my_rewards.py:score?range=0..2&pass=1.5"
             )
-        return self.verifier
+        return None
 
     def _overlap(self) -> float | None:
         """Return the overlap that makes prompts duplicates; where none is given, prompts of a file alone have one."""

@@ -27,6 +27,7 @@ Writes the next version of the set, and says how much of the old one was still g
 Examples:
   learnable refresh --curated learnable-store/curated/arithmetic --policy runs/arithmetic-1/policy
   learnable refresh --curated SET --policy path/to/model --anchors 200 --json
+  learnable refresh --curated SET --policy path/to/model --verifier my_judge.py:score
   learnable refresh --curated SET --engine server --base-url http://127.0.0.1:8000/v1
 """
 
@@ -57,6 +58,7 @@ class RefreshArguments:
     policy: Annotated[str | None, options.policy_option(help="Model folder or hub id of the policy as it is now.")] = (
         None
     )
+    verifier: options.TrustedVerifiers = None
     verify_policy: Annotated[
         bool, options.policy_option("--verify-policy", help="Hash every byte of its weights, however large they are.")
     ] = DEFAULTS.verify_policy
@@ -69,6 +71,7 @@ class RefreshArguments:
         return RefreshSettings(
             curated=self.curated,
             policy=self.policy,
+            verifiers=tuple(self.verifier or ()),
             engine=engine.settings(),
             anchors=self.anchors,
             store=store,

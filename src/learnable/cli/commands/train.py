@@ -37,6 +37,7 @@ Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
   learnable train --curated SET --part train
+  learnable train --curated SET --verifier my_judge.py:score
   learnable train --curated SET --method dpo --dpo-margin 0.5
   learnable train --curated SET --preset dapo-like --trl warmup_steps=20 --explain
   learnable train --curated SET --eval-steps 5 --on-alarm stop
@@ -79,6 +80,7 @@ class TrainArguments:
         str | None,
         set_option(help="Model folder, LoRA adapter's folder, or hub id. (default: the one the set was curated for)"),
     ] = None
+    verifier: options.TrustedVerifiers = None
     preset: Annotated[str | None, training_option(help=f"{', '.join(list_train_presets())}, or a TOML file.")] = None
     method: Annotated[
         str | None,
@@ -224,6 +226,8 @@ class TrainArguments:
         given = {name: value for name, value in typed.items() if value is not None}
         if self.family:
             given["families"] = tuple(self.family)
+        if self.verifier:
+            given["verifiers"] = tuple(self.verifier)
         if self.trl:
             given["trl"] = read_trl_options(self.trl)
         if self.engine_arg:
