@@ -72,16 +72,24 @@ class AdapterConfig:
 
 
 def read_adapter_config(folder: Path) -> AdapterConfig:
-    """Return what an adapter says of itself. Raises `LearnableError` where it says no base model, or is no LoRA."""
+    """Return what an adapter says of itself. 
+
+    Raises `LearnableError` where it says no base model, is no LoRA, or would have a module imported.
+    """
     file = folder / ADAPTER_CONFIG
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
         base, kind = config.get("base_model_name_or_path"), config.get("peft_type", "LORA")
-        rank = int(config.get("r") or 0)
+        rank, imported = int(config.get("r") or 0), config.get("megatron_config") and config.get("megatron_core")
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise LearnableError(f"adapter {str(file)!r} cannot be read: {error}") from error
     if kind != "LORA":
         raise LearnableError(f"adapter {str(folder)!r} is of the kind {kind!r}: only LoRA is known; merge it instead")
+    if imported:
+        raise LearnableError(
+            f"adapter {str(folder)!r} names a module to import (megatron_core = {imported!r}, with megatron_config): an "
+            f"adapter is data, so set megatron_config to null in {ADAPTER_CONFIG}"
+        )
     if not base:
         raise LearnableError(
             f"adapter {str(folder)!r} names no base model: add base_model_name_or_path to {ADAPTER_CONFIG}"

@@ -214,7 +214,7 @@ def load_policy(run: PreparedRun, weight_type: str) -> Any:
     """Load what is trained: a whole model, or a LoRA adapter over its base, which stays as it is."""
     from trl.trainer.utils import create_model_from_path
 
-    model = create_model_from_path(run.policy.path, dtype=weight_type)
+    model = create_model_from_path(run.policy.path, dtype=weight_type, trust_remote_code=False)
     if not run.policy.adapter:
         return model
     from peft import PeftModel
