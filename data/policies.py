@@ -72,7 +72,7 @@ class AdapterConfig:
 
 
 def read_adapter_config(folder: Path) -> AdapterConfig:
-    """Return what an adapter says of itself. 
+    """Return what an adapter says of itself.
 
     Raises `LearnableError` where it says no base model, is no LoRA, or would have a module imported.
     """
@@ -87,8 +87,8 @@ def read_adapter_config(folder: Path) -> AdapterConfig:
         raise LearnableError(f"adapter {str(folder)!r} is of the kind {kind!r}: only LoRA is known; merge it instead")
     if imported:
         raise LearnableError(
-            f"adapter {str(folder)!r} names a module to import (megatron_core = {imported!r}, with megatron_config): an "
-            f"adapter is data, so set megatron_config to null in {ADAPTER_CONFIG}"
+            f"adapter {str(folder)!r} names a module to import (megatron_core = {imported!r}, with megatron_config), "
+            f"and an adapter is data: set megatron_config to null in {ADAPTER_CONFIG}"
         )
     if not base:
         raise LearnableError(
