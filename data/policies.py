@@ -117,10 +117,9 @@ def read_context_length(policy: Policy) -> int | None:
 def _hub_commit(name: str) -> str:
     from huggingface_hub import HfApi, constants, try_to_load_from_cache
 
-    cached = try_to_load_from_cache(name, "config.json") if _is_hub_id(name) else None
-    if isinstance(cached, str):
-        return Path(cached).parent.name[:16]  # snapshots/<commit>/config.json
     try:
+        if isinstance(cached := try_to_load_from_cache(name, "config.json") if _is_hub_id(name) else None, str):
+            return Path(cached).parent.name[:16]  # snapshots/<commit>/config.json
         if not constants.HF_HUB_OFFLINE and (commit := HfApi().model_info(name, timeout=20).sha):
             return commit[:16]
         reason = "the hub is switched off by HF_HUB_OFFLINE and the model is not in the cache"

@@ -117,7 +117,7 @@ def _split_files(location: str, folder: Path, split: str, what: str) -> list[Pat
 
 def _check_card(location: str, folder: Path, what: str) -> None:
     """Raise `LearnableError` where a folder's card names files elsewhere, which `datasets` would open or ask for."""
-    import yaml
+    import yaml  # type: ignore[import-untyped]  # datasets brings it
     from huggingface_hub.repocard import metadata_load
 
     for name in CARDS:

@@ -68,9 +68,9 @@ class Trap:
             self._write_module(policy / f"{name}.py", name)
         (policy / "custom_generate").mkdir()
         self._write_module(policy / "custom_generate" / "generate.py", "custom_generate")
-        auto = {name: "modeling_planted.Planted" for name in ("AutoModel", "AutoModelForCausalLM", "AutoProcessor")}
+        auto = dict.fromkeys(("AutoModel", "AutoModelForCausalLM", "AutoProcessor"), "modeling_planted.Planted")
         auto |= {"AutoConfig": "configuration_planted.Planted"}
-        add_to(policy / "config.json", auto_map=auto, attn_implementation="planted/kernel", _name_or_path=str(self.folder))
+        add_to(policy / "config.json", auto_map=auto, _name_or_path=str(self.folder))
         tokenizer = {"auto_map": {"AutoTokenizer": ["tokenization_planted.Planted", "tokenization_planted.Planted"]}}
         add_to(policy / "tokenizer_config.json", **tokenizer)
         for file in policy.glob("*.safetensors"):

@@ -40,7 +40,8 @@ def test_each_text_of_a_row_is_data(trap: Trap, run: Command) -> None:
 
 @pytest.mark.parametrize("name", ["README.md", ".huggingface.yaml"])
 @pytest.mark.parametrize(
-    "pattern", ["{outside}", "../outside.jsonl", "a/../../outside.jsonl", "http://127.0.0.1:9/x.jsonl", "zip://x::{outside}"]
+    "pattern",
+    ["{outside}", "../outside.jsonl", "a/../../outside.jsonl", "http://127.0.0.1:9/x.jsonl", "zip://x::{outside}"],
 )
 def test_a_card_names_no_files_elsewhere(trap: Trap, name: str, pattern: str) -> None:
     outside = _write_rows(trap.folder / "outside.jsonl", {"prompt": "a secret", "answer": 1})

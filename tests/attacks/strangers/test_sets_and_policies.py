@@ -62,12 +62,12 @@ def test_each_text_of_a_manifest_is_data(trap: Trap, make_curated: MakeCurated, 
 
 def test_each_text_of_a_shard_is_data(trap: Trap, make_curated: MakeCurated, tiny_policy: Path, run: Command) -> None:
     rows = [
-        Prompt(text, "number", {"answer": 1, "note": text}, family=text, form=text, source=text)
-        for text in trap.texts
+        Prompt(text, "number", {"answer": 1, "note": text}, family=text, form=text, source=text) for text in trap.texts
     ]
     columns = dict.fromkeys(("image", "images", "environment", "tools", "chat_template_kwargs"), trap.texts[0])
     curated = make_curated(tiny_policy, train=rows, columns=columns)
-    assert run("show", curated, "--limit", 0)[0] == 0
+    status, said = run("show", curated, "--part", "train", "--limit", 0)
+    assert status == 0, said
     assert run("train", "--curated", curated, "--no-evaluate", "--explain")[0] == 2  # longer than the policy's context
     names = set(_load_rows(curated).column_names)
     assert not {"image", "images"} & names  # TRL would open what they name
@@ -108,6 +108,12 @@ def test_code_in_the_folder_of_a_policy_is_never_run(
     _load(prepare_run(_settings(curated, trap)))
 
 
+def test_attention_of_a_policy_is_no_code_of_the_hub(trap: Trap, policy: Path, make_curated: MakeCurated) -> None:
+    add_to(policy / "config.json", attn_implementation="org/kernel@main:attend")
+    with pytest.raises(LearnableError, match=r"attn_implementation = 'org/kernel@main:attend' .* remove the key"):
+        _load(prepare_run(_settings(make_curated(policy), trap)))
+
+
 @pytest.mark.parametrize("architecture", ["Planted", "AutoModelForCausalLM"])
 def test_a_policy_of_code_alone_is_refused_and_nobody_is_asked(
     trap: Trap, policy: Path, make_curated: MakeCurated, architecture: str
@@ -116,7 +122,7 @@ def test_a_policy_of_code_alone_is_refused_and_nobody_is_asked(
     add_to(policy / "config.json", architectures=[architecture], model_type="planted")
     with pytest.raises(LearnableError, match="cannot be read"):
         PolicyTokens(find_policy(str(policy)), {})
-    with pytest.raises(ValueError, match="trust_remote_code|custom code"):
+    with pytest.raises(ValueError, match=r"trust_remote_code|custom code"):
         _load(prepare_run(_settings(make_curated(policy), trap)))
 
 
@@ -135,7 +141,7 @@ def test_a_template_of_a_policy_stays_in_its_sandbox(trap: Trap, policy: Path) -
             f"{{% for m in messages %}}{{{{ {name}.__globals__['os'].system('touch {marker}') }}}}{{% endfor %}}"
         )
         prompt = Prompt((Message("user", "1"),), "number", {"answer": 1}, family="x", form="x")
-        with pytest.raises(Exception, match="unsafe|undefined|no attribute|callable"):
+        with pytest.raises(Exception, match=r"unsafe|undefined|no attribute|callable"):
             encode_prompt(read_tokenizer(str(policy)), prompt)
 
 
@@ -155,9 +161,7 @@ def test_an_adapter_names_no_module(trap: Trap, tiny_policy: Path, run: Command,
     assert find_policy(str(adapter)).adapter == str(adapter)
 
 
-def test_pickled_adapters_are_read_as_numbers_alone(
-    trap: Trap, tiny_policy: Path, make_curated: MakeCurated
-) -> None:
+def test_pickled_adapters_are_read_as_numbers_alone(trap: Trap, tiny_policy: Path, make_curated: MakeCurated) -> None:
     adapter = trap.folder / "adapter"
     adapter.mkdir()
     config = {"peft_type": "LORA", "r": 2, "base_model_name_or_path": str(tiny_policy), "target_modules": ["q_proj"]}

@@ -84,9 +84,9 @@ def test_what_opens_code_or_a_host_is_no_setting_of_a_file(trap: Trap, key: str,
         find_train_preset(str(_write_preset(trap, key, name, value)))
     with pytest.raises(LearnableError, match=rf"ablation.toml: run 'one': {said}"):
         read_ablation(str(_write_ablation(trap, key, name, value)))
+    file = trap.folder / "ablation.toml"
+    file.write_text(f'[base]\ncurated = "set"\n{write_toml({key: {name: value}})}')
     with pytest.raises(LearnableError, match=rf"ablation.toml: \[base\]: {said}"):
-        file = trap.folder / "ablation.toml"
-        file.write_text(f'[base]\ncurated = "set"\n{write_toml({key: {name: value}})}')
         read_ablation(str(file))
 
 
