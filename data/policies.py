@@ -72,16 +72,24 @@ class AdapterConfig:
 
 
 def read_adapter_config(folder: Path) -> AdapterConfig:
-    """Return what an adapter says of itself. Raises `LearnableError` where it says no base model, or is no LoRA."""
+    """Return what an adapter says of itself.
+
+    Raises `LearnableError` where it says no base model, is no LoRA, or would have a module imported.
+    """
     file = folder / ADAPTER_CONFIG
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
         base, kind = config.get("base_model_name_or_path"), config.get("peft_type", "LORA")
-        rank = int(config.get("r") or 0)
+        rank, imported = int(config.get("r") or 0), config.get("megatron_config") and config.get("megatron_core")
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise LearnableError(f"adapter {str(file)!r} cannot be read: {error}") from error
     if kind != "LORA":
         raise LearnableError(f"adapter {str(folder)!r} is of the kind {kind!r}: only LoRA is known; merge it instead")
+    if imported:
+        raise LearnableError(
+            f"adapter {str(folder)!r} names a module to import (megatron_core = {imported!r}, with megatron_config), "
+            f"and an adapter is data: set megatron_config to null in {ADAPTER_CONFIG}"
+        )
     if not base:
         raise LearnableError(
             f"adapter {str(folder)!r} names no base model: add base_model_name_or_path to {ADAPTER_CONFIG}"
@@ -109,10 +117,9 @@ def read_context_length(policy: Policy) -> int | None:
 def _hub_commit(name: str) -> str:
     from huggingface_hub import HfApi, constants, try_to_load_from_cache
 
-    cached = try_to_load_from_cache(name, "config.json") if _is_hub_id(name) else None
-    if isinstance(cached, str):
-        return Path(cached).parent.name[:16]  # snapshots/<commit>/config.json
     try:
+        if isinstance(cached := try_to_load_from_cache(name, "config.json") if _is_hub_id(name) else None, str):
+            return Path(cached).parent.name[:16]  # snapshots/<commit>/config.json
         if not constants.HF_HUB_OFFLINE and (commit := HfApi().model_info(name, timeout=20).sha):
             return commit[:16]
         reason = "the hub is switched off by HF_HUB_OFFLINE and the model is not in the cache"

@@ -55,6 +55,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Literal, get_args
 
+from learnable.data.errors import LearnableError
+
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 REWARDED_VERDICTS: tuple[Verdict, ...] = ("scored", "truncated")  # the verdicts of scores that have a reward
@@ -68,6 +70,13 @@ SIMULATED = "simulated"  # the verifier of prompts that no model answers
 VERIFIER_ENTRY_POINTS = "learnable.verifiers"  # the group in which packages offer verifiers
 # Keys of specs that say by themselves what is judged, and keys that are but the wording or the price of it.
 CASES = ("cases", "stdin", "test_code")
+# What tokenizers take beside what a template is told: engines and trainers set these themselves.
+OWN_ARGUMENTS = frozenset(
+    """
+    conversation messages tools documents chat_template add_generation_prompt continue_final_message tokenize padding
+    truncation max_length return_tensors return_dict return_assistant_tokens_mask tokenizer_kwargs
+    """.split()
+)
 WORDING = ("entry", "stub", "equality", "cpu_seconds", "partial_credit")
 
 
@@ -164,6 +173,11 @@ class Sampling:
     stop: tuple[str, ...] = ()
     template_args: Mapping[str, Any] = field(default_factory=dict, hash=False)
     think_tags: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise `LearnableError` for a template argument that engines and trainers set themselves."""
+        if taken := sorted(OWN_ARGUMENTS & self.template_args.keys()):
+            raise LearnableError(f"template argument {taken[0]!r} is not the template's own: leave it out")
 
     @property
     def sampling_id(self) -> str:

@@ -31,6 +31,7 @@ PARENT_FLAG = "LEARNABLE_CHILD"
 FOREIGN_PREFIXES = ("ACCELERATE_", "PREFECT__", "TORCHELASTIC_", "OMPI_", "PMI_")
 FOREIGN_NAMES = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
 QUIET = {
+    "PYTHONSAFEPATH": "1",  # no module of the folder that somebody works in stands in for one of a library
     "DO_NOT_TRACK": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",

@@ -12,6 +12,7 @@ from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject
+from learnable.train.file_settings import check_file_settings
 from learnable.train.settings import TrainSettings
 
 DRAWN_BECAUSE: Mapping[tuple[str, object], str] = {  # where no part was named (`preflight/drawing.py`)
@@ -49,7 +50,7 @@ def find_train_preset(name_or_path: str) -> TrainPreset:
     """Return the shipped preset of that name, or read the TOML file at that path.
 
     What ends in `.toml` or has a slash is a path. Raises `UnknownNameError` for an unknown preset or setting with the
-    nearest ones, and `LearnableError` for a file that cannot be read or lacks a reason.
+    nearest ones, and `LearnableError` for a file that cannot be read, lacks a reason, or sets what only a person may.
     """
     if name_or_path in list_train_presets():
         return _read(_shipped().joinpath(f"{name_or_path}.toml"), f"preset {name_or_path}")
@@ -82,6 +83,7 @@ def _read(file: Traversable, where: str) -> TrainPreset:
             raise UnknownNameError(f"setting of {where}", name, known)
         if not isinstance(choice, dict) or set(choice) != {"value", "why"}:
             raise LearnableError(f'{where}: {name} = {choice!r} cannot work: give {{ value = ..., why = "..." }}')
+    check_file_settings({name: choice["value"] for name, choice in settings.items()}, where)
     return TrainPreset(
         file.name.removesuffix(".toml"),
         str(table.get("title", "")),

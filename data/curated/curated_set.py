@@ -181,6 +181,8 @@ def open_curated(path: Place) -> CuratedSet:
         raise LearnableError(f"manifest of {str(folder)!r} is not valid JSON: {error}") from error
     try:
         return CuratedSet(folder, Manifest.from_json(given))
+    except LearnableError as error:
+        raise LearnableError(f"manifest of {str(folder)!r}: {error}") from error
     except (AttributeError, TypeError, ValueError) as error:
         raise LearnableError(f"manifest of {str(folder)!r} is not a curated set's ({error}): {RESTORE}") from error
 

@@ -93,7 +93,7 @@ def start_own_server(environment: Mapping[str, str]) -> OwnServer:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         process = subprocess.Popen(
-            [sys.executable, "-m", "learnable.flows.scheduling.server", str(listening.fileno())],
+            [sys.executable, "-P", "-m", "learnable.flows.scheduling.server", str(listening.fileno())],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

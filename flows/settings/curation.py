@@ -18,13 +18,6 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings.engines import EngineSettings, VLLMSettings
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
-# What tokenizers take beside what a template is told: engines and trainers set these themselves.
-OWN_ARGUMENTS = frozenset(
-    """
-    conversation messages tools documents chat_template add_generation_prompt continue_final_message tokenize padding
-    truncation max_length return_tensors return_dict return_assistant_tokens_mask tokenizer_kwargs
-    """.split()
-)
 CHAT_MODES = ("auto", "on", "off")
 
 
@@ -202,8 +195,6 @@ class CurateSettings:
             )
         if not all(sampling.stop):
             raise LearnableError("--stop '' would end every completion at once: give some text")
-        if taken := sorted(OWN_ARGUMENTS & sampling.template_args.keys()):
-            raise LearnableError(f"--template-arg {taken[0]} is not the template's own: leave it out")
         find_tags(sampling.think_tags, None)
 
     def _check_simulation(self) -> None:

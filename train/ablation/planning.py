@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.storage.places import find_place
+from learnable.train.file_settings import check_file_settings
 from learnable.train.presets import find_train_preset, merge_settings
 from learnable.train.settings import TrainSettings, make_settings
 from learnable.train.trl_options import describe_type, fits_type
@@ -95,6 +96,7 @@ def read_ablation(name_or_path: str, curated: str = "") -> Ablation:
         base["curated"] = curated
     if not base.get("curated"):
         raise LearnableError(f"{name_or_path}: [base] names no curated set: give --curated, or curated = ... in [base]")
+    check_file_settings(base, f"{name_or_path}: [base]", {"curated": curated})
     at_step, seeds = table.get("at_step"), table.get("seeds", [0])
     if at_step is not None and not (fits_type(at_step, int) and at_step > 0):
         raise LearnableError(f"{name_or_path}: at_step = {at_step!r} is no step: give a whole number above 0")
@@ -170,6 +172,7 @@ def _make_variant(
         raise LearnableError(
             f"{where}: steps = {typed['steps']}, but at_step = {at_step} trains all runs to there: leave one out"
         )
+    check_file_settings(own, where)
     merged = merge_settings(_with_preset(base), _with_preset(own))
     if at_step is not None:
         merged["steps"] = at_step

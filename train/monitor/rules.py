@@ -5,6 +5,7 @@ Those that are shipped are in `rules.toml`, which says what each key means; a fi
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from math import isfinite
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
@@ -26,6 +28,7 @@ SEVERITIES = ("warn", "stop", "error")
 TEXTS = ("metric", "relative_to", "severity", "says", "why", "helped")
 SWITCHES = ("from_start", "averaged", "off")
 KEYS = (*TEXTS, *SWITCHES, "lasts", *CONDITIONS)
+SAID = ("name", "value", "reference", "limit")  # what `says` may have in braces
 NEEDED = ("metric", "lasts", "says")
 
 
@@ -162,6 +165,7 @@ def _make(name: str, table: Mapping[str, Any], file: str) -> Rule:
     plain = {key: value for key, value in table.items() if key not in (*CONDITIONS, "off")}
     rule = Rule(name=name, condition=conditions[0], limit=float(table[conditions[0]]), **plain)
     try:
+        _check_braces(rule.says)
         rule.write("name", 0.0, 0.0)
     except (LookupError, ValueError, AttributeError) as error:
         raise LearnableError(
@@ -169,6 +173,13 @@ def _make(name: str, table: Mapping[str, Any], file: str) -> Rule:
             "are known, with formats of Python as {value:.2f}"
         ) from error
     return rule
+
+
+def _check_braces(says: str) -> None:
+    """Raise `ValueError` for braces that reach into a value, as `{name.a}`, or that fill much, as `{name:99999}`."""
+    for _, name, shape, _ in Formatter().parse(says):
+        if name is not None and (name not in SAID or "{" in (shape or "") or re.search(r"\d{3}", shape or "")):
+            raise ValueError(f"{{{name}:{shape}}}")
 
 
 def _check_values(table: Mapping[str, Any], condition: str, where: str) -> None:

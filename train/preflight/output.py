@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
 from learnable.data.storage.places import make_folder
+from learnable.train.file_settings import check_file_settings
 from learnable.train.settings import TrainSettings, read_settings
 
 RUNS = Path("runs")  # for runs that were given no folder
@@ -42,13 +43,14 @@ def check_output(settings: TrainSettings) -> None:
 def resume_settings(settings: TrainSettings) -> TrainSettings:
     """Return the settings that the run in `output` began with, with what may change taken from `settings`.
 
-    What still has its default counts as not given. Raises `LearnableError` when there is no run to go on with, or
-    when a given value would make it another run.
+    What still has its default counts as not given. Raises `LearnableError` when there is no run to go on with, when a
+    given value would make it another run, and for what its file sets and only the person who types may.
     """
     file = settings.folder / "settings.json"
     if not file.is_file():
         raise LearnableError(f"output {settings.output!r} holds no training run: leave --resume out to start one")
     saved = read_settings(file)
+    check_file_settings(asdict(saved), f"settings file {str(file)!r}", asdict(settings))
     saved = replace(saved, part=saved.named_part, sampler=saved.sampler or "static")  # which an old file does not say
     given = {f.name: getattr(settings, f.name) for f in fields(settings) if getattr(settings, f.name) != f.default}
     for name, value in given.items():

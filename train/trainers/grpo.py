@@ -53,7 +53,9 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     from trl import GRPOTrainer
 
     settings = run.settings
-    tokenizer = AutoTokenizer.from_pretrained(run.policy.path, padding_side="left", truncation_side="left")
+    tokenizer = AutoTokenizer.from_pretrained(
+        run.policy.path, padding_side="left", truncation_side="left", trust_remote_code=False
+    )
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else None
     tags = find_tags(settings.sampling.think_tags, template)
     config = make_config(settings, tokenizer.eos_token_id)

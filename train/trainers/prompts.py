@@ -26,6 +26,8 @@ RESERVED_COLUMNS = (
     "trainer_state",
     "log_extra",
     "log_metric",
+    "image",
+    "images",
     "live_row",
     HELD_OUT,
     CERTIFIED_REWARD,

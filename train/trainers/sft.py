@@ -47,7 +47,7 @@ def make_trainer(run: PreparedRun) -> SFTTrainer:
         model=model,
         args=config,
         train_dataset=load_texts(table, ("prompt", "completion"), settings),
-        processing_class=AutoTokenizer.from_pretrained(run.policy.path),
+        processing_class=AutoTokenizer.from_pretrained(run.policy.path, trust_remote_code=False),
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
 

@@ -211,10 +211,21 @@ def load_texts(table: pa.Table, columns: Sequence[str], settings: TrainSettings)
 
 
 def load_policy(run: PreparedRun, weight_type: str) -> Any:
-    """Load what is trained: a whole model, or a LoRA adapter over its base, which stays as it is."""
+    """Load what is trained: a whole model, or a LoRA adapter over its base, which stays as it is.
+
+    Raises `LearnableError` for a policy whose config names a repository of the hub to run its attention from.
+    """
+    from transformers import AutoConfig
     from trl.trainer.utils import create_model_from_path
 
-    model = create_model_from_path(run.policy.path, dtype=weight_type)
+    config = AutoConfig.from_pretrained(run.policy.path, trust_remote_code=False)
+    for part in (config, *(getattr(config, name, None) for name in config.sub_configs)):
+        if "/" in (kernel := str(getattr(part, "_attn_implementation", None))):
+            raise LearnableError(
+                f"policy {run.policy.path!r}: attn_implementation = {kernel!r} of its config.json is code of the hub, "
+                "and a policy is data: remove the key"
+            )
+    model = create_model_from_path(run.policy.path, dtype=weight_type, trust_remote_code=False)
     if not run.policy.adapter:
         return model
     from peft import PeftModel

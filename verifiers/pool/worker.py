@@ -72,7 +72,7 @@ class Worker:
     """
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", _START, json.dumps(sys.path), str(os.getpid())]
+        command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path), str(os.getpid())]
         pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, start_new_session=True)

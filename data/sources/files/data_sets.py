@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from learnable.data.sources.files.locations import READ, SUFFIXES, file_suffix, 
 from learnable.data.sources.files.readers import Rows, file_rows
 
 HUB_SECONDS = 20.0  # for one answer
+CARDS = ("README.md", ".huggingface.yaml")  # in which `datasets` looks for the files of a folder
 
 
 def data_set_rows(
@@ -52,6 +53,8 @@ def split_names(location: str, folder: Path | None, what: str = "prompts") -> li
         return list(saved) if isinstance(saved, dict) else ["train"]
     if folder is None:
         _look_on_hub(location, what)
+    else:
+        _check_card(location, folder, what)
     from datasets import get_dataset_split_names
 
     try:
@@ -96,6 +99,7 @@ def _split_files(location: str, folder: Path, split: str, what: str) -> list[Pat
     """Return the files that `datasets` takes for a split of a folder; none where it cannot say."""
     from datasets import load_dataset_builder
 
+    _check_card(location, folder, what)
     place = str(folder.resolve())
     try:
         found = load_dataset_builder(place).config.data_files or {}
@@ -111,6 +115,49 @@ def _split_files(location: str, folder: Path, split: str, what: str) -> list[Pat
     return [Path(file) for file in found.get(split, ())]
 
 
+def _check_card(location: str, folder: Path, what: str) -> None:
+    """Raise `LearnableError` where a folder's card names files elsewhere, which `datasets` would open or ask for."""
+    import yaml  # type: ignore[import-untyped]  # datasets brings it
+    from huggingface_hub.repocard import metadata_load
+
+    for name in CARDS:
+        if not (card := folder / name).is_file():
+            continue
+        try:
+            text = card.read_text(encoding="utf-8")
+            told = metadata_load(card) if name.endswith(".md") else yaml.safe_load(text)
+        except (OSError, ValueError, yaml.YAMLError):
+            continue  # datasets reads it in the same way, and says why it cannot
+        for pattern in _list_texts((told or {}).get("configs") if isinstance(told, dict) else None, set()):
+            if Path(pattern).is_absolute() or ".." in Path(pattern).parts or "://" in pattern or "::" in pattern:
+                raise _outside(location, what, f"{name} names {pattern!r} in its configs")
+
+
+def _check_files(location: str, place: str, files: Mapping[Any, Sequence[object]], what: str) -> None:
+    """Raise `LearnableError` for files of a data set that lie elsewhere than it: of the hub's, on this disk."""
+    own = f"{place.rstrip('/')}/" if Path(place).is_dir() else "hf://"
+    for file in (str(file) for split in files.values() for file in split):
+        if not file.startswith(own):
+            raise _outside(location, what, f"it names {file!r}")
+
+
+def _outside(location: str, what: str, names: str) -> LearnableError:
+    return LearnableError(
+        f"{what} {location!r}: {names}, which lies outside it: a data set is read where it is, so give --prompts that "
+        "file itself if you want it"
+    )
+
+
+def _list_texts(value: Any, seen: set[int]) -> Iterator[str]:
+    """Yield the texts anywhere in what YAML held; what stands in it twice, once."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list) and id(value) not in seen:
+        seen.add(id(value))
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _list_texts(inner, seen)
+
+
 def _no_split(location: str, split: str, known: Iterable[object], what: str) -> LearnableError:
     names = ", ".join(map(str, known))
     return LearnableError(f"{what} {location!r} has no split {split!r}: name one of {names} with --dataset-split")
@@ -119,10 +166,14 @@ def _no_split(location: str, split: str, known: Iterable[object], what: str) -> 
 def _streamed_rows(
     location: str, place: str, split: str, columns: Collection[str] | None, what: str, part: str | None = None
 ) -> Rows:
-    from datasets import load_dataset
+    from datasets import load_dataset_builder
 
     try:
-        yield from _number_rows(location, load_dataset(place, part, split=split, streaming=True), columns)
+        builder = load_dataset_builder(place, part)
+        _check_files(location, place, builder.config.data_files or {}, what)
+        yield from _number_rows(location, builder.as_streaming_dataset(split=split), columns)
+    except LearnableError:
+        raise
     except Exception as error:  # datasets raises its own, hub, network and parser errors alike
         raise _cannot_open(location, what, error, f" with split {split!r}") from error
 

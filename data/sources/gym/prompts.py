@@ -62,7 +62,7 @@ def make_prompt(entry: JsonObject, location: str) -> Prompt:
 
 def _ask(request: list[object]) -> Iterator[JsonObject]:
     """Yield what the process writes, line by line. Raises `LearnableError` for an error of its, and where it dies."""
-    command = [sys.executable, "-c", _START, json.dumps(sys.path), json.dumps(request)]
+    command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path), json.dumps(request)]
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
         subprocess.Popen(

@@ -182,7 +182,12 @@ def _find_fault(text: str, kind: Kind) -> str:
 
 
 def _words_of(text: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+    """Return the names in braces. What follows a name there, as `a:>9` or `a!r`, is a part of it."""
+    return {
+        f"{name}{f'!{how}' if how else ''}{f':{shape}' if shape else ''}"
+        for _, name, shape, how in Formatter().parse(text)
+        if name is not None
+    }
 
 
 def _choose(texts: Sequence[str], *why: str) -> str:

@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def engine(folder: Path, run: Run) -> Iterator[RecordingEngine]:
+def engine(folder: Path, run_apart: Run) -> Iterator[RecordingEngine]:
     engine = RecordingEngine(find_policy("policy").policy_id)
     with use_engine(engine, CurateSettings(policy="policy")):
         yield engine
@@ -66,8 +66,8 @@ def write_prompts(folder: Path, **verifier: str) -> None:
     (folder / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def find(run: Run, *arguments: str) -> tuple[int, str, str]:
-    return run(
+def find(run_apart: Run, *arguments: str) -> tuple[int, str, str]:
+    return run_apart(
         "find", "--policy", "policy", "--prompts", "p.jsonl", "--no-prefect", "--sampling", "fixed", "--group-size",
         "4", "--workers", "0", "--near-duplicates", "1", "--name", "set", *arguments,
     )  # fmt: skip
@@ -76,14 +76,14 @@ def find(run: Run, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("how", [["--show", "3"], ["--dry-run"], ["--json"]])
 def test_a_prompts_file_names_no_code(
-    run: Run,
+    run_apart: Run,
     engine: RecordingEngine,
     folder: Path,
     name: str,
     how: list[str],
 ) -> None:
     write_prompts(folder, verifier=name)
-    status, out, err = find(run, *how)
+    status, out, err = find(run_apart, *how)
     assert (status, out) == (2, "")
     assert f"p.jsonl, line 1: verifier {name!r} is code that data names" in err
     assert not (folder / "marker").exists()
@@ -91,11 +91,11 @@ def test_a_prompts_file_names_no_code(
 
 
 @pytest.fixture
-def curated(run: Run, engine: RecordingEngine, folder: Path) -> str:
+def curated(run_apart: Run, engine: RecordingEngine, folder: Path) -> str:
     """A set whose verifier its maker named, and nobody else has."""
     (folder / "judge.py").write_text(HONEST)
     write_prompts(folder)
-    status, out, err = find(run, "--verifier", "judge.py:judge", "--band", "0", "1", "--min-std", "0", "--json")
+    status, out, err = find(run_apart, "--verifier", "judge.py:judge", "--band", "0", "1", "--min-std", "0", "--json")
     assert status == 0, err
     return str(json.loads(out)["curated"])
 
@@ -126,7 +126,7 @@ def commands(curated: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("place", range(6))
 def test_a_set_names_no_code(
-    run: Run,
+    run_apart: Run,
     curated: str,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -135,7 +135,7 @@ def test_a_set_names_no_code(
     monkeypatch.setenv("LEARNABLE_TRUSTED_VERIFIERS", "[]")  # another person, who has named nothing
     (folder / "judge.py").write_text(EVIL)
     command = commands(curated)[place]
-    status, out, err = run(*command)
+    status, out, err = run_apart(*command)
     assert (status, out) == (2, ""), err
     assert "verifier 'judge.py:judge' is code that data names" in err
     assert "--verifier 'judge.py:judge'" in err
@@ -143,7 +143,7 @@ def test_a_set_names_no_code(
 
 
 def test_whoever_evaluates_names_the_code_again_and_hears_that_it_changed(
-    run: Run,
+    run_apart: Run,
     curated: str,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -152,39 +152,39 @@ def test_whoever_evaluates_names_the_code_again_and_hears_that_it_changed(
     assert manifest.verifier_sources == manifest.verifiers  # a judge without a version has the hash for one
     monkeypatch.setenv("LEARNABLE_TRUSTED_VERIFIERS", "[]")
     evaluate = commands(curated)[2]
-    status, _, err = run(*evaluate, "--verifier", "judge.py:judge")
+    status, _, err = run_apart(*evaluate, "--verifier", "judge.py:judge")
     assert status == 0, err
     assert "has changed" not in err
     (folder / "moved").mkdir()
     (folder / "moved" / "judge.py").write_text(HONEST + "# edited\n")
     monkeypatch.setenv("LEARNABLE_TRUSTED_VERIFIERS", "[]")
-    status, _, err = run(*evaluate, "--verifier", "moved/judge.py:judge")  # where this person has it
+    status, _, err = run_apart(*evaluate, "--verifier", "moved/judge.py:judge")  # where this person has it
     assert status == 0, err
     assert "warning: verifier 'judge.py:judge' has changed: the set was curated with its version" in err
 
 
 def test_a_source_that_changed_under_its_version_is_told(
-    run: Run,
+    run_apart: Run,
     engine: RecordingEngine,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (folder / "judge.py").write_text(HONEST + "judge.version = '1'\n")
     write_prompts(folder)
-    status, out, err = find(run, "--verifier", "judge.py:judge", "--band", "0", "1", "--min-std", "0", "--json")
+    status, out, err = find(run_apart, "--verifier", "judge.py:judge", "--band", "0", "1", "--min-std", "0", "--json")
     assert status == 0, err
     (folder / "moved").mkdir()
     (folder / "moved" / "judge.py").write_text(HONEST + "judge.version = '1'\n# edited\n")
     monkeypatch.setenv("LEARNABLE_TRUSTED_VERIFIERS", "[]")
-    status, _, err = run(*commands(json.loads(out)["curated"])[2], "--verifier", "moved/judge.py:judge")
+    status, _, err = run_apart(*commands(json.loads(out)["curated"])[2], "--verifier", "moved/judge.py:judge")
     assert status == 0, err
     assert "still says that it is version 1, but its source has changed" in err
 
 
-def test_rows_name_code_that_the_command_names_too(run: Run, engine: RecordingEngine, folder: Path) -> None:
+def test_rows_name_code_that_the_command_names_too(run_apart: Run, engine: RecordingEngine, folder: Path) -> None:
     (folder / "judge.py").write_text(HONEST)
     write_prompts(folder, verifier="judge.py:judge")
-    status, _, err = find(run, "--verifier", "number", "--verifier", "judge.py:judge")
+    status, _, err = find(run_apart, "--verifier", "number", "--verifier", "judge.py:judge")
     assert status == 0, err
     assert engine.prompts
 
