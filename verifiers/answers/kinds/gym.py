@@ -51,9 +51,10 @@ _EVALUATED = {
 }
 _FILE = "data_file"  # the field of a configuration that names one: one of the library's
 _ALTERNATIVES = re.compile(
-    r"\b(?:or|either|alternatively|otherwise|maybe|perhaps|possibly|versus|vs)\b|;", re.IGNORECASE
+    r"\b(?:or|either|alternatively|otherwise|maybe|perhaps|possibly|versus|vs)\b|;(?=\s*\S)", re.IGNORECASE
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SIGNED = re.compile(r"-?\d+(?:\.\d+)?")
 _TIME = re.compile(r"\s*-?(?:\d+(?:\s*days?)?|[\d:.]+|\d+ days?,\s*[\d:.]+)[\s.]*", re.IGNORECASE)
 _NO_SOLUTION = re.compile(r"\W*(?:none\W*)?|\D*\bno\b\D*\b(?:solution|root|value)s?\b\D*", re.IGNORECASE)
 _TUPLES = ("arc_agi", "rearc")  # whose boards are compared as tuples
@@ -209,6 +210,11 @@ def _same_numbers(answer: str, entry: JsonObject) -> bool:
     return Counter(map(int, re.findall(r"\d+", answer))) == Counter(entry["metadata"]["numbers"])
 
 
+def _same_list(answer: str, entry: JsonObject) -> bool:
+    given, wanted = (list(map(Fraction, _SIGNED.findall(text))) for text in (answer, entry["answer"]))
+    return given == wanted
+
+
 def _near(answer: str, entry: JsonObject) -> bool:
     given, wanted = (Fraction(text.replace(",", "")) for text in (answer, entry["answer"]))
     return abs(given - wanted) <= Fraction(1, 10_000)
@@ -240,11 +246,17 @@ _FORGOTTEN: dict[str, Callable[[str, JsonObject], bool]] = {
     "coin_flip": _near,  # it takes "0" for 0.0625, whose beginning it is
     "complex_arithmetic": lambda answer, _: "nan" not in answer.casefold(),  # whose distance from anything is none
     "cryptarithm": _each_once,  # all but the last digit of a letter
+    "figlet_font": lambda answer, entry: _fold(answer) == _fold(entry["answer"]),  # all but ten letters
     "fraction_simplification": _as_many,  # what stands behind a fraction of LaTeX
+    "game_of_life": lambda answer, entry: bool(
+        json.loads(answer) == json.loads(entry["answer"])
+    ),  # rows behind the last
     "game_of_life_halting": _same_text,  # any text at all
     "gsm_symbolic": _one_number,  # signs, and what stands behind the first number
     "letter_jumble": _same_text,  # words behind the right ones
+    "number_sorting": _same_list,  # numbers that are 1 off
     "polynomial_equations": _all_solutions,  # what is no number
+    "pool_matrix": lambda answer, _: "#" not in answer,  # what stands behind it
     "puzzle24": _same_numbers,  # any numbers in the range of the puzzle's, so 4 * 6 * 1 * 1 always
     "spell_backward": _same_text,  # letters behind the right ones, for most lengths
     "time_intervals": lambda answer, _: bool(_TIME.fullmatch(answer)),  # what stands behind a time

@@ -146,9 +146,13 @@ def test_a_near_miss_does_not_pass_and_is_worth_less_than_what_is_right(dataset,
     [
         ("coin_flip", "0.0625", "0", {}),
         ("complex_arithmetic", "3.0 + 4.0i", "nan", {"result": [3.0, 4.0]}),
+        ("figlet_font", "earthquakes", "earthquakesandmore", {}),
+        ("game_of_life", "[[1, 0], [0, 1]]", "[[1, 0, 1], [0, 1], [1, 1]]", {}),
         ("game_of_life_halting", "True", "False", {}),
         ("gsm_symbolic", "40", "-40", {}),
         ("letter_jumble", "a big dog", "a big dog barks", {}),
+        ("number_sorting", "['-1.5', '2']", "['-1', '2.5']", {"direction": "ascending"}),
+        ("pool_matrix", "1 2\n3 4", "1 2\n3 4  # 5 6", {}),
         ("puzzle24", "1 + 3 + 10 + 10", "4 * 6 * 1 * 1", {"numbers": [1, 3, 10, 10]}),
         ("spell_backward", "aniccav", "aniccavaniccav", {}),
     ],
@@ -315,6 +319,15 @@ def test_the_configuration_is_the_prompts_own():
 def test_unknown_data_sets_are_refused_when_they_are_judged():
     with pytest.raises(SpecError, match=r"'chain_sun'.*has none of this name"):
         tagged("1", "chain_sun")
+
+
+@needs_library
+@pytest.mark.parametrize(
+    ("dataset", "config"), [("composite", {"datasets": [{"name": "chain_sum"}]}), ("chain_sum", {"min_terms": -1})]
+)
+def test_a_configuration_that_the_data_set_does_not_take_is_refused(dataset, config):
+    with pytest.raises(SpecError, match=rf"'config'.*{dataset} does not take it"):
+        tagged("1", dataset, config=config)
 
 
 @needs_library
