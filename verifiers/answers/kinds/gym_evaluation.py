@@ -3,7 +3,7 @@
 Several hand text to `eval`, and more to sympy, which does: text of a completion, and of a row that anyone may have
 written. So `install` puts `evaluate` in the place of `eval` in all of the library's modules, and in sympy's parser.
 While a scorer runs (`watched`) that reads the text as a tree, and runs it only where each node is one of a few. Nothing
-in such a tree reaches an attribute, an item, or a function that is not in `_CALLED`, and nothing outgrows `_LIMITS`.
+in such a tree reaches an attribute, an item, or a function that is not in `_CALLED`, and nothing outgrows `_MAX_SIZE`.
 Outside of it sympy is as it was, for others who use it.
 """
 
@@ -30,7 +30,8 @@ _WRITTEN = ("Symbol", "Integer", "Float")  # by sympy's parser, with one argumen
 _GROWING = frozenset({"exp", "sinh", "cosh"})
 _LEAVES = (ast.Name, ast.Load, ast.expr_context, ast.operator, ast.unaryop)
 _NODES = (ast.Expression, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.List, ast.Tuple, *_LEAVES)
-_LIMITS = {False: 1 << 17, True: 1 << 8}  # bits of a value, without names and with: sympy may multiply powers out
+_MAX_SIZE = 1 << 17  # bits of a value
+_MAX_POWER = 256  # bits of a power of what has names: sympy may multiply it out
 _LONG_EXPONENT = re.compile(r"[eE][-+]?\d{4}")
 _REFUSALS: ContextVar[list[str] | None] = ContextVar("refusals", default=None)
 
@@ -95,10 +96,9 @@ def check_expression(source: object, *, names: bool = True) -> ast.Expression:
         nodes = list(ast.walk(tree))
         for node in nodes:
             _check_node(node)
-        named = any(isinstance(node, ast.Name) for node in nodes)
-        if named and not names:
+        if not names and any(isinstance(node, ast.Name) for node in nodes):
             raise RefusedError("it has names, where numbers alone are known")
-        if _size(tree.body) > _LIMITS[named]:
+        if not _size(tree.body) <= _MAX_SIZE:  # nor where infinities have no sum
             raise RefusedError("it is too large a number or power")
     except (MemoryError, RecursionError) as error:
         raise RefusedError("it is nested too deep") from error
@@ -144,7 +144,9 @@ def _size(node: ast.expr) -> float:
         case ast.UnaryOp(operand=operand):
             return _size(operand)
         case ast.BinOp(left=left, op=op, right=right):
-            return _size_of_sum(_size(left), op, _size(right), right)
+            size = _size_of_sum(_size(left), op, _size(right), right)
+            grown = isinstance(op, ast.Pow) and size > _MAX_POWER and _has_unknowns(left)
+            return math.inf if grown else size
         case ast.Call(func=ast.Name(id=name), args=args):
             inner = max(map(_size, args), default=0.0)
             return 1.5 * _power_of_two(inner) if name in _GROWING and not _has_unknowns(node) else inner

@@ -283,6 +283,20 @@ def test_a_number_that_is_too_large_is_a_wrong_answer(given):
         assert (score.reward, score.verdict) == (0.0, "scored")
 
 
+@needs_library
+@pytest.mark.parametrize("given", ["(x+y+1)**200", "x**9**9", "(x+1)**300 - (x+2)**300", "((x**300)**300)**0"])
+def test_a_power_that_is_too_large_is_a_wrong_answer(given):
+    score = tagged(given, "simple_integration", "x**3 + C", metadata=CUBIC)
+    assert (score.reward, score.verdict) == (0.0, "scored")
+    assert score.reason.endswith("it is too large a number or power")
+
+
+@needs_library
+def test_long_polynomials_with_large_coefficients_are_no_bombs():
+    long = " + ".join(f"{10**90 + n}*x**{n % 40}*y**{n // 40}" for n in range(150))
+    assert tagged(long, "polynomial_multiplication", long).passed
+
+
 @pytest.mark.parametrize("evil", ["open('ran', 'w')", "[x.y]", "().__class__", "9**9**9**9", "x = 2", ["1"], None])
 @pytest.mark.parametrize(
     ("dataset", "place"),
