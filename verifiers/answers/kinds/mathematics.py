@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
+from learnable.verifiers.answers.expressions.comparison import equals, is_readable
+from learnable.verifiers.answers.expressions.finding import find_last_expression
+from learnable.verifiers.answers.expressions.whole import is_numeral, write_whole
 from learnable.verifiers.answers.extraction import find_statements
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
 from learnable.verifiers.answers.rules import Reading, check_rule, missing, narrow, rule_of
@@ -26,8 +29,7 @@ LIBRARY = "math_verify"
 TIME_LIMIT = 5.0  # seconds: its usual limit for one of its two steps
 MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
 MAX_EXPRESSION = 2000  # characters: longer is no answer, and costs the parser its time
-
-_MATHS = ("$", r"\(", r"\[", r"\boxed", r"\begin")
+ROUNDING = 2e-6  # of a number: so far off may be what has six digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class MathsVerifier:
     """
 
     name: str = "mathematics"
-    version: str = "1"
+    version: str = "2"
     time_limit: float = TIME_LIMIT
     memory_limit: int = MEMORY_LIMIT
 
@@ -71,9 +73,8 @@ class MathsVerifier:
         if rule.name == "auto":
             if stated := find_statements(text):
                 return _reading(stated[-1].text.rstrip("."), stated[-1].form)
-            return _reading(text.strip()[-MAX_EXPRESSION:], "last")
-        if rule.name == "last":
-            return _reading(text.strip()[-MAX_EXPRESSION:], "last")
+        if rule.name in ("auto", "last"):
+            return _reading(find_last_expression(text.strip()[-MAX_EXPRESSION:]) or "", "last")
         part = narrow(text, rule)
         return Reading(None, rule.name, missing(rule)) if part is None else _reading(part.text, rule.name)
 
@@ -87,16 +88,7 @@ class MathsVerifier:
         if reading.answer is None:
             return give_score(Judgement(completion, prompt, reading, False, 0.0), spec)
         try:
-            gold = _parse_gold(str(spec["answer"]))
-            if not gold:
-                return Score.unscored(
-                    f"the answer of the spec cannot be read as mathematics: {str(spec['answer'])[:80]}"
-                )
-            given = _parse(library, reading.answer, whole=reading.rule != "last")
-            if not given:
-                unread = Reading(None, reading.rule, f"no mathematics: {reading.answer[:60]}")
-                return give_score(Judgement(completion, prompt, unread, False, 0.0), spec)
-            passed = bool(library.verify(gold, given, timeout_seconds=None, raise_on_error=True))
+            passed = equals(str(spec["answer"]), reading.answer, partial(_same, library))
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:  # its own time-out is a BaseException, and an answer may make it raise anything
@@ -105,8 +97,8 @@ class MathsVerifier:
 
 
 def _reading(text: str, rule: str) -> Reading:
-    if not text:
-        return Reading(None, rule, "nothing is stated")
+    if not is_readable(text):
+        return Reading(None, rule, f"no mathematics: {text[:60]}" if text.strip() else "nothing is stated")
     if len(text) > MAX_EXPRESSION:
         return Reading(None, rule, f"more than {MAX_EXPRESSION:,} characters")
     return Reading(text, rule, text=text)
@@ -124,18 +116,33 @@ def _library() -> Any:
     return library
 
 
+def _same(library: Any, gold: str, given: str) -> bool:
+    """Say whether math-verify reads both expressions whole and finds them equal; numerals are compared exactly."""
+    if is_numeral(gold) and is_numeral(given):
+        return Fraction(gold.replace(" ", "")) == Fraction(given.replace(" ", ""))
+    if (written := write_whole((gold, given))) is None:
+        return False
+    ones, others = (_parse(library, one) for one in written)
+    if not ones or not others or _differ_in_size(ones[0], others[0]):
+        return False
+    return bool(library.verify(ones, others, timeout_seconds=None, raise_on_error=True))
+
+
+def _differ_in_size(one: Any, other: Any) -> bool:
+    """Say whether two numbers lie further apart than rounding explains: math-verify rounds to six places."""
+    try:
+        gold, given = complex(one), complex(other)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return False
+    return abs(gold - given) > ROUNDING * max(abs(gold), abs(given))
+
+
 @lru_cache(maxsize=1024)
-def _parse_gold(answer: str) -> Sequence[Any]:
-    return _parse(_library(), answer, whole=True)
-
-
-def _parse(library: Any, text: str, *, whole: bool) -> Sequence[Any]:
-    """Return what math-verify reads: first as an expression by itself, where the text is one, then in the text.
-
-    LaTeX has to stand in a maths environment to be seen.
-    """
-    parse: Callable[..., Sequence[Any]] = library.parse
+def _parse(library: Any, text: str) -> list[Any]:
+    """Return what math-verify reads, as one expression and never as a number found inside it."""
+    config = library.LatexExtractionConfig()
+    plain = replace(config.normalization_config, units=False, malformed_operators=False, nits=False, boxed="none")
+    config = replace(config, normalization_config=plain)
     options = {"fallback_mode": "no_fallback", "parsing_timeout": None, "raise_on_error": True}
-    if not whole or any(mark in text for mark in _MATHS):
-        return parse(text, **options)
-    return parse(f"${text}$", **options) or parse(text, **options)
+    parsed: list[Any] = library.parse(f"${text}$", extraction_config=[config], **options)
+    return parsed
