@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from learnable.verifiers.answers.expressions.latex import write_formula
-from learnable.verifiers.answers.expressions.measures import unit_factor
+from learnable.verifiers.answers.expressions.measures import read_unit_letter, unit_factor
 from learnable.verifiers.answers.expressions.parts import Leaf, Ordered, Part, Relation, Several, Union, is_name, read_answer
 
 Same = Callable[[str, str], bool]
@@ -43,15 +43,15 @@ def is_readable(text: str) -> bool:
         depth += {"{": 1, "}": -1}.get(sign, 0)
         if depth < 0:
             return False
-    return not depth and bool(_key(text).strip(".,;:!?$&^_-+*/\\(){}[]|"))
+    return not depth and (text == r"\{\}" or bool(_key(text).strip(".,;:!?$&^_-+*/\\(){}[]|")))
 
 
 def _key(text: str) -> str:
     """Return what is compared as text: without spaces, font commands and brackets that mean nothing."""
     text = re.sub(r"\\text\{([^{}]*)\}", r"\1", text)
     is_words = bool(re.search(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}", text))
-    text = re.sub(r"\s+", "", text).strip(".,;:!?")
-    text = re.sub(r"\{([0-9a-zA-Z])\}", r"\1", text)
+    text = re.sub(r"\s+", "", text).strip(".,;:?")
+    text = re.sub(r"(?<!mathbb)\{([0-9a-zA-Z])\}", r"\1", text)
     while text.startswith("(") and text.endswith(")") and re.fullmatch(r"[^(),]*", text[1:-1]):
         text = text[1:-1]
     text = text.casefold() if is_words else text
@@ -122,6 +122,8 @@ class _Comparison:
         if one.base or other.base:
             bases = {base for base in (one.base, other.base) if base}
             return len(bases) == 1 and one.value.upper() == other.value.upper()
+        if one.unit or other.unit:
+            one, other = read_unit_letter(one), read_unit_letter(other)
         factor = unit_factor(one.unit, other.unit)
         if factor is None:
             return False
@@ -166,8 +168,10 @@ class _Comparison:
             return True
         if set(gold.signs) != {"="} or set(given.signs) != {"="}:
             ones, others = _as_set(gold), _as_set(given)
-            if gold.signs == given.signs and len(gold.items) == 2:
+            if gold.signs == given.signs and len(gold.items) == 2 and gold.signs[0] in ("<", r"\le"):
                 return self._same(_written(gold), _written(given))
+            if gold.signs == given.signs == (r"\ne",):
+                return self._in_order(gold.items, given.items[::-1])
             return bool(ones and others and gold is not ones and _variable(gold) == _variable(given) and self.parts(ones, others))
         if len(given.items) > 2 and gold.signs == ("=",) and self._values(gold.items[0].text, given.items[0].text):
             return all(self.parts(gold.items[1], side) for side in given.items[1:])
@@ -176,9 +180,11 @@ class _Comparison:
         if self._in_order(gold.items, given.items[::-1]):
             return True
         heads = [_head(side.items[0].text) for side in (gold, given)]
-        if heads[0] != heads[1] and all(heads):
-            return {"y", "f(x)"} == set(heads) and self.parts(gold.items[1], given.items[1])
-        return self._same(_written(gold), _written(given))
+        if all(heads):
+            alike = heads[0] == heads[1] or {"y", "f(x)"} == set(heads)
+            return alike and self.parts(gold.items[1], given.items[1])
+        has_letters = all(re.search(r"(?<![\\a-zA-Z])[a-zA-Z]", chain.text) for chain in (gold, given))
+        return has_letters and self._same(_written(gold), _written(given))
 
 
 def _written(chain: Relation) -> str:

@@ -30,11 +30,11 @@ _SIGNS = str.maketrans(
     }
 )  # fmt: skip
 _ROOT = re.compile("\u221a\\s*([0-9]+|[a-zA-Z]|(?=[({]))")
-_SPACING = re.compile(r"\\[,!;:](?=[0-9]{3}(?![0-9]))(?<=[0-9]\\[,!;:])|(?<=[0-9])(?:\{,\}|~)(?=[0-9]{3})")
-_BLANK = re.compile(r"\\[,!;: \n]|~|\\(?:quad|qquad|displaystyle|textstyle|limits|nolimits|hfill|nonumber)(?![a-zA-Z])")
+_SPACING = re.compile(r"(?<!\\)\\[,!;:](?=[0-9]{3}(?![0-9]))(?<=[0-9]\\[,!;:])|(?<=[0-9])(?:\{,\}|~)(?=[0-9]{3})")
+_BLANK = re.compile(r"(?<!\\)\\[,!;: \n]|~|\\(?:quad|qquad|displaystyle|textstyle|limits|nolimits|hfill|nonumber)(?![a-zA-Z])")
 _SIZES = re.compile(r"\\(?:left|right)\s*\.|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![a-zA-Z])\s*")
 _DISPLAY = re.compile(r"\\(?:begin|end)\s*\{(?:align|equation|gather|aligned|gathered|split|multline|math)\*?\}")
-_DELIMITERS = re.compile(r"\\[\[\]()]")
+_DELIMITERS = re.compile(r"(?<!\\)\\[\[\]()]|(?<=\\\\)\[[0-9.]+ ?[a-z]{2}\]")
 _BOX = re.compile(r"\\f?box(?:ed)?\s*(?=\{)")
 _FONT = re.compile(
     r"\\(?:text(?:rm|bf|it|normal|sf|tt)?|math(?:rm|it|bf|sf|tt|normal)|mbox|operatorname|boldsymbol|bold|bm|rm|bf|hbox)"
@@ -68,8 +68,8 @@ _SYNONYMS = tuple(
         (r"\\lg(?![a-zA-Z])", r"\\log_{10}"),
         (r"\{\s*([^{}\\]+)\\over\s+([^{}\\]+)\}", r"\\frac{\1}{\2}"),
         (r"\\begin\{array\}\s*\{[^{}]*\}", r"\\begin{array}"),
-        (r"\\(?:vec|overrightarrow|hat|widehat)\s*\{?\s*([a-zA-Z]+)\s*\}?", r"\1"),
-        (r"(?<=[0-9])[eE]([-+]?[0-9]{1,4})(?![0-9a-zA-Z])", r"\\cdot 10^{\1}"),
+        (r"\\(?:vec|overrightarrow|hat|widehat)\s*(?:\{([a-zA-Z ]+)\}|([a-zA-Z]))", r"\1\2"),
+        (r"(?<![0-9a-zA-Z.])([0-9]+(?:\.[0-9]+(?=[eE])|(?=[eE](?:[+0-9]|-[4-9]|-[0-9]{2}))))[eE]([-+]?[0-9]{1,4})(?![0-9a-zA-Z])", r"\1\\cdot 10^{\2}"),
         (r"C\s*_\s*\{?\s*([0-9]+)\s*\}?\s*\^\s*\{?\s*([0-9]+)\s*\}?", r"\\binom{\1}{\2}"),
         (r"_\s*\{\s*\(\s*([0-9]+)\s*\)\s*\}|_\s*\(\s*([0-9]+)\s*\)", r"_{\1\2}"),
     )
@@ -133,7 +133,7 @@ def _font(match: re.Match[str]) -> str:
     if held in _NAMED.split():
         return rf"\{held} "
     if re.fullmatch(r"[a-zA-Z]", held) and not (held in "mgsJNWVAKLhlt" and _is_behind_number(match)):
-        return f"{held}"
+        return f"{held} " if held == "e" else held
     if re.fullmatch(r"and|or|,|;", held):
         return f" {held} "
     if not held or re.search(r"[0-9\\$^=]|[a-zA-Z](?:,| or )", held) or not re.search(r"[^\W_]", held):

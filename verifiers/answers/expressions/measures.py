@@ -12,13 +12,16 @@ _SUFFIX = re.compile(
     r"\s*((?:\\text\{[^{}]+\}|\\%|%|\^\{\\circ\}\s*(?:[CF](?![a-zA-Z]))?|\\\$)"
     r"(?:\s*\\text\{[^{}]+\}|\^\{-?[0-9]+\}|\s*/\s*(?:[a-zA-Z]{1,3}(?![a-zA-Z]))?|\s*\\cdot|\s*[a-zA-Z](?=\^\{-)|\s|\.)*)\Z"
 )
-_PLAIN_SUFFIX = re.compile(r"(?<=[0-9}])\s*([a-zA-Z]{2,}(?:[ /][a-zA-Z]+)*(?:\^\{[0-9]\})?)\Z")
+_PLAIN_SUFFIX = re.compile(r"(?<=[0-9}])(\s*)([a-zA-Z]{2,}(?:[ /][a-zA-Z]+)*(?:\^\{[0-9]\})?)\Z")
+_LETTER_SUFFIX = re.compile(r"(?<=[0-9}])\s+([a-zA-Z])\Z")
+_LETTERS = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]")
 _IN_PARENTHESES = re.compile(r"(?<=[0-9}])\s+\(\s*([a-zA-Z][a-zA-Z ]{2,})\)\Z")
 _MONEY = re.compile(r"\A(-?)\s*(?:\\\$|\u20ac|\u00a3|\\pounds|\\euro)\s*(?=[0-9(.\\-])")
 _CURRENCY_WORD = re.compile(r"\A\\text\{(Rs\.?|USD|EUR|\u20ac|\u00a3)\}\s*(?=[0-9])")
-_BASE = re.compile(r"(-?[0-9A-Fa-f]+(?:\.[0-9A-Fa-f]+)?)_\{(?:\\text\{)?([a-z]+|[0-9]{1,2})\}?\}")
+_BASE = re.compile(r"\(?(-?[0-9A-Fa-f]+(?:\.[0-9A-Fa-f]+)?)\)?_\{(?:\\text\{)?([a-z]+|[0-9]{1,2})\}?\}")
 _BASES = dict(zip("two three four five six seven eight nine ten eleven twelve sixteen".split(), [*range(2, 13), 16], strict=True))
 _ANY = {"unit", "square unit", "sq unit", "cubic unit", "unit^2", "unit^3", "units"}
+WORD = 3  # letters of a word behind a number that is no product
 _RADIANS = {"rad", "radian"}
 
 
@@ -45,11 +48,24 @@ def read_measure(text: str) -> Measure:
         money = match[1] if match.re is _CURRENCY_WORD else "$" if "$" in match[0] else match[0].strip(" -")
         sign = "-" if match[1] == "-" else ""
         return Measure(sign + read_measure(text[match.end() :]).value, _plain_unit(money))
-    for pattern in (_SUFFIX, _IN_PARENTHESES, _PLAIN_SUFFIX):
+    for pattern in (_SUFFIX, _IN_PARENTHESES):
         match = pattern.search(text)
-        if match and (value := text[: match.start()].strip()) and re.search(r"[0-9a-zA-Z]", value) and not value.endswith("^"):
+        if match and (value := text[: match.start()].strip()) and re.search(r"[0-9a-zA-Z]", value):
             return Measure(value, _plain_unit(match[1]))
+    match = _PLAIN_SUFFIX.search(text)
+    if match and (value := text[: match.start()]) and not _LETTERS.search(value):
+        unit = _plain_unit(match[2])
+        if _find(unit) or unit in _RADIANS or (match[1] and len(match[2]) >= WORD):
+            return Measure(value, unit)
     return Measure(text)
+
+
+def read_unit_letter(measure: Measure) -> Measure:
+    """Return a measure with the letter behind its number as the unit, where the letter is one: "3000 m"."""
+    match = _LETTER_SUFFIX.search(measure.value)
+    if measure.unit or match is None or _find(match[1]) is None or _LETTERS.search(measure.value[: match.start()]):
+        return measure
+    return Measure(measure.value[: match.start()], match[1])
 
 
 def unit_factor(gold: str, given: str) -> str | None:

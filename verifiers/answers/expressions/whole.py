@@ -24,6 +24,7 @@ _LOST = re.compile(
     r"\}\s*[0-9]|\)\s*[0-9.]"
 )
 _FOLLOWED_BY_VALUE = re.compile(r"(?<=[0-9)])\s*(?=\()|(?<=\))\s*(?=\\frac)")
+_LOG = re.compile(r"\\log\s*_\{([^{}]*|x_\{[0-9]+\} )\}\s*([0-9]+|x_\{[0-9]+\} )(?![!^])")
 _WORD = 4  # letters in a row: a word rather than a product
 _NUMERAL = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
 _CONSTANTS = {"e": "e ", "i": "I "}
@@ -53,8 +54,8 @@ def _write(text: str, names: dict[str, str]) -> str | None:
         name = match[0]
         return _CONSTANTS.get(name) or names.setdefault(name, f"x_{{{len(names) + 1}}} ")
 
-    text = re.sub(r"(?<=[0-9a-zA-Z}])\s*\\cdot\s*", r"\\cdot ", _spell_letters(text, rename))
-    rest = _COMMAND.sub("", re.sub(r"x_\{[0-9]+\} |e |I ", "", text))
+    text = _LOG.sub(r"\\log_{\1}{\2}", _spell_letters(text, rename))
+    rest = _COMMAND.sub("", re.sub(r"x_\{[0-9]+\} |e |I ", "", text.replace(r"\log_", r"\log")))
     commands = {match[1] for match in _COMMAND.finditer(text)}
     if not commands <= _COMMANDS or not _SIGNS.fullmatch(rest) or _LOST.search(re.sub(r"x_\{[0-9]+\} ", "x", text)):
         return None

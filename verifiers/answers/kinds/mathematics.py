@@ -12,6 +12,7 @@ import logging
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
+from math import isfinite
 from typing import Any
 
 from learnable.data.errors import LearnableError
@@ -29,6 +30,7 @@ LIBRARY = "math_verify"
 TIME_LIMIT = 5.0  # seconds: its usual limit for one of its two steps
 MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
 MAX_EXPRESSION = 2000  # characters: longer is no answer, and costs the parser its time
+POINTS = (Fraction(13, 10), Fraction(-27, 10))  # at which two expressions are tried
 ROUNDING = 2e-6  # of a number: so far off may be what has six digits
 
 
@@ -52,16 +54,27 @@ class MathsVerifier:
     memory_limit: int = MEMORY_LIMIT
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless there is an answer and the options fit. Scoring sees whether it can be read."""
+        r"""Raise `SpecError` unless there is an answer, it equals itself in `\boxed{}`, and the options fit."""
         check_keys(spec, ["answer"], ["extract", "reward"])
         answer = spec["answer"]
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
         if not is_number and not (isinstance(answer, str) and answer.strip()):
             raise fault("answer", answer, r'give an expression, as in "\\frac{1}{2}" or "x^2 + 1"')
+        if why := self._unreadable(str(answer)):
+            raise fault("answer", answer, why)
         check_rule(spec)
         if rule_of(spec).name in ("first", "letter"):
             raise fault("extract", spec["extract"], "this rule finds no expressions")
         check_shape(spec)
+
+    def _unreadable(self, answer: str) -> str:
+        r"""Return why nobody can give this answer: in `\boxed{}` it is not read as itself; "" where it is."""
+        if not is_readable(answer):
+            return "it cannot be read as mathematics or as text; give an expression whose braces are closed"
+        given = self.read(rf"\boxed{{{answer}}}", spec={}).answer
+        if given is None or not equals(answer, given, _by_text):
+            return r"it is not read as itself where it stands in \boxed{...}; give a shorter one, the final answer alone"
+        return ""
 
     def warm_up(self) -> None:
         """Load math-verify. Raises `LearnableError` where it is not installed."""
@@ -116,6 +129,10 @@ def _library() -> Any:
     return library
 
 
+def _by_text(_gold: str, _given: str) -> bool:
+    return False
+
+
 def _same(library: Any, gold: str, given: str) -> bool:
     """Say whether math-verify reads both expressions whole and finds them equal; numerals are compared exactly."""
     if is_numeral(gold) and is_numeral(given):
@@ -123,18 +140,30 @@ def _same(library: Any, gold: str, given: str) -> bool:
     if (written := write_whole((gold, given))) is None:
         return False
     ones, others = (_parse(library, one) for one in written)
-    if not ones or not others or _differ_in_size(ones[0], others[0]):
+    if not ones or not others or _differ(ones[0], others[0]):
         return False
     return bool(library.verify(ones, others, timeout_seconds=None, raise_on_error=True))
 
 
-def _differ_in_size(one: Any, other: Any) -> bool:
-    """Say whether two numbers lie further apart than rounding explains: math-verify rounds to six places."""
-    try:
-        gold, given = complex(one), complex(other)
-    except (TypeError, ValueError, OverflowError, AttributeError):
+def _differ(one: Any, other: Any) -> bool:
+    """Say whether two expressions differ by more than rounding where their letters stand for some numbers.
+
+    It spares `simplify`, which may take minutes to find that two expressions differ, and sees small numbers apart,
+    which math-verify rounds to six places.
+    """
+    if getattr(one, "is_Relational", True) or getattr(other, "is_Relational", True):
         return False
-    return abs(gold - given) > ROUNDING * max(abs(gold), abs(given))
+    letters = one.free_symbols | other.free_symbols
+    names = sorted({letter.name for letter in letters})
+    for point in POINTS:
+        places = {letter: point + Fraction(names.index(letter.name), 7) for letter in letters}
+        try:
+            gold, given = (complex(each.subs(places).evalf()) for each in (one, other))
+        except (TypeError, ValueError, OverflowError, AttributeError, ZeroDivisionError):
+            continue
+        if isfinite(abs(gold - given)) and abs(gold - given) > ROUNDING * max(abs(gold), abs(given)):
+            return True
+    return False
 
 
 @lru_cache(maxsize=1024)
