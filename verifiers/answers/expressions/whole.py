@@ -27,14 +27,15 @@ _FOLLOWED_BY_VALUE = re.compile(r"(?<=[0-9)])\s*(?=\()|(?<=\))\s*(?=\\frac)")
 _LOG = re.compile(r"\\log\s*_\{([^{}]*|x_\{[0-9]+\} )\}\s*([0-9]+|x_\{[0-9]+\} )(?![!^])")
 _WORD = 4  # letters in a row: a word rather than a product
 _NUMERAL = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
-_CONSTANTS = {"e": "e ", "i": "I "}
+IMAGINARY = "x_0"  # the name that `i` has for math-verify, which reads `I^2` as `I`
+_CONSTANTS = {"e": "e ", "i": "x_{0} "}
 
 
 def write_whole(texts: tuple[str, str]) -> tuple[str, str] | None:
     r"""Return two expressions for math-verify, or None where it would read one of them in part.
 
     >>> write_whole(("4-i", "a_{1}' + C")), write_whole((r"\overline{AB}", "2"))
-    (('4-I ', 'x_{1}  + x_{2} '), None)
+    (('4-x_{0} ', 'x_{1}  + x_{2} '), None)
     """
     names: dict[str, str] = {}
     written = [_write(text, names) for text in texts]
@@ -55,7 +56,7 @@ def _write(text: str, names: dict[str, str]) -> str | None:
         return _CONSTANTS.get(name) or names.setdefault(name, f"x_{{{len(names) + 1}}} ")
 
     text = _LOG.sub(r"\\log_{\1}{\2}", _spell_letters(text, rename))
-    rest = _COMMAND.sub("", re.sub(r"x_\{[0-9]+\} |e |I ", "", text.replace(r"\log_", r"\log")))
+    rest = _COMMAND.sub("", re.sub(r"x_\{[0-9]+\} |e ", "", text.replace(r"\log_", r"\log")))
     commands = {match[1] for match in _COMMAND.finditer(text)}
     if not commands <= _COMMANDS or not _SIGNS.fullmatch(rest) or _LOST.search(re.sub(r"x_\{[0-9]+\} ", "x", text)):
         return None
