@@ -8,17 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from learnable.verifiers.answers.expressions.latex import write_formula
-from learnable.verifiers.answers.expressions.measures import read_unit_letter, unit_factor
-from learnable.verifiers.answers.expressions.parts import Leaf, Ordered, Part, Relation, Several, Union, is_name, read_answer
+from learnable.verifiers.answers.expressions.measures import Measure, read_unit_letter, unit_factor
+from learnable.verifiers.answers.expressions.parts import (
+    Leaf,
+    Ordered,
+    Part,
+    Relation,
+    Several,
+    Union,
+    is_name,
+    read_answer,
+)
 
+MAX_DEPTH = 12  # brackets in brackets: deeper ones are compared as text
+
+_LOW, _HIGH = (Leaf(bound, Measure(bound)) for bound in (r"-\infty", r"\infty"))
 Same = Callable[[str, str], bool]
 
 _ALIASES = {
-    r"(-\infty,\infty)": r"\mathbb{R}", "allrealnumbers": r"\mathbb{R}", "allreals": r"\mathbb{R}", "realnumbers": r"\mathbb{R}",
-    "dne": "doesnotexist", "undefined": "doesnotexist", "nosolutions": "nosolution", "norealsolutions": "norealsolution",
-    "emptyset": r"\emptyset",
+    **dict.fromkeys((r"(-\infty,\infty)", "allrealnumber", "allreal", "realnumber"), r"\mathbb{R}"),
+    "dne": "doesnotexist", "undefined": "doesnotexist", "emptyset": r"\emptyset",
 }  # fmt: skip
 
 
@@ -27,7 +39,13 @@ def equals(gold: str, given: str, same: Same) -> bool:
     gold, given = write_formula(gold), write_formula(given)
     if _key(gold) == _key(given):
         return True
+    if _depth(gold) > MAX_DEPTH or _depth(given) > MAX_DEPTH:
+        return False
     return _Comparison(same).lists(read_answer(gold), read_answer(given))
+
+
+def _depth(text: str) -> int:
+    return max(accumulate((sign in "({[") - (sign in ")}]") for sign in text), default=0)
 
 
 def is_readable(text: str) -> bool:
@@ -54,7 +72,7 @@ def _key(text: str) -> str:
     text = re.sub(r"(?<!mathbb)\{([0-9a-zA-Z])\}", r"\1", text)
     while text.startswith("(") and text.endswith(")") and re.fullmatch(r"[^(),]*", text[1:-1]):
         text = text[1:-1]
-    text = text.casefold() if is_words else text
+    text = text.casefold().removesuffix("s") if is_words else text
     return _ALIASES.get(text, text)
 
 
@@ -78,7 +96,9 @@ class _Comparison:
     def _one_for_many(self, gold: Several, given: Several) -> bool:
         one, many = (gold.items[0], given) if len(gold.items) == 1 else (given.items[0], gold)
         if isinstance(one, Ordered) and one.kind == "()" and not many.braced:
-            return self._in_order(one.items, many.items) if one is gold.items[0] else self._in_order(many.items, one.items)
+            return (
+                self._in_order(one.items, many.items) if one is gold.items[0] else self._in_order(many.items, one.items)
+            )
         if isinstance(one, Union):
             sets = tuple(_as_set(part) or part for part in many.items)
             return self.parts(one, Union(many.text, sets))
@@ -133,7 +153,9 @@ class _Comparison:
             hundred = [rf"\frac{{{value.value}}}{{100}}" if value.unit else value.value for value in (one, other)]
             return self._values(*hundred)
         if "\u00b0" in (one.unit, other.unit) and "" in (one.unit, other.unit):
-            turned = [rf"({value.value})\cdot \frac{{\pi}}{{180}}" if value.unit else value.value for value in (one, other)]
+            turned = [
+                rf"({value.value})\cdot \frac{{\pi}}{{180}}" if value.unit else value.value for value in (one, other)
+            ]
             return self._values(*turned)
         return False
 
@@ -157,7 +179,9 @@ class _Comparison:
         if set(given.signs) - {"=", r"\approx"}:
             return False
         first, *sides = given.items
-        if not is_name(first.text) and not (re.search(r"[a-zA-Z]", first.text) and not re.search("[a-zA-Z]", gold.text)):
+        if not is_name(first.text) and not (
+            re.search(r"[a-zA-Z]", first.text) and not re.search("[a-zA-Z]", gold.text)
+        ):
             sides = [first, *sides]
         if given.signs[-1] == r"\approx" and len(sides) > 1:
             sides = sides[:-1]
@@ -167,12 +191,7 @@ class _Comparison:
         if gold.signs == given.signs and self._in_order(gold.items, given.items):
             return True
         if set(gold.signs) != {"="} or set(given.signs) != {"="}:
-            ones, others = _as_set(gold), _as_set(given)
-            if gold.signs == given.signs and len(gold.items) == 2 and gold.signs[0] in ("<", r"\le"):
-                return self._same(_written(gold), _written(given))
-            if gold.signs == given.signs == (r"\ne",):
-                return self._in_order(gold.items, given.items[::-1])
-            return bool(ones and others and gold is not ones and _variable(gold) == _variable(given) and self.parts(ones, others))
+            return self._inequalities(gold, given)
         if len(given.items) > 2 and gold.signs == ("=",) and self._values(gold.items[0].text, given.items[0].text):
             return all(self.parts(gold.items[1], side) for side in given.items[1:])
         if len(gold.items) != 2 or len(given.items) != 2:
@@ -186,6 +205,16 @@ class _Comparison:
         has_letters = all(re.search(r"(?<![\\a-zA-Z])[a-zA-Z]", chain.text) for chain in (gold, given))
         return has_letters and self._same(_written(gold), _written(given))
 
+    def _inequalities(self, gold: Relation, given: Relation) -> bool:
+        if gold.signs == given.signs == (r"\ne",):
+            return self._in_order(gold.items, given.items[::-1])
+        if gold.signs == given.signs and gold.signs[0] in ("<", r"\le") and len(gold.signs) == 1:
+            return self._same(_written(gold), _written(given))
+        ones, others = _as_set(gold), _as_set(given)
+        if ones is None or others is None or _variable(gold) != _variable(given):
+            return False
+        return self.parts(ones, others)
+
 
 def _written(chain: Relation) -> str:
     return f" {chain.signs[0]} ".join(side.text for side in chain.items)
@@ -197,7 +226,9 @@ def _head(text: str) -> str:
 
 def _names(items: Sequence[Part]) -> list[str]:
     """Return the names that these values have, where all have one."""
-    named = [part for part in items if isinstance(part, Relation) and part.signs == ("=",) and is_name(part.items[0].text)]
+    named = [
+        part for part in items if isinstance(part, Relation) and part.signs == ("=",) and is_name(part.items[0].text)
+    ]
     return [_head(part.items[0].text) for part in named] if len(named) == len(items) else []
 
 
@@ -217,20 +248,18 @@ def _as_set(part: Part) -> Part | None:
     r"""Return the interval of an inequality in one variable: `x<2`, `1\le x<2`, `x\ne 1`; any other part as it is."""
     if not isinstance(part, Relation):
         return part
-    low, high = Leaf(r"-\infty", read_answer(r"-\infty").items[0].measure), Leaf(r"\infty", read_answer(r"\infty").items[0].measure)  # type: ignore[union-attr]
     sides, signs = part.items, part.signs
     names = [is_name(side.text) for side in sides]
     if signs == (r"\ne",) and names[0]:
-        return Union(part.text, (Ordered("", (low, sides[1]), "()"), Ordered("", (sides[1], high), "()")))
+        return Union(part.text, (_interval(_LOW, sides[1], "()"), _interval(sides[1], _HIGH, "()")))
     if not set(signs) <= {"<", r"\le"} or sum(names) != 1:
         return None
     marks = ["[" if sign == r"\le" else "(" for sign in signs]
     close = ["]" if sign == r"\le" else ")" for sign in signs]
     if len(sides) == 2:
-        bounds, kind = ((low, sides[1]), "(" + close[0]) if names[0] else ((sides[0], high), marks[0] + ")")
-    elif len(sides) == 3 and names[1]:
-        bounds, kind = (sides[0], sides[2]), marks[0] + close[1]
-    else:
-        return None
-    text = f"{kind[0]}{bounds[0].text},{bounds[1].text}{kind[1]}"
-    return Ordered(text, bounds, kind)
+        return _interval(_LOW, sides[1], "(" + close[0]) if names[0] else _interval(sides[0], _HIGH, marks[0] + ")")
+    return _interval(sides[0], sides[2], marks[0] + close[1]) if len(sides) == 3 and names[1] else None
+
+
+def _interval(low: Part, high: Part, kind: str) -> Ordered:
+    return Ordered(f"{kind[0]}{low.text},{high.text}{kind[1]}", (low, high), kind)

@@ -6,7 +6,9 @@ import re
 
 SHORT = 120  # characters of a completion that may be an expression by itself
 
-_MATHS = re.compile(r"(?<!\\)\$\$?(?!\$)([^$\n]{1,500}|[^$]{1,500}(?=\$\$))\$\$?|\\\((.{1,500}?)\\\)|\\\[(.{1,500}?)\\\]", re.DOTALL)
+_MATHS = re.compile(
+    r"(?<!\\)\$\$?(?!\$)([^$\n]{1,500}|[^$]{1,500}(?=\$\$))\$\$?|\\\((.{1,500}?)\\\)|\\\[(.{1,500}?)\\\]", re.DOTALL
+)
 _BETWEEN = re.compile(r"\s*(?:,|;|,?\s*(?:and|or))?\s*", re.IGNORECASE)
 _NUMBERS = re.compile(
     r"(?<![\w.])[-(]*(?:\\?\$)?[0-9](?:[0-9.,/^*+()\s-]*[0-9)])?%?"
@@ -27,10 +29,20 @@ def find_last_expression(text: str) -> str | None:
         while first and _BETWEEN.fullmatch(text, found[first - 1].end(), found[first].start()):
             first -= 1
         held = [next(filter(None, match.groups()), "").strip() for match in found[first:]]
-        between = [text[one.end() : other.start()] for one, other in zip(found[first:], found[first + 1 :], strict=False)]
-        return held[0] + "".join((between + " " if between.strip() else ", ") + part for between, part in zip(between, held[1:], strict=True))
+        between = [
+            text[one.end() : other.start()] for one, other in zip(found[first:], found[first + 1 :], strict=False)
+        ]
+        return held[0] + "".join(
+            (between + " " if between.strip() else ", ") + part for between, part in zip(between, held[1:], strict=True)
+        )
     whole = text.strip().strip("*_").strip()
-    if whole and "\n" not in whole and len(whole) <= SHORT and not _WORDS.search(whole) and re.search(r"[0-9a-zA-Z]", whole):
+    if (
+        whole
+        and "\n" not in whole
+        and len(whole) <= SHORT
+        and not _WORDS.search(whole)
+        and re.search(r"[0-9a-zA-Z]", whole)
+    ):
         return whole
     numbers = [match[0] for match in _NUMBERS.finditer(text)]
     return numbers[-1].strip() if numbers else None

@@ -1,4 +1,4 @@
-r"""One writing for a formula: LaTeX that math-verify reads, whatever the fonts, spacing, environments or plain text it had.
+r"""One writing for a formula: LaTeX that math-verify reads, whatever fonts, spacing, environments or plain text it had.
 
 What math-verify would lose without a word (upright letters, repeating decimals, mixed numbers, `\dfrac` in a matrix) is
 written so that it is read. Equal formulas need not come out equal: that is for `comparison`.
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from learnable.verifiers.answers.values.writing import write_ascii
 
 GREEK = (
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau upsilon "
-    "phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega"
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau "
+    "upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega"
 )
 FUNCTIONS = "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log exp"
 _NAMED = FUNCTIONS + " lg gcd lcm max min det"
@@ -22,8 +22,9 @@ _CIRCLED = re.compile("[\u2460-\u2473]")
 _SIGNS = str.maketrans(
     {
         "\u03c0": r"\pi ", "\u221e": r"\infty ", "\u2264": r"\le ", "\u2265": r"\ge ", "\u2260": r"\ne ",
-        "\u00b1": r"\pm ", "\u222a": r"\cup ", "\u2229": r"\cap ", "\u2208": r"\in ", "\u00f7": "/", "\u2205": r"\emptyset ",
-        "\u211d": r"\mathbb{R}", "\u2124": r"\mathbb{Z}", "\u2115": r"\mathbb{N}", "\u00b0": r"^{\circ}", "\u2032": "'",
+        "\u00b1": r"\pm ", "\u222a": r"\cup ", "\u2229": r"\cap ", "\u2208": r"\in ", "\u00f7": "/",
+        "\u2205": r"\emptyset ", "\u211d": r"\mathbb{R}", "\u2124": r"\mathbb{Z}", "\u2115": r"\mathbb{N}",
+        "\u00b0": r"^{\circ}", "\u2032": "'",
         "\u2248": r"\approx ", "\u03b1": r"\alpha ", "\u03b2": r"\beta ", "\u03b3": r"\gamma ", "\u03b8": r"\theta ",
         "\u03bb": r"\lambda ", "\u00b5": r"\mu ", "\u03c9": r"\omega ", "\u03c6": r"\phi ", "\u0394": r"\Delta ",
         "\u202f": " ", "\u3001": ",", "\u3002": ".", "\u2a7d": r"\le ", "\u2a7e": r"\ge ", "\u2026": r"\ldots ",
@@ -31,7 +32,9 @@ _SIGNS = str.maketrans(
 )  # fmt: skip
 _ROOT = re.compile("\u221a\\s*([0-9]+|[a-zA-Z]|(?=[({]))")
 _SPACING = re.compile(r"(?<!\\)\\[,!;:](?=[0-9]{3}(?![0-9]))(?<=[0-9]\\[,!;:])|(?<=[0-9])(?:\{,\}|~)(?=[0-9]{3})")
-_BLANK = re.compile(r"(?<!\\)\\[,!;: \n]|~|\\(?:quad|qquad|displaystyle|textstyle|limits|nolimits|hfill|nonumber)(?![a-zA-Z])")
+_BLANK = re.compile(
+    r"(?<!\\)\\[,!;: \n]|~|\\(?:quad|qquad|displaystyle|textstyle|limits|nolimits|hfill|nonumber)(?![a-zA-Z])"
+)
 _SIZES = re.compile(r"\\(?:left|right)\s*\.|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![a-zA-Z])\s*")
 _DISPLAY = re.compile(r"\\(?:begin|end)\s*\{(?:align|equation|gather|aligned|gathered|split|multline|math)\*?\}")
 _DELIMITERS = re.compile(r"(?<!\\)\\[\[\]()]|(?<=\\\\)\[[0-9.]+ ?[a-z]{2}\]")
@@ -60,7 +63,7 @@ _SYNONYMS = tuple(
         (r"\\(?:cdots|dots|ldots|dotsc|dotsb)(?![a-zA-Z])|\.\.\.", r"\\ldots "),
         (r"\\(?:times|ast|star)(?![a-zA-Z])|\*", r"\\cdot "),
         (r"\\div(?![a-zA-Z])", "/"),
-        (r"\^\s*\{\s*\\circ\s*\}|\^\s*\\circ(?![a-zA-Z])|\\degree(?![a-zA-Z])|(?<=[0-9}])\s*\\circ(?![a-zA-Z])", r"^{\\circ}"),
+        (r"\^\s*\{\s*\\circ\s*\}|(?:\^\s*\\circ|\\degree|(?<=[0-9}])\s*\\circ)(?![a-zA-Z])", r"^{\\circ}"),
         (r"\^\s*\{\s*((?:\\prime\s*)+)\}|\^\s*\\prime", lambda match: "'" * max(1, (match[1] or "").count("p"))),
         (r"\\mathbb\s*\{?\s*([A-Z])\s*\}?|\\mathbf\{([RZNQC])\}(?=\s*\Z)|\\([RZNQ])(?![a-zA-Z])", r"\\mathbb{\1\2\3}"),
         (r"\+\s*\\infty", r"\\infty"),
@@ -69,7 +72,10 @@ _SYNONYMS = tuple(
         (r"\{\s*([^{}\\]+)\\over\s+([^{}\\]+)\}", r"\\frac{\1}{\2}"),
         (r"\\begin\{array\}\s*\{[^{}]*\}", r"\\begin{array}"),
         (r"\\(?:vec|overrightarrow|hat|widehat)\s*(?:\{([a-zA-Z ]+)\}|([a-zA-Z]))", r"\1\2"),
-        (r"(?<![0-9a-zA-Z.])([0-9]+(?:\.[0-9]+(?=[eE])|(?=[eE](?:[+0-9]|-[4-9]|-[0-9]{2}))))[eE]([-+]?[0-9]{1,4})(?![0-9a-zA-Z])", r"\1\\cdot 10^{\2}"),
+        (
+            r"(?<![0-9a-zA-Z.])([0-9]+(?:\.[0-9]+|(?=[eE](?:[+0-9]|-[4-9]|-[0-9]{2}))))[eE]([-+]?[0-9]{1,4})(?!\w)",
+            r"\1\\cdot 10^{\2}",
+        ),
         (r"C\s*_\s*\{?\s*([0-9]+)\s*\}?\s*\^\s*\{?\s*([0-9]+)\s*\}?", r"\\binom{\1}{\2}"),
         (r"_\s*\{\s*\(\s*([0-9]+)\s*\)\s*\}|_\s*\(\s*([0-9]+)\s*\)", r"_{\1\2}"),
     )
@@ -79,17 +85,21 @@ _WORDS_AS_COMMANDS = re.compile(
     r"(?![a-zA-Z])"
 )
 _INFINITY = re.compile(r"(?<![\\a-zA-Z])(?:infinity|inf|oo)(?![a-zA-Z])")
-_SHORT_ARGUMENT = re.compile(r"\\(frac|binom)\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([0-9a-zA-Z]))\s*([0-9a-zA-Z])")
-_FIRST_SHORT = re.compile(r"\\(frac|binom)\s*([0-9a-zA-Z])\s*(?=\{)")
-_SHORT_ROOT = re.compile(r"\\sqrt\s*([0-9]|[a-zA-Z])")
+_SHORT_ARGUMENT = re.compile(
+    r"\\(frac|binom)\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([0-9a-zA-Z]))\s*([0-9a-zA-Z]|\\(?!frac|sqrt)[a-zA-Z]+)"
+)
+_FIRST_SHORT = re.compile(r"\\(frac|binom)\s*([0-9a-zA-Z](?=\s*\{)|\\(?!frac|sqrt)[a-zA-Z]+)\s*")
+_SHORT_ROOT = re.compile(r"\\sqrt\s*([0-9]|[a-zA-Z]|\\(?!frac|sqrt)[a-zA-Z]+)")
 _SHORT_SCRIPT = re.compile(r"([\^_])\s*(-?[0-9]+(?:/[0-9]+)?|[a-zA-Z]|\\[a-zA-Z]+)")
 _LATEX_SHORT_SCRIPT = re.compile(r"([\^_])\s*([0-9a-zA-Z]|\\[a-zA-Z]+|-[0-9]+)")
 _REPEATING = re.compile(
     r"(?<![0-9.])([0-9]*)\.([0-9]*?)\\(?:overline|bar|dot)\s*\{?([0-9]+)\}?(?:([0-9]*)\\dot\s*\{?([0-9])\}?)?(?![0-9])|"
     r"(?<![0-9.])([0-9]+)\.([0-9]*?)\(([0-9]{1,9})\)(?![0-9])"
 )
-_DOTTED = re.compile(r"(?<![0-9.])([0-9]*)\.([0-9]*?)([0-9]{1,6}?)\3{2,}\s*\\ldots")
-_MIXED = re.compile(r"(?<![0-9.}^_{a-zA-Z])([0-9]+)\s*\\frac\{([0-9]+)\}\{([0-9]+)\}|(?<![0-9.^_])([0-9]+)\s+([0-9]+)/([0-9]+)")
+_DOTTED = re.compile(r"(?<![0-9.])([0-9]{0,20})\.([0-9]{0,20}?)([0-9]{1,6}?)\3{2,}\s*\\ldots")
+_MIXED = re.compile(
+    r"(?<![0-9.}^_{a-zA-Z])([0-9]+)\s*\\frac\{([0-9]+)\}\{([0-9]+)\}|(?<![0-9.^_])([0-9]+)\s+([0-9]+)/([0-9]+)"
+)
 _SIMPLE_FRACTION = re.compile(r"(?<![0-9.}^_a-zA-Z!)])([0-9]+)\s*/\s*([0-9]+)(?![0-9.!^])")
 _THOUSANDS = re.compile(r"(?<![0-9,.])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9,])")
 _SPACES = re.compile(r"\s+")
@@ -128,15 +138,16 @@ def _without_layout(text: str) -> str:
 
 
 def _font(match: re.Match[str]) -> str:
-    """Write what a font command holds: one letter or a function as mathematics, words between `\text{` and `}`."""
+    r"""Write what a font command holds: one letter or a function as mathematics, words between `\text{` and `}`."""
     held = _SPACES.sub(" ", (match[1] or match[2] or "").replace("~", " ")).strip()
     if held in _NAMED.split():
         return rf"\{held} "
     if re.fullmatch(r"[a-zA-Z]", held) and not (held in "mgsJNWVAKLhlt" and _is_behind_number(match)):
-        return f"{held} " if held == "e" else held
-    if re.fullmatch(r"and|or|,|;", held):
-        return f" {held} "
-    if not held or re.search(r"[0-9\\$^=]|[a-zA-Z](?:,| or )", held) or not re.search(r"[^\W_]", held):
+        space = " " if re.search(r"\\[a-zA-Z]+\Z", match.string[: match.start()]) else ""
+        return f"{space}{held}" + " " * (held == "e")
+    if listed := re.fullmatch(r"[,;]?\s*(and|or|,|;)\b\s*(.*)", held):
+        return f" {listed[1]} " + (rf"\text{{{listed[2]}}}" if listed[2] else "")
+    if not held or re.search(r"(?<!\^)[0-9]|[\\$=]|[a-zA-Z](?:,| or )", held) or not re.search(r"[^\W_]", held):
         return f" {held} "
     return rf" \text{{{held}}}" if not re.fullmatch(r"th|st|nd|rd", held) else ""
 
@@ -206,7 +217,14 @@ def _repeat(pattern: re.Pattern[str], by: Callable[[re.Match[str]], str], text: 
 
 def _strip_ends(text: str) -> str:
     while text and (text[-1] in ".,;:" or text.startswith(("**", "__", ":", "=")) or text.endswith(("**", "__"))):
-        text = text.rstrip(" .,;:").removeprefix("**").removeprefix("__").removesuffix("**").removesuffix("__").lstrip(" :=")
+        text = (
+            text.rstrip(" .,;:")
+            .removeprefix("**")
+            .removeprefix("__")
+            .removesuffix("**")
+            .removesuffix("__")
+            .lstrip(" :=")
+        )
     return text
 
 

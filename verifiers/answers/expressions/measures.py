@@ -1,4 +1,4 @@
-r"""A value, and the unit, percent sign, currency or base that stands at it: what two of them have to do with each other."""
+r"""A value, and the unit, percent sign, currency or base that stands at it, and how two of them are converted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from learnable.verifiers.answers.values.units import find_unit
 
 _SUFFIX = re.compile(
     r"\s*((?:\\text\{[^{}]+\}|\\%|%|\^\{\\circ\}\s*(?:[CF](?![a-zA-Z]))?|\\\$)"
-    r"(?:\s*\\text\{[^{}]+\}|\^\{-?[0-9]+\}|\s*/\s*(?:[a-zA-Z]{1,3}(?![a-zA-Z]))?|\s*\\cdot|\s*[a-zA-Z](?=\^\{-)|\s|\.)*)\Z"
+    r"(?>\s*\\text\{[^{}]+\}|\^\{-?[0-9]+\}|\s*/\s*(?:[a-zA-Z]{1,3}(?![a-zA-Z]))?|\s*\\cdot|\s*[a-zA-Z](?=\^\{-)|\s|\.)*+)\Z"
 )
 _PLAIN_SUFFIX = re.compile(r"(?<=[0-9}])(\s*)([a-zA-Z]{2,}(?:[ /][a-zA-Z]+)*(?:\^\{[0-9]\})?)\Z")
 _LETTER_SUFFIX = re.compile(r"(?<=[0-9}])\s+([a-zA-Z])\Z")
@@ -19,7 +19,9 @@ _IN_PARENTHESES = re.compile(r"(?<=[0-9}])\s+\(\s*([a-zA-Z][a-zA-Z ]{2,})\)\Z")
 _MONEY = re.compile(r"\A(-?)\s*(?:\\\$|\u20ac|\u00a3|\\pounds|\\euro)\s*(?=[0-9(.\\-])")
 _CURRENCY_WORD = re.compile(r"\A\\text\{(Rs\.?|USD|EUR|\u20ac|\u00a3)\}\s*(?=[0-9])")
 _BASE = re.compile(r"\(?(-?[0-9A-Fa-f]+(?:\.[0-9A-Fa-f]+)?)\)?_\{(?:\\text\{)?([a-z]+|[0-9]{1,2})\}?\}")
-_BASES = dict(zip("two three four five six seven eight nine ten eleven twelve sixteen".split(), [*range(2, 13), 16], strict=True))
+_BASES = dict(
+    zip("two three four five six seven eight nine ten eleven twelve sixteen".split(), [*range(2, 13), 16], strict=True)
+)
 _ANY = {"unit", "square unit", "sq unit", "cubic unit", "unit^2", "unit^3", "units"}
 WORD = 3  # letters of a word behind a number that is no product
 _RADIANS = {"rad", "radian"}

@@ -1,4 +1,4 @@
-r"""What an answer consists of: values in a list, elements of a tuple or matrix, sides of an equation, a number and its unit.
+r"""What an answer consists of: values of a list, elements of a tuple or matrix, sides of an equation, number and unit.
 
 Every part keeps its text, so that what is not understood is compared as text and nothing of an answer is passed over.
 """
@@ -21,11 +21,15 @@ _RELATIONS = {"=", "<", ">", r"\le", r"\ge", r"\ne", r"\approx", r"\in", r"\equi
 _MIRRORED = {">": "<", r"\ge": r"\le"}
 _LIST_WORD = re.compile(r"\\text\{[^{}]*\}|(?<![a-zA-Z\\])(and|or)(?![a-zA-Z])")
 _MATRIX = re.compile(r"\\begin\{(p|b|B|small|)matrix\}|\\begin\{array\}")
-_MEMBERSHIP = re.compile(r"[a-z](?:_\{[^{}]*\})?\s*\\in\s*\\mathbb\{[A-Z]\}(?:[\^_]\{?[+*]\}?)*|\(?[a-z]\s*\\text\{[^{}]*integer[^{}]*\}\)?")
+_MEMBERSHIP = re.compile(
+    r"[a-z](?:_\{[^{}]*\})?\s*\\in\s*\\mathbb\{[A-Z]\}(?:[\^_]\{?[+*]\}?)*|"
+    r"\(?[a-z]\s*\\text\{[^{}]*integer[^{}]*\}\)?"
+)
 _NAME = re.compile(
-    r"(?!\\(?:infty|pi)(?![a-zA-Z]))(?:\\?[a-zA-Z]+|\\text\{[^{}]*\})'*(?:[_^]\{[^{}]*\})*'*\s*(?:\([a-zA-Z0-9,; ]*\))?|"
+    r"(?!\\(?:infty|pi)(?![a-zA-Z]))"
+    r"(?:\\?[a-zA-Z]+|\\text\{[^{}]*\})'*(?:[_^]\{[^{}]*\})*'*\s*(?:\([a-zA-Z0-9,; ]*\))?|"
     r"\\frac\{(?:d|\\partial )\s*(?:\^\{\d\})?\s*[a-zA-Z]?\}\{(?:d|\\partial )\s*[a-zA-Z](?:\^\{\d\})?\}[a-zA-Z]?|"
-    r"\|?[A-Z]{1,3}\|?|\\(?:angle|triangle)\s*[A-Z]{1,3}|[A-Z]_\{[^{}]*\}"
+    r"\|?[a-zA-Z]{1,3}\|?|\\(?:overline|bar)\{[a-zA-Z]+\}|[fghA-Z]'*\([^()]*\)|\\(?:angle|triangle)\s*[A-Z]{1,3}|[A-Z]_\{[^{}]*\}"
 )
 
 
@@ -152,7 +156,12 @@ def _read(text: str) -> Part:
 def _unwrap(text: str) -> str:
     """Return the text without parentheses or braces around all of it that mean nothing."""
     text = text.strip().rstrip(".").strip()
-    while len(text) > 2 and text[0] + text[-1] in ("()", "{}") and _is_closed(text) and len(split_top(text[1:-1], {",", ";"})[0]) == 1:
+    while (
+        len(text) > 2
+        and text[0] + text[-1] in ("()", "{}")
+        and _is_closed(text)
+        and len(split_top(text[1:-1], {",", ";"})[0]) == 1
+    ):
         text = text[1:-1].strip()
     return text
 
@@ -180,7 +189,13 @@ def _read_relation(text: str, sides: list[str], signs: list[str]) -> Part:
 def _read_brackets(text: str) -> Part | None:
     if (match := _MATRIX.match(text)) and re.search(r"\\end\{[a-zA-Z]+\}\Z", text):
         return _read_matrix(text, match.end())
-    opening, closing = ((r"\{", r"\}") if text.startswith(r"\{") else (r"\langle", r"\rangle") if text.startswith(r"\langle") else (text[:1], text[-1:]))
+    opening, closing = (
+        (r"\{", r"\}")
+        if text.startswith(r"\{")
+        else (r"\langle", r"\rangle")
+        if text.startswith(r"\langle")
+        else (text[:1], text[-1:])
+    )
     if opening not in _OPENING or closing not in _CLOSING or not text.endswith(closing) or not _is_closed(text):
         return None
     inside = text[len(opening) : -len(closing)].strip()

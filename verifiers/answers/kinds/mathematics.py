@@ -12,14 +12,14 @@ import logging
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
-from math import isfinite
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.expressions.comparison import equals, is_readable
 from learnable.verifiers.answers.expressions.finding import find_last_expression
-from learnable.verifiers.answers.expressions.whole import IMAGINARY, is_numeral, write_whole
+from learnable.verifiers.answers.expressions.trials import differ, write_imaginary
+from learnable.verifiers.answers.expressions.whole import is_numeral, write_whole
 from learnable.verifiers.answers.extraction import find_statements
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
 from learnable.verifiers.answers.rules import Reading, check_rule, missing, narrow, rule_of
@@ -30,9 +30,6 @@ LIBRARY = "math_verify"
 TIME_LIMIT = 5.0  # seconds: its usual limit for one of its two steps
 MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
 MAX_EXPRESSION = 2000  # characters: longer is no answer, and costs the parser its time
-POINTS = (Fraction(13, 10), Fraction(-27, 10))  # at which two expressions are tried
-SCALE = 100  # how far off an equation's sides may be at a root that is a number with rounding
-ROUNDING = 2e-6  # of a number: so far off may be what has six digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,9 @@ class MathsVerifier:
             return "it cannot be read as mathematics or as text; give an expression whose braces are closed"
         given = self.read(rf"\boxed{{{answer}}}", spec={}).answer
         if given is None or not equals(answer, given, _by_text):
-            return r"it is not read as itself where it stands in \boxed{...}; give a shorter one, the final answer alone"
+            return (
+                r"it is not read as itself where it stands in \boxed{...}; give a shorter one, the final answer alone"
+            )
         return ""
 
     def warm_up(self) -> None:
@@ -84,9 +83,8 @@ class MathsVerifier:
     def read(self, completion: str, *, spec: Spec) -> Reading:
         """Return the text that is read as mathematics, with the rule that found it."""
         text, rule = strip_thinking(completion), rule_of(spec)
-        if rule.name == "auto":
-            if stated := find_statements(text):
-                return _reading(stated[-1].text.rstrip("."), stated[-1].form)
+        if rule.name == "auto" and (stated := find_statements(text)):
+            return _reading(stated[-1].text, stated[-1].form)
         if rule.name in ("auto", "last"):
             return _reading(find_last_expression(text.strip()[-MAX_EXPRESSION:]) or "", "last")
         part = narrow(text, rule)
@@ -141,64 +139,9 @@ def _same(library: Any, gold: str, given: str) -> bool:
     if (written := write_whole((gold, given))) is None:
         return False
     ones, others = (_parse(library, one) for one in written)
-    if not ones or not others or _differ(ones[0], others[0]):
+    if not ones or not others or differ(ones[0], others[0]):
         return False
     return bool(library.verify(ones, others, timeout_seconds=None, raise_on_error=True))
-
-
-def _differ(one: Any, other: Any) -> bool:
-    """Say whether two expressions differ by more than rounding where their letters stand for some numbers.
-
-    Of equations, whether one holds where the other does. It spares `simplify`, which may take minutes to find that two
-    expressions differ, sees small numbers apart, which math-verify rounds to six places, and equations without real
-    solutions, which are all equal to it.
-    """
-    kinds = [getattr(each, "is_Equality", False) for each in (one, other)]
-    if any(kinds):
-        return all(kinds) and (_is_broken(one, other) or _is_broken(other, one))
-    if getattr(one, "is_Relational", True) or getattr(other, "is_Relational", True):
-        return False
-    for point in POINTS:
-        values = [_value(each, _places(point, one, other)) for each in (one, other)]
-        if None not in values and abs(values[0] - values[1]) > ROUNDING * max(map(abs, values)):
-            return True
-    return False
-
-
-def _is_broken(one: Any, other: Any) -> bool:
-    """Say whether an equation fails at a place, found by Newton's steps along one letter, where the other one holds."""
-    places = _places(POINTS[0], one, other)
-    held, tried = (each.lhs - each.rhs for each in (one, other))
-    for letter in sorted(held.free_symbols, key=str):
-        rest = {each: place for each, place in places.items() if each.name != letter.name}
-        root = _find_root(held.subs(rest), letter)
-        if root is not None:
-            value = _value(tried, {**rest, **{each: root for each in places if each.name == letter.name}})
-            return value is not None and abs(value) > ROUNDING * SCALE
-    return False
-
-
-def _find_root(expression: Any, letter: Any) -> Any:
-    try:
-        root = importlib.import_module("sympy").nsolve(expression, letter, complex(1.3, 0.7))
-    except (ValueError, TypeError, ZeroDivisionError, OverflowError, AttributeError, KeyError, NotImplementedError):
-        return None
-    return root if abs(complex(root)) < 1 / ROUNDING else None
-
-
-def _places(point: Fraction, *expressions: Any) -> dict[Any, Fraction]:
-    """Return a number for every letter; letters of one name have the same, whatever else is known of them."""
-    letters = {letter for each in expressions for letter in each.free_symbols}
-    names = sorted({letter.name for letter in letters})
-    return {letter: point + Fraction(names.index(letter.name), 7) for letter in letters}
-
-
-def _value(expression: Any, places: dict[Any, Any]) -> complex | None:
-    try:
-        value = complex(expression.subs(places).evalf())
-    except (TypeError, ValueError, OverflowError, AttributeError, ZeroDivisionError):
-        return None
-    return value if isfinite(abs(value)) else None
 
 
 @lru_cache(maxsize=1024)
@@ -209,10 +152,4 @@ def _parse(library: Any, text: str) -> list[Any]:
     config = replace(config, normalization_config=plain)
     options = {"fallback_mode": "no_fallback", "parsing_timeout": None, "raise_on_error": True}
     parsed = library.parse(f"${text}$", extraction_config=[config], **options)
-    return [_with_imaginary(one) for one in parsed]
-
-
-def _with_imaginary(expression: Any) -> Any:
-    letters = getattr(expression, "free_symbols", set())
-    named = {letter: importlib.import_module("sympy").I for letter in letters if letter.name == IMAGINARY}
-    return expression.xreplace(named) if named else expression
+    return [write_imaginary(one) for one in parsed]

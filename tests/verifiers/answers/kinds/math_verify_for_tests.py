@@ -1,6 +1,6 @@
-"""A stand-in for math-verify: its two functions as version 0.9 has them, for fractions, and answers that misbehave: 701/2 hangs, 702/2
-eats memory, 703/2 raises.
+"""A stand-in for math-verify: its two functions as version 0.9 has them, for fractions, and answers that misbehave.
 
+701/2 hangs, 702/2 eats memory, 703/2 raises.
 Written into a folder as `math_verify.py`, it is found before the real one.
 """
 
