@@ -98,7 +98,7 @@ def read_answer(text: str) -> Several:
 def is_name(text: str) -> bool:
     r"""Say whether a side of an equation only names the value: a letter, a function of letters, a derivative, words.
 
-    >>> [is_name(text) for text in ("x", "f(x)", r"\\frac{dy}{dx}", "x+y", "3")]
+    >>> [is_name(text) for text in ("x", "f(x)", r"\frac{dy}{dx}", "x+y", "3")]
     [True, True, True, False, False]
     """
     return bool(_NAME.fullmatch(text.strip()))
