@@ -38,12 +38,13 @@ class MathsVerifier:
 
     Spec: `{"answer": text or number}`, in LaTeX or plain: "\frac{1}{2}", "x^2 + 1", "(1, 2]". Optionally `extract`, the
     rule by which the answer is found (see `rules`): `auto`, the default, takes the last statement (`boxed`, `hashes`,
-    `tag`, `words`), and else lets math-verify look through the completion (`last`); and `reward`, a shape (see
+    `tag`, `words`), and else the last expression of the completion (`last`); and `reward`, a shape (see
     `rewards.shapes`).
 
-    The answer of the spec is the gold one, and comes first: math-verify's comparison is not symmetric. What cannot be
-    read as mathematics is `extraction_failed`, a wrong answer is wrong, and one that takes too long, too much memory or
-    the process with it has no reward: `verifier_error`, with the reason.
+    Answers are compared by their parts (see `expressions.comparison`). A whole expression goes to math-verify, the gold
+    one first: its comparison is not symmetric. Where there is nothing to compare, that is `extraction_failed`; a wrong
+    answer is wrong, and one that takes too long, too much memory or the process with it has no reward:
+    `verifier_error`, with the reason.
     """
 
     name: str = "mathematics"
