@@ -26,8 +26,8 @@ def find_last_expression(text: str) -> str | None:
 
     >>> find_last_expression("It is $2$, so $x = 3$ or $x = 4$."), find_last_expression("So it is 905. Or 7 or 8")
     ('x = 3 or x = 4', '7 or 8')
-    >>> find_last_expression("Thus z = 4-i."), find_last_expression("We are left with 3x + 4"), find_last_expression("7 cm")
-    ('4-i', None, '7 cm')
+    >>> find_last_expression("Thus z = 4-i."), find_last_expression("We are left with 3x + 4")
+    ('4-i', None)
     """
     found = list(_MATHS.finditer(text))
     if found:

@@ -17,7 +17,16 @@ from learnable.verifiers.answers.expressions.whole import IMAGINARY
 POINTS = (Fraction(13, 10), Fraction(-27, 10))  # the first letter's number; each further one is a seventh more
 ROUNDING = 2e-6  # of a number: so far off may be what has six digits
 SCALE = 100  # how far off, in `ROUNDING`, an equation's sides may be at a root that is found by Newton's steps
-_NO_VALUE = (ValueError, TypeError, ZeroDivisionError, OverflowError, AttributeError, KeyError, NotImplementedError)
+_NO_VALUE = (
+    ValueError,
+    TypeError,
+    ZeroDivisionError,
+    OverflowError,
+    AttributeError,
+    KeyError,
+    NotImplementedError,
+    SyntaxError,
+)
 
 
 def differ(one: Any, other: Any) -> bool:

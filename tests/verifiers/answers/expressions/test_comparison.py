@@ -11,9 +11,10 @@ from learnable.verifiers.answers.expressions.finding import find_last_expression
 from learnable.verifiers.answers.expressions.whole import write_whole
 
 PIECES = (
-    "1", "23", "0.5", "x", "C", "i", "e", "+", "-", "=", "<", ",", ";", " or ", " ", "(", ")", "[", "]", "{", "}", "|", "/", "^", "_",
-    "\\frac", "\\sqrt", "\\pm", "\\cup ", "\\text{", "\\text{km}", "\\{", "\\}", "\\overline{3}", "\\ldots", "$", "\\boxed{",
-    "\\begin{pmatrix}", "\\end{pmatrix}", "\\\\", "&", "\u2461", "\uff13", "\\infty", "\\le ", "%", "\\%", "^\\circ", "\\in ",
+    "1", "23", "0.5", "x", "C", "i", "e", "+", "-", "=", "<", ",", ";", " or ", " ", "(", ")", "[", "]", "{", "}", "|",
+    "/", "^", "_", "\\frac", "\\sqrt", "\\pm", "\\cup ", "\\text{", "\\text{km}", "\\{", "\\}", "\\overline{3}", "$",
+    "\\ldots", "\\boxed{", "\\begin{pmatrix}", "\\end{pmatrix}", "\\\\", "&", "\u2461", "\uff13", "\\infty", "\\le ",
+    "%", "\\%", "^\\circ", "\\in ",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 
