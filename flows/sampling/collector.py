@@ -122,7 +122,8 @@ class Collector:
         request = refusal.request
         indices = range(request.first_index, request.first_index + request.group_size)
         self.table.refuse(request.prompt.question_id, indices, refusal.reason)
-        self._watch.add([Score.unscored(refusal.reason, "engine_error")] * request.group_size)
+        error = Score.unscored(refusal.reason, "engine_error")
+        self._watch.add([(request.prompt.prompt_id, error)] * request.group_size)
 
     def _await_first_score(self, verifier: str) -> None:
         if not self._watch.has_scored(verifier):
@@ -149,7 +150,7 @@ class Collector:
                 [(rollout, prompt, score) for (prompt, rollout), score in zip(answered, scores, strict=True)]
             )
             self.table.take(answered, scores)
-            self._watch.add(scores)
+            self._watch.add((prompt.prompt_id, score) for (prompt, _), score in zip(answered, scores, strict=True))
             self.components.add(answered, scores)
 
 

@@ -2,6 +2,7 @@
 
 A verifier is tried on the first completions of a run: where it fails on all of them, or hangs, the run stops before
 more is drawn. Later a few errors are forgiven, and a spike of them, or a verifier that begins to hang, stops the run.
+One prompt alone, whose scores may all be errors because of what its row holds, never does.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class ErrorWatch:
     """Looks at every score of a run: `see` at each as it comes, in any thread; `add` at those that were taken in."""
 
     def __init__(self) -> None:
-        self._scores = 0
-        self._reasons: Counter[str] = Counter()
+        self._scores: Counter[str] = Counter()  # by prompt
+        self._errors: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by prompt, their reasons
         self._trials: defaultdict[str, _Trial] = defaultdict(_Trial)
         self._warning = TimeOutWarning()
         self._news = threading.Condition()
@@ -44,7 +45,7 @@ class ErrorWatch:
         """Look at one score as it comes. Raises `FailingVerifierError` when its verifier is to be given up."""
         self._warning.see(job, score)
         with self._news:
-            self._trials[job.verifier].add(job.verifier, score)
+            self._trials[job.verifier].add(job, score)
             self._news.notify_all()
 
     def has_scored(self, verifier: str) -> bool:
@@ -58,28 +59,36 @@ class ErrorWatch:
         with self._news:
             self._news.wait_for(lambda: self.has_scored(verifier) or all(future.done() for future in scoring))
 
-    def add(self, scores: Iterable[Score]) -> None:
-        """Count scores. Raises `LearnableError` when more than `MAX_ERRORS` of a chunk are errors."""
-        for score in scores:
-            self._scores += 1
+    def add(self, scores: Iterable[tuple[str, Score]]) -> None:
+        """Count scores, each with its prompt. Raises `LearnableError` when too many of a chunk are errors.
+
+        That is more than `MAX_ERRORS` of them, the worst prompt left out.
+        """
+        for prompt, score in scores:
+            self._scores[prompt] += 1
             if score.reward is None:
-                self._reasons[shorten_reason(f"{score.verdict}: {score.reason}")] += 1
-        if self._scores >= CHUNK_SCORES:
+                self._errors[prompt][shorten_reason(f"{score.verdict}: {score.reason}")] += 1
+        if self._scores.total() >= CHUNK_SCORES:
             self._judge()
-            self._scores = 0
-            self._reasons.clear()
+            self._scores.clear()
+            self._errors.clear()
 
     def _wake(self, _: object) -> None:
         with self._news:
             self._news.notify_all()
 
     def _judge(self) -> None:
-        errors = self._reasons.total()
-        if errors <= MAX_ERRORS * self._scores:
+        worst = max(self._errors, key=lambda prompt: self._errors[prompt].total(), default="")
+        reasons: Counter[str] = Counter()
+        for found in self._errors.values():
+            reasons.update(found)
+        errors, scores = reasons.total(), self._scores.total()
+        others = errors - self._errors[worst].total()
+        if others <= MAX_ERRORS * (scores - self._scores[worst]):
             return
         raise LearnableError(
-            f"{errors} of {self._scores} scores in a row are errors "
-            f"({errors / self._scores:.1%}, over {MAX_ERRORS:.0%}): {_most_common(self._reasons)}. The run stops, "
+            f"{errors} of {scores} scores in a row are errors "
+            f"({errors / scores:.1%}, over {MAX_ERRORS:.0%}): {_most_common(reasons)}. The run stops, "
             "since errors are no zeros. The rollouts are in the store: mend the verifier or the engine, then the same "
             "command goes on from there"
         )
@@ -87,21 +96,26 @@ class ErrorWatch:
 
 @dataclass(slots=True)
 class _Trial:
-    """What one verifier has shown in this run: errors since the last score, by reason."""
+    """What one verifier has shown in this run: errors since the last score, by reason, and their prompts."""
 
     has_scored: bool = False
     time_outs: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    prompts: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def add(self, verifier: str, score: Score) -> None:
-        """Count a score. Raises `FailingVerifierError`."""
+    def add(self, job: ScoreJob, score: Score) -> None:
+        """Count a score. Raises `FailingVerifierError`, where the errors are those of several prompts."""
         if score.reward is not None:
             self.has_scored, self.time_outs = True, 0
             self.reasons.clear()
+            self.prompts.clear()
             return
+        self.prompts.add((job.prompt, job.messages_json, job.spec_json))
         self.time_outs += is_time_out(score)
         self.reasons[shorten_reason(score.reason)] += 1
-        errors = self.reasons.total()
+        errors, verifier = self.reasons.total(), job.verifier
+        if len(self.prompts) < 2:
+            return
         if self.time_outs >= (TIME_OUTS_IN_A_ROW if self.has_scored else FIRST_TIME_OUTS):
             raise FailingVerifierError(
                 f"verifier {verifier!r} hangs: no score for {errors} completions one after the other "

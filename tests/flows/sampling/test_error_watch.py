@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from learnable.data.errors import LearnableError
@@ -12,37 +14,43 @@ from learnable.verifiers.pool.jobs import ScoreJob, time_out_score
 GOOD = Score(1.0, True)
 BAD = Score.unscored("RuntimeError: out of ink")
 LATE = time_out_score(3)
+NUMBERS = itertools.count()
 CUT = Score(0.0, False, verdict="truncated")
 
 
-def errors(count: int, reason: str = "RuntimeError: out of ink") -> list[Score]:
-    return [Score.unscored(reason)] * count
+def errors(count: int, reason: str = "RuntimeError: out of ink") -> list[tuple[str, Score]]:
+    """Return errors of as many prompts."""
+    return [(f"{reason} {number}", Score.unscored(reason)) for number in range(count)]
+
+
+def good(count: int) -> list[tuple[str, Score]]:
+    return [(f"good {number % 10}", GOOD) for number in range(count)]
 
 
 def test_two_percent_is_not_over_two_percent() -> None:
     watch = ErrorWatch()
-    watch.add([*errors(4), *[GOOD] * 196])
-    with pytest.raises(LearnableError, match=r"5 of 200 scores in a row are errors \(2\.5%, over 2%\)"):
-        watch.add([*errors(5), *[GOOD] * 195])
+    watch.add([*errors(4), *good(196)])
+    with pytest.raises(LearnableError, match=r"6 of 200 scores in a row are errors \(3\.0%, over 2%\)"):
+        watch.add([*errors(6), *good(194)])
 
 
 def test_a_chunk_is_judged_when_it_has_two_hundred_scores() -> None:
     watch = ErrorWatch()
     watch.add(errors(150))
     with pytest.raises(LearnableError, match="199 of 200"):
-        watch.add([*errors(49), GOOD])
+        watch.add([*errors(49), *good(1)])
 
 
 def test_each_chunk_is_judged_by_itself() -> None:
     watch = ErrorWatch()
     for _ in range(50):
-        watch.add([GOOD] * 200)
+        watch.add(good(200))
     with pytest.raises(LearnableError, match="10 of 200"):
-        watch.add([*errors(10), *[GOOD] * 190])
+        watch.add([*errors(10), *good(190)])
 
 
 def test_the_three_most_common_reasons_are_named() -> None:
-    scattered = [*errors(9, "a"), *errors(30, "b"), *errors(20, "c"), *errors(5, "d"), *[GOOD] * 136]
+    scattered = [*errors(9, "a"), *errors(30, "b"), *errors(20, "c"), *errors(5, "d"), *good(136)]
     with pytest.raises(LearnableError) as stopped:
         ErrorWatch().add(scattered)
     assert "30 x verifier_error: b; 20 x verifier_error: c; 9 x verifier_error: a." in str(stopped.value)
@@ -51,13 +59,31 @@ def test_the_three_most_common_reasons_are_named() -> None:
 
 def test_wrong_answers_and_cut_ones_are_no_errors() -> None:
     watch = ErrorWatch()
-    watch.add([Score(0.0, False)] * 400)
-    watch.add([Score(0.0, False, verdict="truncated")] * 400)
+    watch.add([("wrong", Score(0.0, False))] * 400)
+    watch.add([("cut", Score(0.0, False, verdict="truncated"))] * 400)
+
+
+def test_one_prompt_whose_scores_are_all_errors_stops_nothing() -> None:
+    watch = ErrorWatch()
+    for _ in range(10):
+        watch.add([*[("bad row", BAD)] * 64, *good(136)])
+    watch.add([("bad row", BAD)] * 400)
+    with pytest.raises(LearnableError, match="69 of 200"):
+        watch.add([*[("bad row", BAD)] * 64, *errors(5), *good(131)])
+
+
+def test_one_prompt_whose_first_scores_are_all_errors_stops_nothing() -> None:
+    watch = ErrorWatch()
+    for score in (BAD, LATE) * 16:
+        watch.see(ScoreJob("judge", "", "its prompt", "{}"), score)
+    with pytest.raises(FailingVerifierError, match="'judge' hangs"):
+        watch.see(ScoreJob("judge", "", "another prompt", "{}"), LATE)
 
 
 def show(watch: ErrorWatch, scores: list[Score], verifier: str = "judge") -> None:
+    """Show the watch scores of as many prompts."""
     for score in scores:
-        watch.see(ScoreJob(verifier, "", "", "{}"), score)
+        watch.see(ScoreJob(verifier, "", f"prompt {next(NUMBERS)}", "{}"), score)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Score, Spec
+from learnable.verifiers.answers.expressions.comparison import equals, is_readable
+from learnable.verifiers.answers.expressions.finding import find_last_expression
+from learnable.verifiers.answers.expressions.trials import differ, write_imaginary
+from learnable.verifiers.answers.expressions.whole import is_numeral, write_whole
 from learnable.verifiers.answers.extraction import find_statements
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
 from learnable.verifiers.answers.rules import Reading, check_rule, missing, narrow, rule_of
@@ -27,8 +31,6 @@ TIME_LIMIT = 5.0  # seconds: its usual limit for one of its two steps
 MEMORY_LIMIT = 512 << 20  # bytes, beside what the process has already
 MAX_EXPRESSION = 2000  # characters: longer is no answer, and costs the parser its time
 
-_MATHS = ("$", r"\(", r"\[", r"\boxed", r"\begin")
-
 
 @dataclass(frozen=True, slots=True)
 class MathsVerifier:
@@ -36,30 +38,44 @@ class MathsVerifier:
 
     Spec: `{"answer": text or number}`, in LaTeX or plain: "\frac{1}{2}", "x^2 + 1", "(1, 2]". Optionally `extract`, the
     rule by which the answer is found (see `rules`): `auto`, the default, takes the last statement (`boxed`, `hashes`,
-    `tag`, `words`), and else lets math-verify look through the completion (`last`); and `reward`, a shape (see
+    `tag`, `words`), and else the last expression of the completion (`last`); and `reward`, a shape (see
     `rewards.shapes`).
 
-    The answer of the spec is the gold one, and comes first: math-verify's comparison is not symmetric. What cannot be
-    read as mathematics is `extraction_failed`, a wrong answer is wrong, and one that takes too long, too much memory or
-    the process with it has no reward: `verifier_error`, with the reason.
+    Answers are compared by their parts (see `expressions.comparison`). A whole expression goes to math-verify, the gold
+    one first: its comparison is not symmetric. Where there is nothing to compare, that is `extraction_failed`; a wrong
+    answer is wrong, and one that takes too long, too much memory or the process with it has no reward:
+    `verifier_error`, with the reason.
     """
 
     name: str = "mathematics"
-    version: str = "1"
+    version: str = "2"
     time_limit: float = TIME_LIMIT
     memory_limit: int = MEMORY_LIMIT
 
     def check_spec(self, spec: Spec) -> None:
-        """Raise `SpecError` unless there is an answer and the options fit. Scoring sees whether it can be read."""
+        r"""Raise `SpecError` unless there is an answer, it equals itself in `\boxed{}`, and the options fit."""
         check_keys(spec, ["answer"], ["extract", "reward"])
         answer = spec["answer"]
         is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
         if not is_number and not (isinstance(answer, str) and answer.strip()):
             raise fault("answer", answer, r'give an expression, as in "\\frac{1}{2}" or "x^2 + 1"')
+        if why := self._unreadable(str(answer)):
+            raise fault("answer", answer, why)
         check_rule(spec)
         if rule_of(spec).name in ("first", "letter"):
             raise fault("extract", spec["extract"], "this rule finds no expressions")
         check_shape(spec)
+
+    def _unreadable(self, answer: str) -> str:
+        r"""Return why nobody can give this answer: in `\boxed{}` it is not read as itself; "" where it is."""
+        if not is_readable(answer):
+            return "it cannot be read as mathematics or as text; give an expression whose braces are closed"
+        given = self.read(rf"\boxed{{{answer}}}", spec={}).answer
+        if given is None or not equals(answer, given, _by_text):
+            return (
+                r"it is not read as itself where it stands in \boxed{...}; give a shorter one, the final answer alone"
+            )
+        return ""
 
     def warm_up(self) -> None:
         """Load math-verify. Raises `LearnableError` where it is not installed."""
@@ -68,12 +84,10 @@ class MathsVerifier:
     def read(self, completion: str, *, spec: Spec) -> Reading:
         """Return the text that is read as mathematics, with the rule that found it."""
         text, rule = strip_thinking(completion), rule_of(spec)
-        if rule.name == "auto":
-            if stated := find_statements(text):
-                return _reading(stated[-1].text.rstrip("."), stated[-1].form)
-            return _reading(text.strip()[-MAX_EXPRESSION:], "last")
-        if rule.name == "last":
-            return _reading(text.strip()[-MAX_EXPRESSION:], "last")
+        if rule.name == "auto" and (stated := find_statements(text)):
+            return _reading(stated[-1].text, stated[-1].form)
+        if rule.name in ("auto", "last"):
+            return _reading(find_last_expression(text.strip()[-MAX_EXPRESSION:]) or "", "last")
         part = narrow(text, rule)
         return Reading(None, rule.name, missing(rule)) if part is None else _reading(part.text, rule.name)
 
@@ -87,16 +101,7 @@ class MathsVerifier:
         if reading.answer is None:
             return give_score(Judgement(completion, prompt, reading, False, 0.0), spec)
         try:
-            gold = _parse_gold(str(spec["answer"]))
-            if not gold:
-                return Score.unscored(
-                    f"the answer of the spec cannot be read as mathematics: {str(spec['answer'])[:80]}"
-                )
-            given = _parse(library, reading.answer, whole=reading.rule != "last")
-            if not given:
-                unread = Reading(None, reading.rule, f"no mathematics: {reading.answer[:60]}")
-                return give_score(Judgement(completion, prompt, unread, False, 0.0), spec)
-            passed = bool(library.verify(gold, given, timeout_seconds=None, raise_on_error=True))
+            passed = equals(str(spec["answer"]), reading.answer, partial(_same, library))
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:  # its own time-out is a BaseException, and an answer may make it raise anything
@@ -105,8 +110,8 @@ class MathsVerifier:
 
 
 def _reading(text: str, rule: str) -> Reading:
-    if not text:
-        return Reading(None, rule, "nothing is stated")
+    if not is_readable(text):
+        return Reading(None, rule, f"no mathematics: {text[:60]}" if text.strip() else "nothing is stated")
     if len(text) > MAX_EXPRESSION:
         return Reading(None, rule, f"more than {MAX_EXPRESSION:,} characters")
     return Reading(text, rule, text=text)
@@ -124,18 +129,28 @@ def _library() -> Any:
     return library
 
 
+def _by_text(_gold: str, _given: str) -> bool:
+    return False
+
+
+def _same(library: Any, gold: str, given: str) -> bool:
+    """Say whether math-verify reads both expressions whole and finds them equal; numerals are compared exactly."""
+    if is_numeral(gold) and is_numeral(given):
+        return Fraction(gold.replace(" ", "")) == Fraction(given.replace(" ", ""))
+    if (written := write_whole((gold, given))) is None:
+        return False
+    ones, others = (_parse(library, one) for one in written)
+    if not ones or not others or differ(ones[0], others[0]):
+        return False
+    return bool(library.verify(ones, others, timeout_seconds=None, raise_on_error=True))
+
+
 @lru_cache(maxsize=1024)
-def _parse_gold(answer: str) -> Sequence[Any]:
-    return _parse(_library(), answer, whole=True)
-
-
-def _parse(library: Any, text: str, *, whole: bool) -> Sequence[Any]:
-    """Return what math-verify reads: first as an expression by itself, where the text is one, then in the text.
-
-    LaTeX has to stand in a maths environment to be seen.
-    """
-    parse: Callable[..., Sequence[Any]] = library.parse
+def _parse(library: Any, text: str) -> list[Any]:
+    """Return what math-verify reads, as one expression and never as a number found inside it."""
+    config = library.LatexExtractionConfig()
+    plain = replace(config.normalization_config, units=False, malformed_operators=False, nits=False, boxed="none")
+    config = replace(config, normalization_config=plain)
     options = {"fallback_mode": "no_fallback", "parsing_timeout": None, "raise_on_error": True}
-    if not whole or any(mark in text for mark in _MATHS):
-        return parse(text, **options)
-    return parse(f"${text}$", **options) or parse(text, **options)
+    parsed = library.parse(f"${text}$", extraction_config=[config], **options)
+    return [write_imaginary(one) for one in parsed]

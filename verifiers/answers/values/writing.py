@@ -63,15 +63,21 @@ def write_plainly(text: str) -> str:
     >>> write_plainly(r"$\dfrac{3}{4}$"), write_plainly(r"1{,}024\text{ km}")
     (' 3/4 ', '1,024  km ')
     """
-    if not text.isascii():
-        text = _from_unicode(text)
+    text = write_ascii(text)
     if "\\" in text or "{" in text or "~" in text:
         for pattern, by in _LATEX:
             text = pattern.sub(by, text)
     return _MATH_DOLLARS.sub(_without_dollars, text) if text.count("$") > 1 else text
 
 
-def _from_unicode(text: str) -> str:
+def write_ascii(text: str) -> str:
+    """Return the text with the digits, signs and marks of numbers in ASCII, whatever script or width they have.
+
+    >>> write_ascii("\uff11\uff0c\u0662\uff13\uff14 \uff08\uff58\uff09"), write_ascii("x\u00b2 \u2212 \u00bd")
+    ('1,234 (x)', 'x^2 - 1/2')
+    """
+    if text.isascii():
+        return text
     text = _RAISED.sub(lambda raised: "^" + raised[0].translate(_SUPERSCRIPTS), text).translate(_PLAIN)
     text = _DASH_AS_MINUS.sub("-", text)
     return "".join(map(_plain_sign, text, " " + text))
@@ -80,6 +86,8 @@ def _from_unicode(text: str) -> str:
 def _plain_sign(sign: str, before: str) -> str:
     if sign.isascii():
         return sign
+    if "\uff01" <= sign <= "\uff5e":  # ASCII at full width
+        return chr(ord(sign) - 0xFEE0)
     if unicodedata.category(sign) == "No" and "\u2044" in (whole := unicodedata.normalize("NFKC", sign)):
         return (" " if before.isdigit() else "") + whole.replace("\u2044", "/")  # one sign that is a fraction
     digit = unicodedata.decimal(sign, None)

@@ -1,17 +1,32 @@
 """A stand-in for math-verify: its two functions as version 0.9 has them, for fractions, and answers that misbehave.
 
+701/2 hangs, 702/2 eats memory, 703/2 raises.
 Written into a folder as `math_verify.py`, it is found before the real one.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 
 class TimeoutException(BaseException):
     """No `Exception`, as the library's own is none."""
+
+
+@dataclass(frozen=True)
+class NormalizationConfig:
+    units: bool = True
+    malformed_operators: bool = True
+    nits: bool = True
+    boxed: str = "all"
+
+
+@dataclass(frozen=True)
+class LatexExtractionConfig:
+    normalization_config: NormalizationConfig = field(default_factory=NormalizationConfig)
 
 
 def parse(
@@ -23,15 +38,16 @@ def parse(
     raise_on_error: bool = False,
 ) -> list[Fraction]:
     assert parsing_timeout is None, "alarms are of no use in a scoring process"
-    if "hang" in pred:
+    if "701" in pred:
         while True:
             pass
-    if "eat" in pred:
+    if "702" in pred:
         kept = [bytearray(64 << 20) for _ in range(64)]
         raise RuntimeError(f"nobody stopped it at {len(kept)} x 64 MiB")
-    if "interrupt" in pred:
+    if "703" in pred:
         raise TimeoutException("Operation timed out!")
-    return [Fraction(one) for one in re.findall(r"-?\d+(?:/\d+)?", pred)[-1:]]
+    assert isinstance(extraction_config[0], LatexExtractionConfig), "a number inside a text is no answer"
+    return [Fraction(int(over), int(under)) for over, under in re.findall(r"\\frac\{(\d+)\}\{(\d+)\}", pred)[-1:]]
 
 
 def verify(

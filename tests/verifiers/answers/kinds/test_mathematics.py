@@ -27,14 +27,14 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "math_verify", raising=False)
     mathematics._library.cache_clear()
-    mathematics._parse_gold.cache_clear()
+    mathematics._parse.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def _forget_the_library() -> Any:
     yield
     mathematics._library.cache_clear()
-    mathematics._parse_gold.cache_clear()
+    mathematics._parse.cache_clear()
     sys.modules.pop("math_verify", None)
 
 
@@ -62,7 +62,7 @@ def children_of(pid: str) -> list[str]:
 @pytest.mark.usefixtures("stand_in")
 @pytest.mark.skipif(sys.platform != "linux", reason="counts processes by /proc")
 def test_three_of_a_thousand_misbehave_and_cost_themselves_alone() -> None:
-    bad = {100: r"\boxed{hang}", 500: r"\boxed{eat}", 900: r"\boxed{interrupt}"}
+    bad = {100: r"\boxed{701/2}", 500: r"\boxed{702/2}", 900: r"\boxed{703/2}"}
     answers = [bad.get(number, rf"\boxed{{{number % 4}/2}}") for number in range(1000)]
     me = Path("/proc/self").resolve().name
     before = set(children_of(me))
@@ -84,7 +84,7 @@ def test_three_of_a_thousand_misbehave_and_cost_themselves_alone() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems know no limit of address space")
 def test_memory_runs_out_before_the_machine_does() -> None:
     with ScoringPool(1, time_limit=BOUND) as pool:
-        eaten, after = pool.submit([job(r"\boxed{eat}"), job(r"\boxed{1/2}")]).result(BOUND)
+        eaten, after = pool.submit([job(r"\boxed{702/2}"), job(r"\boxed{1/2}")]).result(BOUND)
     assert eaten.reason.startswith("math-verify raised MemoryError")
     assert after.passed
 
@@ -94,19 +94,38 @@ def test_wrong_unread_and_failed_are_told_apart() -> None:
     assert judged(r"\boxed{1/2}").reward == 1.0
     wrong = judged(r"\boxed{3/2}")
     assert (wrong.reward, wrong.verdict, wrong.reason) == (0.0, "scored", "answered 3/2")
-    unread = judged(r"\boxed{nothing}")
+    words = judged(r"\boxed{nothing}")
+    assert (words.reward, words.verdict, words.reason) == (0.0, "scored", "answered nothing")
+    unread = judged(r"\boxed{$}")
     assert (unread.reward, unread.verdict) == (0.0, "scored")
-    assert unread.reason == "extraction_failed: no mathematics: nothing"
-    failed = judged(r"\boxed{interrupt}")
+    assert unread.reason == "extraction_failed: no mathematics: $"
+    failed = judged(r"\boxed{703/2}")
     assert (failed.reward, failed.verdict) == (None, "verifier_error")
     assert judged("1/2", extract="boxed").reason == r"extraction_failed: no \boxed{}"
 
 
-@pytest.mark.usefixtures("stand_in")
-def test_a_gold_answer_that_cannot_be_read_is_no_fault_of_the_completion() -> None:
-    score = judged(r"\boxed{1/2}", answer="half")
-    assert (score.reward, score.verdict) == (None, "verifier_error")
-    assert "the answer of the spec cannot be read" in score.reason
+@pytest.mark.parametrize("answer", ["$$", r"\frac{1}{2", "}{", ".", r"x+\text{a}}", "x + " * 200 + "x"])
+def test_a_gold_answer_that_cannot_be_read_is_refused_when_it_is_read(answer: str) -> None:
+    with pytest.raises(SpecError, match=r"'answer' is .*; give"):
+        MathsVerifier().check_spec({"answer": answer})
+
+
+GOLDS = (
+    r"\textcircled{2}\textcircled{3}", r"\$36", "b > a > c", r"\begin{pmatrix}1\\2\end{pmatrix}", "0;3", r"2516_8",
+    r"$\frac{1}{221}$;$\frac{1}{17}$", r"\text{no solution}", r"C. $\{x \mid -3<x<4\}$", "\u7b2c\u4e00\u8c61\u9650",
+    r"\overrightarrow{P Q}=\left[\begin{array}{r}3 \\ 1\end{array}\right]", "Mrs. Hill", r"n \perp \alpha",
+    "9 (apples)", r"9^{9^{9^9}}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", GOLDS)
+def test_a_gold_answer_equals_itself_and_no_other(answer: str) -> None:
+    verifier = MathsVerifier()
+    verifier.check_spec({"answer": answer})
+    assert verifier.score(rf"\boxed{{{answer}}}", prompt="", spec={"answer": answer}).passed
+    others = [gold for gold in GOLDS if gold != answer and "9^{9" not in gold + answer]
+    for other in (*others, *(f"{answer}, {other}" for other in others)):
+        assert not verifier.score(rf"\boxed{{{other}}}", prompt="", spec={"answer": answer}).passed, other
 
 
 @pytest.mark.usefixtures("stand_in")
@@ -117,7 +136,7 @@ def test_ctrl_c_is_nobodys_answer(monkeypatch: pytest.MonkeyPatch, error: type[B
 
     monkeypatch.setattr(mathematics._library(), "parse", stop)
     with pytest.raises(error):
-        judged(r"\boxed{1/2}")
+        judged(r"\boxed{3/2}")
 
 
 def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

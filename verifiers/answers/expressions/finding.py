@@ -1,0 +1,57 @@
+r"""Where a completion that states no answer has its last expression."""
+
+from __future__ import annotations
+
+import re
+
+SHORT = 120  # characters of a completion that may be an expression by itself
+
+_MATHS = re.compile(
+    r"(?<!\\)\$\$?(?!\$)([^$\n]{1,500}|[^$]{1,500}(?=\$\$))\$\$?|\\\((.{1,500}?)\\\)|\\\[(.{1,500}?)\\\]", re.DOTALL
+)
+_BETWEEN = re.compile(r"\s*(?:,|;|,?\s*(?:and|or))\s*", re.IGNORECASE)
+_NUMBER = r"[-(]*(?:\\?\$)?[0-9](?:[0-9.,/^*+()-]*[0-9)])?%?"
+_NUMBERS = re.compile(
+    rf"(?<![\w.^_{{}}\\/+*-])(?<![-+*/^] )(?:{_NUMBER}\s*(?:,|;|\bor\b|\band\b)\s*)*+{_NUMBER}"
+    r"(?![\w^{}\\]|\s*[-+*/^]\s*[\w\\(]|[.,][0-9])"
+)
+_RESULT = re.compile(r"=\s*([^=\n]+)\Z")
+_EMPHASIS = re.compile(r"(?<![\w)*])\*{1,2}(?=\S)|(?<=\S)\*{1,2}(?![\w(*])")
+_WORDS = re.compile(r"(?<![\\a-zA-Z])(?!(?:and|or)\b)[a-zA-Z]{2,}(?![a-zA-Z])")
+MAX_WORDS = 3  # of an answer in words
+
+
+def find_last_expression(text: str) -> str | None:
+    r"""Return the last expression of a text, with those before it that are listed with it; None without any.
+
+    >>> find_last_expression("It is $2$, so $x = 3$ or $x = 4$."), find_last_expression("So it is 905. Or 7 or 8")
+    ('x = 3 or x = 4', '7 or 8')
+    >>> find_last_expression("Thus z = 4-i."), find_last_expression("We are left with 3x + 4")
+    ('4-i', None)
+    """
+    found = list(_MATHS.finditer(text))
+    if found:
+        first = len(found) - 1
+        while first and _BETWEEN.fullmatch(text, found[first - 1].end(), found[first].start()):
+            first -= 1
+        listed = [next(filter(None, found[first].groups()), "").strip()]
+        for before, match in zip(found[first:], found[first + 1 :], strict=False):
+            between = text[before.end() : match.start()].strip()
+            listed += [between, next(filter(None, match.groups()), "").strip()]
+        return " ".join(listed)
+    text = _EMPHASIS.sub(" ", text)
+    line = next((one for one in reversed(text.splitlines()) if one.strip()), "").strip("_ .")
+    if (result := _RESULT.search(line)) and _WORDS.search(line[: result.start()]) and _is_answer(result[1]):
+        return result[1].strip()
+    if "\n" not in text.strip() and len(line) <= SHORT and _is_answer(line):
+        return line
+    numbers = [match[0] for match in _NUMBERS.finditer(text)]
+    return numbers[-1].strip() if numbers else None
+
+
+def _is_answer(text: str) -> bool:
+    """Say whether a text is an expression with at most a unit, or a few words, rather than a sentence."""
+    words = len(_WORDS.findall(text))
+    if any(sign.isdigit() for sign in text):
+        return not words or (words == 1 and not text.lstrip("$\\-+(.")[:1].isalpha())
+    return any(sign.isalnum() for sign in text) and words <= MAX_WORDS
