@@ -183,3 +183,30 @@ def test_small_families_fall_back_and_still_end() -> None:
 
 def test_uniforms_follow_from_ids_alone() -> None:
     assert hash_to_uniforms(["0" * 20, "f" * 20]).tolist() == [0.0, (2**32 - 1) / 2**32]
+
+
+def test_a_group_whose_rewards_are_all_equal_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(["f"] * 4, np.zeros(4), Band(), SMALL)
+    schedule.rewards[:, :4] = [
+        [0.5, 0.5, 0.5, 0.5],
+        [0.5, 0.5, 0.6, 0.5],
+        [np.nan, 1.0, 1.0, 1.0],
+        [0.0, 1.0, 0.0, 1.0],
+    ]
+    schedule.rewards[0, 4] = 0.9  # lies ahead of what was requested
+    schedule.requested[:], schedule.stopped[:] = 4, True
+    monkeypatch.setattr(schedule, "assess_chances", lambda prompts: np.ones(len(prompts)))
+    assert schedule.find_certified().tolist() == [1, 3]
+
+
+def test_a_prior_is_fitted_anew_as_more_groups_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROUND_ROLLOUTS", 200)
+    easy_first = np.concatenate([np.full(32, 0.9), beta_rates(268)])
+    pool = Pool(easy_first)
+    pool.answer(pool.schedule.request_pilot())
+    pool.schedule.request_next_round()
+    early = pool.schedule.family_priors["f"]
+    assert early.prior.fitted_to == 32
+    late = Pool(easy_first).run().family_priors["f"]
+    assert late.prior.fitted_to >= 150
+    assert early.prior != late.prior
