@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from learnable.filters.band import Band
 from learnable.filters.stopping import schedule as module
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
+from learnable.filters.stopping.table import KEEP
 
 Rates = NDArray[np.float64]
 SMALL = SamplingBudget(max_group=24, pilot_prompts=32)
@@ -210,3 +213,14 @@ def test_a_prior_is_fitted_anew_as_more_groups_tell(monkeypatch: pytest.MonkeyPa
     late = Pool(easy_first).run().family_priors["f"]
     assert late.prior.fitted_to >= 150
     assert early.prior != late.prior
+
+
+def test_a_group_of_equal_rewards_goes_on_to_the_largest_group_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(["f"] * 2, np.zeros(2), Band(), SMALL)
+    schedule.requested[:] = [SMALL.max_group - 8, SMALL.max_group]
+    schedule.rewards[:, : SMALL.max_group] = 0.5
+    rule = SimpleNamespace(decide=lambda uniforms, n, sums: np.full(len(n), KEEP), find_thresholds=np.zeros_like)
+    monkeypatch.setattr(schedule, "rules", {"f": rule})
+    monkeypatch.setattr(schedule, "assess_chances", lambda prompts: np.ones(len(prompts)))
+    schedule._judge()
+    assert schedule.stopped.tolist() == [False, True]
