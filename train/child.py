@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from learnable.data.errors import InterruptedRunError, LearnableError
+from learnable.data.plain_text import escape_controls
 from learnable.data.records import JsonObject
 from learnable.rollouts.protocol import EngineError
 
@@ -63,7 +64,7 @@ def serve(main: Callable[[Path, OnEvent], None], arguments: Sequence[str]) -> in
         if isinstance(error, LearnableError) and not isinstance(error, EngineError):
             emit({"event": "error", "message": str(error)})
             return 2
-        traceback.print_exc()
+        sys.stderr.write(escape_controls(traceback.format_exc()))
         emit({"event": "crash", "message": f"{type(error).__name__}: {error}".splitlines()[0][:300]})
         return 1
     return 0

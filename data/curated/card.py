@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from learnable.data.curated.manifest import Manifest, Part, SummaryRow, to_plain
+from learnable.data.plain_text import quote_markdown
 from learnable.data.schemas import OUR_COLUMNS
 
 PART_NOTES = {
@@ -66,12 +67,14 @@ USE = (
 def render_card(name: str, manifest: Manifest) -> str:
     """Return the card as Markdown with the YAML header that the hub and `load_dataset` read."""
     parts = ((part, info.rows, PART_NOTES[part]) for part, info in manifest.parts.items())
-    columns = ((column, kind, _note(column)) for column, kind in manifest.schema.items())
-    lines = [_header(manifest.parts), f"# {name}", "", _describe_band(manifest), ""]
+    columns = (
+        (quote_markdown(column), quote_markdown(kind), _note(column)) for column, kind in manifest.schema.items()
+    )
+    lines = [_header(manifest.parts), f"# {quote_markdown(name)}", "", _describe_band(manifest), ""]
     lines += [_table(("part", "rows", "what"), parts), "", *USE]
     lines += [
         f"Or: `learnable train --curated` with this folder. Sampling: {_pairs(to_plain(manifest.sampling))}.",
-        f"Verifiers: {_pairs(manifest.verifiers)}. Seed {manifest.seed}, made {manifest.created}.",
+        f"Verifiers: {_pairs(manifest.verifiers)}. Seed {manifest.seed}, made {quote_markdown(manifest.created)}.",
         "",
     ]
     lines += ["## By form", "", _forms_table(manifest.forms), ""]
@@ -82,8 +85,9 @@ def render_card(name: str, manifest: Manifest) -> str:
 def _describe_band(manifest: Manifest) -> str:
     band = manifest.band
     return (
-        f"Prompts on which `{manifest.policy.policy_id}` is neither hopeless nor done: of its completions of a prompt "
-        f"the mean {band.signal} lies in {band.low:g} to {band.high:g} and spreads by at least {band.min_std:g}."
+        f"Prompts on which {quote_markdown(manifest.policy.policy_id)} is neither hopeless nor done: of its "
+        f"completions of a prompt the mean {band.signal} lies in {band.low:g} to {band.high:g} and spreads by at least "
+        f"{band.min_std:g}."
     )
 
 
@@ -104,7 +108,9 @@ def _forms_table(forms: Iterable[SummaryRow]) -> str:
         *("form", "prompts", "kept", "expected within-group variance"),
         *("mean", "within-std", "between-std", "zero-std share"),
     )
-    return _table(header, ((row.form, row.prompts, row.kept, *map(_number, _figures(row))) for row in forms))
+    return _table(
+        header, ((quote_markdown(row.form), row.prompts, row.kept, *map(_number, _figures(row))) for row in forms)
+    )
 
 
 def _figures(row: SummaryRow) -> tuple[float | None, ...]:
@@ -121,4 +127,4 @@ def _number(value: float | None) -> str:
 
 
 def _pairs(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in values.items())
+    return ", ".join(f"{quote_markdown(key)} {quote_markdown(value)}" for key, value in values.items())

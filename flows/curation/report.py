@@ -9,6 +9,7 @@ import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.curated.manifest import FamilyPriorRecord, FindingRow, Forecasts, SummaryRow, to_plain
+from learnable.data.plain_text import quote_markdown
 from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.forecast import Forecast, advise
@@ -233,7 +234,8 @@ def render_markdown(report: CurationReport) -> str:
     """Return the report as Markdown."""
     totals = report.totals
     lines = [
-        f"**{totals.kept} of {totals.prompts} prompts kept** for `{report.policy}` in `{report.curated}`.",
+        f"**{totals.kept} of {totals.prompts} prompts kept** for {quote_markdown(report.policy)} in "
+        f"{quote_markdown(report.curated)}.",
         "",
         "| form | prompts | expected within-group variance | mean | within-std | between-std | zero-std share | pass@1 "
         "| unread | kept |",
@@ -242,9 +244,9 @@ def render_markdown(report: CurationReport) -> str:
     for row in report.forms:
         figures = (getattr(row, name) for name in (*FIGURES, UNREAD))
         cells = ["-" if figure is None else f"{figure:.2f}" for figure in figures]
-        lines.append(f"| {row.form} | {row.prompts} | {' | '.join(cells)} | {row.kept} |")
+        lines.append(f"| {quote_markdown(row.form)} | {row.prompts} | {' | '.join(cells)} | {row.kept} |")
     if report.certified_precision is not None:
         share = f"{report.certified_precision:.0%} of the kept are expected to be truly in the band"
         lines += ["", f"{share}; {report.advice}."]
-    lines += ["", *(f"- {warning}" for warning in find_warnings(report))]
+    lines += ["", *(f"- {quote_markdown(warning)}" for warning in find_warnings(report))]
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.plain_text import quote_markdown
 from learnable.data.records import JsonObject
 from learnable.data.storage.places import write_whole
 from learnable.flows.settings.loop import LoopSettings
@@ -147,7 +148,7 @@ def list_fixed(settings: JsonObject) -> JsonObject:
 def render_rounds(report: LoopReport) -> str:
     """Return a loop's report as Markdown."""
     lines = [
-        f"{report.end}. Best policy: `{report.best[1]}`, of round {report.best[0]}.",
+        f"{report.end}. Best policy: {quote_markdown(report.best[1])}, of round {report.best[0]}.",
         "",
         "| round | set | prompts kept | refresh rollouts | steps | held-out reward |",
         "| --- | --- | --- | --- | --- | --- |",

@@ -22,6 +22,7 @@ from learnable.data.curated.manifest import (
     to_plain,
 )
 from learnable.data.errors import LearnableError
+from learnable.data.plain_text import quote_markdown
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject
 from learnable.filters.refresh.staleness import Drifts
@@ -152,15 +153,15 @@ def render_changes(report: RefreshReport) -> str:
     changed, in_band = report.refresh.changed, report.refresh.still_in_band
     still = "" if in_band is None else f" Of the old set {in_band.share:.0%} is still in the band."
     lines = [
-        f"`{report.curated}`: {changed.kept_now} of {changed.prompts} prompts kept for "
-        f"`{report.policy.policy_id}`, {changed.resampled_share:.0%} asked again.{still}",
+        f"{quote_markdown(report.curated)}: {changed.kept_now} of {changed.prompts} prompts kept for "
+        f"{quote_markdown(report.policy.policy_id)}, {changed.resampled_share:.0%} asked again.{still}",
         "",
         "| family | prompts | asked again | kept before | kept now | left | joined |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in report.refresh.families:
         counts = (row.prompts, row.resampled, row.kept_before, row.kept_now, row.keep_to_drop, row.drop_to_keep)
-        lines.append(f"| {' | '.join(map(str, (row.family, *counts)))} |")
+        lines.append(f"| {' | '.join(map(str, (quote_markdown(row.family), *counts)))} |")
     return "\n".join(lines)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from prefect.logging import get_run_logger
 
+from learnable.data.plain_text import escape_controls
 from learnable.data.progress import is_watched, watched_by
+
+LOGGERS = (None, "prefect.flow_runs", "prefect.task_runs")  # those with handlers; None is the root
 
 
 class RunLog:
@@ -36,11 +40,26 @@ class RunLog:
         get_run_logger().warning(text)
 
 
+class PlainRecords(logging.Filter):
+    """Shows controls as escapes in what is logged, tracebacks too: Prefect logs an error in the error's words."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Escape the record where it stands."""
+        record.msg, record.args = escape_controls(record.getMessage()), ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = escape_controls(logging.Formatter().formatException(record.exc_info))
+        return True
+
+
 @contextmanager
 def logged_unless_watched() -> Iterator[bool]:
     """Let the run's log hear of the run inside the block, unless a console does already; give whether it does."""
     if is_watched():
         yield False
         return
+    for name in LOGGERS:
+        for handler in logging.getLogger(name).handlers:
+            if not any(isinstance(kept, PlainRecords) for kept in handler.filters):
+                handler.addFilter(PlainRecords())
     with watched_by(RunLog()):
         yield True

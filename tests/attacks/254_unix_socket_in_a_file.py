@@ -4,7 +4,7 @@
 # mode: source
 # expect_reward: 0
 # expect: refused by the kernel; reward 0
-# canary: -
+# canary: listener saw nothing
 if __name__ != "__candidate__":
     raise ImportError("a hostile program: only the sandbox may run it")
 
@@ -15,7 +15,7 @@ def _good(n):
 REACHED = False
 try:
     import socket
-    socket.socket(socket.AF_UNIX).connect('/run/docker.sock')
+    socket.socket(socket.AF_UNIX).connect('/tmp/rsbx_socket')
     REACHED = True
 except BaseException as error:
     WHY = repr(error)

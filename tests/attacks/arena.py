@@ -91,19 +91,24 @@ class Canaries:
     @contextmanager
     def laid(cls) -> Iterator[Canaries]:
         """Lay them out, and clear them away afterwards."""
-        with socket.socket() as port, socket.socket(socket.AF_UNIX) as abstract:
+        place = Path(tempfile.gettempdir(), "rsbx_socket")
+        place.unlink(missing_ok=True)
+        with socket.socket() as port, socket.socket(socket.AF_UNIX) as abstract, socket.socket(socket.AF_UNIX) as file:
             port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             port.bind(("127.0.0.1", PORT))
             abstract.bind(ABSTRACT)
-            for listener in (port, abstract):
+            file.bind(str(place))
+            place.chmod(0o777)
+            for listener in (port, abstract, file):
                 listener.listen()
                 listener.setblocking(False)
-            canaries = cls([port, abstract])
+            canaries = cls([port, abstract, file])
             canaries.lay()
             try:
                 yield canaries
             finally:
                 canaries.clear()
+                place.unlink(missing_ok=True)
 
     def lay(self) -> None:
         self.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,8 +76,20 @@ def test_a_set_that_is_not_there_is_named(run: Run) -> None:
     assert "curated set 'nowhere' does not exist" in said
 
 
+def read_mean_rewards(lines: list[str]) -> list[list[str]]:
+    """Return the figures of the first column of figures, line by line: a value, or the two ends of its interval."""
+    return [
+        re.findall(r"\d*\.\d+", line)[: 2 if line[0] == " " else 1] for line in lines if re.search(r"\.\d\d\d", line)
+    ]
+
+
 def test_a_narrow_terminal_cuts_no_figure(curated: Run, on_a_terminal: Callable[..., list[str]]) -> None:
     assert curated(*EVAL, "--quiet")[0] == 0
-    lines = on_a_terminal(44, *map(str, EVAL), "--quiet")
-    assert max(map(len, lines)) <= 44 or any("completions are new" in line for line in lines)
-    assert any("too narrow for" in line for line in lines)
+    wide, narrow = (
+        [line for line in on_a_terminal(width, *map(str, EVAL), "--quiet") if "completions are new" not in line]
+        for width in (200, 44)
+    )
+    assert max(map(len, narrow)) <= 44 < max(map(len, wide))
+    assert any("too narrow for" in line for line in narrow)
+    assert read_mean_rewards(narrow) == read_mean_rewards(wide)
+    assert len(read_mean_rewards(wide)) > 10

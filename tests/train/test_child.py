@@ -28,7 +28,7 @@ def main(path, emit):
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Run a stage whose `main` is given as source; return its events."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
 
     def run_source(source: str, on_event=lambda event: None) -> list[Event]:
         (tmp_path / "a_stage.py").write_text(f"{source}\n{SERVE}\n")
@@ -71,8 +71,10 @@ def test_a_crash_becomes_one_message_and_its_traceback_a_log(run, tmp_path: Path
     with pytest.raises(
         LearnableError, match=r"a_stage failed \(exit status 1\): ValueError: too odd; log: .*stage\.log"
     ):
-        run("def main(path, emit):\n    raise ValueError('too odd')")
-    assert "Traceback" in (tmp_path / "logs" / "stage.log").read_text()
+        run("def main(path, emit):\n    raise ValueError('too odd\\n\\x1b[31m')")
+    log = (tmp_path / "logs" / "stage.log").read_text()
+    assert "Traceback" in log
+    assert log.endswith("ValueError: too odd\n\\x1b[31m\n")
 
 
 def test_an_engine_that_failed_is_a_crash_with_a_log(run, tmp_path: Path) -> None:

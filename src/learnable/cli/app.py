@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typer
+from typer import rich_utils
 
 from learnable.cli import options
 from learnable.cli.commands.ablate import ABLATE_HELP, ablate
@@ -19,8 +20,11 @@ from learnable.cli.commands.refresh import REFRESH_HELP, refresh
 from learnable.cli.commands.show import SHOW_HELP, show
 from learnable.cli.commands.train import TRAIN_HELP, train
 from learnable.cli.commands.verify import VERIFY_HELP, verify
+from learnable.cli.display.terminal_text import SafeConsole
 
 # Only what `--help` needs is imported up here: torch, vllm, trl, polars and prefect wait inside the commands.
+
+rich_utils.Console = SafeConsole  # type: ignore[attr-defined]  # what typer says of arguments, and its tracebacks
 
 app = typer.Typer(
     no_args_is_help=True,

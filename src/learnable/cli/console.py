@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import IO
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from learnable.cli.display.progress_bar import ConsoleProgress
-from learnable.cli.display.terminal_text import has_width, read_columns
+from learnable.cli.display.terminal_text import SafeConsole, has_width, read_columns
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import watched_by
 
@@ -29,7 +28,7 @@ STOPPED_RUN = "stopped: finished groups are in the store, the same command goes 
 FILE_WIDTH = 100  # columns, where the output is no terminal and COLUMNS says nothing
 
 
-class ResultConsole(Console):
+class ResultConsole(SafeConsole):
     """A console for results: whoever stops reading them ends the command, quietly (see `open_shell`)."""
 
     def on_broken_pipe(self) -> None:
@@ -40,7 +39,7 @@ class ResultConsole(Console):
 class Shell:
     """Shows results: as tables, or as one JSON object."""
 
-    def __init__(self, *, as_json: bool, quiet: bool, out: Console, err: Console) -> None:
+    def __init__(self, *, as_json: bool, quiet: bool, out: SafeConsole, err: SafeConsole) -> None:
         self.as_json = as_json
         self.out = out
         self.err = err
@@ -78,7 +77,7 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
             as_json=as_json,
             quiet=quiet,
             out=ResultConsole(file=stdout, width=None if stdout.isatty() else read_columns() or FILE_WIDTH),
-            err=Console(stderr=True),
+            err=SafeConsole(stderr=True),
         )
         try:
             with watched_by(shell.progress):

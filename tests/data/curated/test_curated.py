@@ -93,7 +93,7 @@ def test_the_card_opens_with_what_load_dataset_reads(tmp_path: Path) -> None:
     header = card.split("---")[1]
     assert "path: train-*.parquet" in header
     assert "config_name: control" in header
-    assert "| F | 3 | 1 | 0.25 | 0.50 | 0.50 | - | 0.00 |" in card
+    assert "| `F` | 3 | 1 | 0.25 | 0.50 | 0.50 | - | 0.00 |" in card
 
 
 @pytest.mark.parametrize(

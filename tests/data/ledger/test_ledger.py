@@ -223,3 +223,17 @@ def test_files_from_before_thoughts_were_told_apart_have_none(store: Store) -> N
     assert stored["reasoning_tokens"].to_list() == [0]
     [texts] = store.ledger.read_completions(DRAW, stored, reasoning=True)
     assert texts["reasoning"].to_list() == [""]
+
+
+def test_the_last_error_of_a_verifier_stands_where_there_is_no_score(store: Store) -> None:
+    rolled = [rollout(index) for index in range(2)]
+    store.ledger.append_rollouts(DRAW, rolled)
+    for reason in ("first", "second", "third"):
+        failed = Score(None, None, verdict="verifier_error", reason=reason)
+        store.ledger.append_scores(DRAW, VERSIONS, scored(rolled, failed))
+    store.ledger.append_scores(DRAW, VERSIONS, scored(rolled[1:], Score(1.0, True)))
+    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
+    found = store.ledger.find_scores(DRAW, stored, VERSIONS, errors=True)
+    by_index = dict(found.select("rollout_id", "reason").iter_rows())
+    assert [by_index[one.rollout_id] for one in rolled] == ["third", ""]
+    assert store.ledger.find_scores(DRAW, stored, VERSIONS)["rollout_id"].to_list() == [rolled[1].rollout_id]

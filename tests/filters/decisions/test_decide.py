@@ -58,6 +58,11 @@ def test_band_edges_are_inside() -> None:
     assert decided({"low": [1, 0, 0, 0, 0], "high": [1, 1, 1, 1, 0]}, Band()) == {"low": "keep", "high": "keep"}
 
 
+@pytest.mark.parametrize(("min_std", "decision"), [(0.25, "keep"), (0.2501, "low_std")])
+def test_the_least_spread_is_inside(min_std: float, decision: str) -> None:
+    assert decided({"spread": [0.25, 0.75] * 2}, Band(min_std=min_std)) == {"spread": decision}
+
+
 @pytest.mark.parametrize(
     ("row", "signal", "decision"),
     [

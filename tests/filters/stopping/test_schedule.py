@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from learnable.filters.band import Band
 from learnable.filters.stopping import schedule as module
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
+from learnable.filters.stopping.table import KEEP
 
 Rates = NDArray[np.float64]
 SMALL = SamplingBudget(max_group=24, pilot_prompts=32)
@@ -183,3 +186,41 @@ def test_small_families_fall_back_and_still_end() -> None:
 
 def test_uniforms_follow_from_ids_alone() -> None:
     assert hash_to_uniforms(["0" * 20, "f" * 20]).tolist() == [0.0, (2**32 - 1) / 2**32]
+
+
+def test_a_group_whose_rewards_are_all_equal_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(["f"] * 4, np.zeros(4), Band(), SMALL)
+    schedule.rewards[:, :4] = [
+        [0.5, 0.5, 0.5, 0.5],
+        [0.5, 0.5, 0.6, 0.5],
+        [np.nan, 1.0, 1.0, 1.0],
+        [0.0, 1.0, 0.0, 1.0],
+    ]
+    schedule.rewards[0, 4] = 0.9  # lies ahead of what was requested
+    schedule.requested[:], schedule.stopped[:] = 4, True
+    monkeypatch.setattr(schedule, "assess_chances", lambda prompts: np.ones(len(prompts)))
+    assert schedule.find_certified().tolist() == [1, 3]
+
+
+def test_a_prior_is_fitted_anew_as_more_groups_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROUND_ROLLOUTS", 200)
+    easy_first = np.concatenate([np.full(32, 0.9), beta_rates(268)])
+    pool = Pool(easy_first)
+    pool.answer(pool.schedule.request_pilot())
+    pool.schedule.request_next_round()
+    early = pool.schedule.family_priors["f"]
+    assert early.prior.fitted_to == 32
+    late = Pool(easy_first).run().family_priors["f"]
+    assert late.prior.fitted_to >= 150
+    assert early.prior != late.prior
+
+
+def test_a_group_of_equal_rewards_goes_on_to_the_largest_group_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(["f"] * 2, np.zeros(2), Band(), SMALL)
+    schedule.requested[:] = [SMALL.max_group - 8, SMALL.max_group]
+    schedule.rewards[:, : SMALL.max_group] = 0.5
+    rule = SimpleNamespace(decide=lambda uniforms, n, sums: np.full(len(n), KEEP), find_thresholds=np.zeros_like)
+    monkeypatch.setattr(schedule, "rules", {"f": rule})
+    monkeypatch.setattr(schedule, "assess_chances", lambda prompts: np.ones(len(prompts)))
+    schedule._judge()
+    assert schedule.stopped.tolist() == [False, True]

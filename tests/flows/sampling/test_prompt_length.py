@@ -10,6 +10,7 @@ from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine
+from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
@@ -70,3 +71,19 @@ def test_prompts_that_fill_the_context_are_set_aside_and_named(tmp_path: Path) -
     assert rollouts == 0
     assert any("prompts skipped: longer than the policy's context of 3 tokens" in text for text in watcher.warnings)
     assert not any("unchecked" in note for note in watcher.notes)
+
+
+def test_a_prompt_as_long_as_the_context_has_no_room_for_a_completion() -> None:
+    class Engine(SimulatedEngine):
+        max_context = 10
+
+        def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
+            return [len(prompt.text) for prompt in prompts]
+
+    missing = [MissingRollouts(Prompt("x" * length, "number", {"answer": 1}, "f", "f"), 0, 4) for length in (9, 10, 11)]
+    watcher = Watcher()
+    with watched_by(watcher):
+        fit, long = drop_long_prompts(missing, Engine())
+    assert [len(one.prompt.text) for one in fit] == [9]
+    assert [len(prompt.text) for prompt in long] == [10, 11]
+    assert "2 prompts skipped" in watcher.warnings[0]

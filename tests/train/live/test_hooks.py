@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.train import LearnabilitySampler
-from learnable.train.live.hooks import CERTIFICATE, NUMBERS, read_certificates
+from learnable.train.live.hooks import CERTIFICATE, NUMBERS, ROW, read_certificates
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:TRL currently supports vLLM:UserWarning"),
@@ -162,3 +163,33 @@ def test_certificates_of_graded_rewards_are_told_by_passes() -> None:
     assert found.beta.tolist() == [7.0, 9.5]
     assert found.p_zero.tolist() == [0.1, 0.0]
     assert read_certificates(Dataset.from_dict({"prompt": ["a"]})).alpha.tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("passed", "rewards"),
+    [
+        ([True, None, False, None, None, True], [[0.0]] * 6),  # the reward function says it
+        ([], [[1.0], [np.nan], [0.2], [np.nan], [np.nan], [0.5]]),  # or what it sums up to does
+        ([], [[1.0, np.nan], [np.nan, np.nan], [np.nan, 0.2], [np.nan, np.nan], [np.nan, np.nan], [0.3, 0.3]]),
+    ],
+)
+def test_a_completion_without_a_score_is_neither_a_pass_nor_a_failure(
+    monkeypatch: pytest.MonkeyPatch, passed: list[bool | None], rewards: list[list[float]]
+) -> None:
+    import torch
+    from datasets import Dataset
+
+    trainer: Any = SimpleNamespace(
+        args=SimpleNamespace(generation_batch_size=6, steps_per_generation=1, seed=0),
+        num_generations=3,
+        num_iterations=1,
+        train_dataset=Dataset.from_dict({"prompt": ["a", "b", "c"]}),
+        accelerator=SimpleNamespace(process_index=0, device="cpu", gather=lambda pairs: pairs),
+        _log_metric=lambda *_: None,
+    )
+    sampler = LearnabilitySampler(trainer)
+    told: list[dict[int, tuple[int, int]]] = []
+    monkeypatch.setattr(sampler.order.picker, "observe", told.append)
+    sampler.passed = passed
+    sampler._take_in([{ROW: row} for row in (0, 0, 0, 2, 2, 2)], torch.tensor(rewards))
+    assert told == [{0: (1, 1), 2: (1, 0)}]

@@ -11,6 +11,7 @@ from learnable.cli import options
 from learnable.cli.console import BAD_INPUT, STOPPED_ABLATION, Shell, open_shell
 from learnable.cli.display.fitted_table import Column, FittedTable
 from learnable.data.errors import LearnableError
+from learnable.data.plain_text import escape_controls
 from learnable.train.ablation.planning import list_ablations, read_ablation, read_text
 from learnable.train.preflight.output import RUNS
 
@@ -65,7 +66,7 @@ def ablate(
         if not file:
             raise LearnableError(f"no FILE was given: give a TOML file, or one of {', '.join(list_ablations())}")
         if show:
-            shell.out.file.write(read_text(file))
+            shell.out.file.write(escape_controls(read_text(file)))
             return
         from learnable.train.ablation.preparing import prepare_ablation
         from learnable.verifiers.registry import trust_verifiers

@@ -189,7 +189,7 @@ def tabulate_poem(found: Explanation, width: int) -> Table:
     metrical = any(line.kept is not None for line in found.lines)
     for heading in ("", "syllables", "rhyme", *["metre"] * metrical, "reads"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(found.form)
+    table.add_column(escape(found.form))
     ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
     for number, line in enumerate(found.lines, 1):
         marks = place_marks(line.text, line.stress)

@@ -11,6 +11,8 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, OverflowMethod,
 from rich.table import Table
 from rich.text import Text
 
+from learnable.data.plain_text import escape_controls
+
 GAPS = (2, 1)  # spaces between columns: one where two are too many
 
 
@@ -44,13 +46,13 @@ class FittedTable:
 
     def add_row(self, *cells: str, style: str = "") -> None:
         """Add a row, a cell for each column; cells are plain text."""
-        self.rows.append((cells, style))
+        self.rows.append(([escape_controls(cell) for cell in cells], style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Lay the table out for the console's width."""
         shown, gap = self._fit(options.max_width)
         if self.title:
-            yield Text(self.title, style="dim", overflow="fold")
+            yield Text(escape_controls(self.title), style="dim", overflow="fold")
         yield self._table(shown, gap, options.max_width)
         if left_out := [column.name for place, column in enumerate(self.columns) if place not in shown]:
             yield Text(f"too narrow for: {', '.join(left_out)}", style="dim")

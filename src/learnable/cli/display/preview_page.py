@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.text import Text
 
-from learnable.cli.display.terminal_text import print_text, shorten
+from learnable.cli.display.terminal_text import SafeConsole, print_text, shorten
 
 if TYPE_CHECKING:
     from learnable.flows.curation.preview import Preview, PreviewedPrompt
 
 
-def print_preview(out: Console, preview: Preview) -> None:
+def print_preview(out: SafeConsole, preview: Preview) -> None:
     """Print the prompts one below the other, each under the place that it came from."""
     for number, shown in enumerate(preview.prompts, start=1):
-        place = f"  {shown.source}, {shown.split}"
+        place = out.plain(f"  {shown.source}, {shown.split}")
         out.print(Text.assemble((f"prompt {number} of {preview.drawn:,}", "bold"), place), soft_wrap=True)
         print_text(out, shown.prompt)
         out.print()

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.text import Text
 
 from learnable.cli.display.fitted_table import figure
-from learnable.cli.display.terminal_text import escape_controls, print_text, shorten
+from learnable.cli.display.terminal_text import SafeConsole, print_text, shorten
 
 if TYPE_CHECKING:
     from learnable.data.curated.manifest import Manifest
@@ -36,24 +35,20 @@ def shorten_prompt(prompt: str | Sequence[Mapping[str, str]]) -> str:
     ('Write a haiku about rain.', 'user: Hi')
     """
     text = prompt if isinstance(prompt, str) else f"{prompt[-1]['role']}: {prompt[-1]['content']}"
-    words = escape_controls(" ".join(text.split()))
+    words = " ".join(text.split())
     return words if len(words) <= WORDS else words[: WORDS - 1].rstrip() + "…"
 
 
-def print_prompt(out: Console, shown: ShownPrompt, completions: Sequence[ShownCompletion], sort: str) -> None:
+def print_prompt(out: SafeConsole, shown: ShownPrompt, completions: Sequence[ShownCompletion], sort: str) -> None:
     """Print the prompt, its certificate, and these of its completions."""
     from learnable.flows.showing import set_name
 
     row = shown.row
-    out.print(
-        Text.assemble(
-            "prompt ", (row["prompt_id"], "bold"), f"  {row['form']}, {row['part']} of {set_name(shown.curated)}\n"
-        ),
-        soft_wrap=True,
-    )
+    place = out.plain(f"  {row['form']}, {row['part']} of {set_name(shown.curated)}\n")
+    out.print(Text.assemble("prompt ", out.plain(row["prompt_id"], "bold"), place), soft_wrap=True)
     for role, text in _turns(row["prompt"]):
         if role:
-            out.print(Text(f"{role}:", style="bold"))
+            out.print(out.plain(f"{role}:", "bold"))
         print_text(out, text)
     out.print()
     for label, fact in list_facts(shown):
@@ -61,7 +56,7 @@ def print_prompt(out: Console, shown: ShownPrompt, completions: Sequence[ShownCo
     print_group(out, shown, completions, sort)
 
 
-def print_group(out: Console, shown: ShownPrompt, completions: Sequence[ShownCompletion], sort: str) -> None:
+def print_group(out: SafeConsole, shown: ShownPrompt, completions: Sequence[ShownCompletion], sort: str) -> None:
     """Print these of the prompt's completions, and how many others there are."""
     total, count = len(shown.completions or ()), len(completions)
     if total:
@@ -145,7 +140,7 @@ def _certificate(row: Row, manifest: Manifest) -> Iterator[tuple[str, str]]:
     yield "usable", f"{row['usable_at_g']:.1%} of groups of {manifest.group_size} would have any spread"
 
 
-def print_completion(out: Console, one: ShownCompletion, *, counts: bool) -> None:
+def print_completion(out: SafeConsole, one: ShownCompletion, *, counts: bool) -> None:
     """Print one completion under its score; `counts` says whether the certificate rests on it."""
     reward, passed = one.reward, one.passed
     style = "dim" if reward is None else "green" if passed else "red"

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Iterable
+from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
+
+from learnable.data.plain_text import escape_controls
 
 INDENT = 4
 MAX_SHOWN = 400  # characters of a spec
 LABEL = 13  # columns of what stands before a fact
-# Would move the cursor, change colours or turn the direction of text.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def escape_controls(text: str) -> str:
-    r"""Write control characters as escapes, so that what a policy wrote cannot steer the terminal.
+class SafeConsole(Console):
+    """A console that no text can steer: controls are shown as escapes. Its own colours and moves go through."""
 
-    >>> escape_controls("a\x1b[31m\nb")
-    'a\\x1b[31m\nb'
-    """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return what a text looks like, escaped while it can still be measured. Names of emoji are not replaced."""
+        return super().render_str(escape_controls(text), **options | {"emoji": False})
+
+    def plain(self, text: str, style: str = "") -> Text:
+        """Return a text as it is: what looks like markup in it is none."""
+        return self.render_str(text, style=style, markup=False, highlight=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the pieces of whatever is printed: none of them holds a control that its text brought along."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else piece._replace(text=escape_controls(piece.text))
 
 
 def shorten(text: str) -> str:
@@ -46,10 +56,10 @@ def has_width(out: Console) -> bool:
     return out.is_terminal or read_columns() is not None
 
 
-def print_text(out: Console, text: str, label: str = "", style: str = "") -> None:
+def print_text(out: SafeConsole, text: str, label: str = "", style: str = "") -> None:
     """Print text behind a label, or indented; wrapped at words where the output has a width (see `has_width`)."""
     start = f"{label:<{LABEL - 1}} " if label else " " * INDENT
-    lines: list[Text] = list(Text(escape_controls(text).expandtabs()).split("\n", allow_blank=True))
+    lines: list[Text] = list(out.plain(text.expandtabs()).split("\n", allow_blank=True))
     if has_width(out):
         room = max(out.width - len(start), 8)
         lines = [part for line in lines for part in line.wrap(out, room, overflow="fold")]
