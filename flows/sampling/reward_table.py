@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score
+from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score, whole_characters
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.stopping.schedule import Schedule
 from learnable.flows.settings import CurateSettings
@@ -68,7 +68,7 @@ class RewardTable:
     def refuse(self, question_id: str, indices: range, reason: str) -> None:
         """Note rollouts that the engine refused: they are missing, and never scored."""
         for prompt in self.prompts_of(question_id):
-            self.refused.setdefault(prompt.prompt_id, []).append((indices, reason))
+            self.refused.setdefault(prompt.prompt_id, []).append((indices, whole_characters(reason)))
 
     def _set(self, rows: Indices, columns: Indices, tokens: Values, rewards: Values) -> None:
         self._mark(rows, columns)
