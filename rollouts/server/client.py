@@ -14,7 +14,7 @@ from learnable.data.records import Sampling
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 from learnable.rollouts.server.answers import Choice, make_answer, read_choices, write_body
 from learnable.rollouts.server.failures import RequestRefusedError, ServerFailedError, ServerHealth, read_failure
-from learnable.rollouts.server.models import NO_KEY, Served
+from learnable.rollouts.server.models import NO_KEY, Served, check_answered_model
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -172,7 +172,8 @@ class ServerPool:
                 answer = await server.client.post(path, body=body, cast_to=object)
         except Exception as error:  # sorted out there; what is none of the server's comes back as it is
             raise read_failure(error, self._access.key) from None
-        return read_choices(answer, count, body["max_tokens"])
+        check_answered_model(server.served, answer)
+        return read_choices(answer, count, body["max_tokens"], self._access.key)
 
     def _take(self, http_request: HttpRequest, choices: list[Choice]) -> None:
         if len(choices) < http_request.count:  # one for many
@@ -232,8 +233,10 @@ class ServerPool:
 
 
 def open_client(served: Served, access: Access) -> AsyncOpenAI:
-    """Return a client that never repeats a request by itself: `ServerPool` does, and it knows the other servers."""
-    from openai import AsyncOpenAI, Timeout
+    """Return a client that sends nothing by itself: no request again, which `ServerPool` does, and none elsewhere."""
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
     timeout = Timeout(access.request_timeout, connect=min(CONNECT_TIMEOUT, access.request_timeout))
-    return AsyncOpenAI(base_url=served.url, api_key=access.key or NO_KEY, timeout=timeout, max_retries=0)
+    http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout)
+    key = access.key or NO_KEY
+    return AsyncOpenAI(base_url=served.url, api_key=key, timeout=timeout, max_retries=0, http_client=http)
