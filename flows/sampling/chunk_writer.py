@@ -41,8 +41,8 @@ class ChunkWriter:
 
         Raises `LearnableError` for an earlier write that failed.
         """
-        self._raise_failure()
         self._rollouts.extend(rollouts)
+        self._raise_failure()
         if len(self._rollouts) >= CHUNK_ROLLOUTS:
             self._start_when_free(len(self._rollouts))
         self._set_timer()
@@ -53,8 +53,8 @@ class ChunkWriter:
         They are written with a chunk of rollouts, where there is one. Raises `LearnableError` for an earlier write that
         failed.
         """
-        self._raise_failure()
         self._scores.extend(scores)
+        self._raise_failure()
         if len(self._scores) >= CHUNK_ROLLOUTS and not self._rollouts:
             self._start_when_free(len(self._scores))
         self._set_timer()
@@ -68,10 +68,10 @@ class ChunkWriter:
     def close(self) -> None:
         """Flush, and end the thread. Raises `LearnableError` when something is not durable."""
         try:
+            if (timer := self._timer) is not None:
+                timer.cancel()
             self.flush()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
             self._thread.shutdown()
 
     def _start_when_free(self, waiting: int) -> None:

@@ -1,4 +1,4 @@
-"""Runs on servers that answer what nobody should: what was paid for is stored with its scores, and nothing is a zero."""
+"""Runs on servers that answer what nobody should: what was paid for is stored with its scores, nothing is a zero."""
 
 from __future__ import annotations
 
