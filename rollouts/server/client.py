@@ -14,12 +14,11 @@ from learnable.data.records import Sampling
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 from learnable.rollouts.server.answers import Choice, make_answer, read_choices, write_body
 from learnable.rollouts.server.failures import RequestRefusedError, ServerFailedError, ServerHealth, read_failure
-from learnable.rollouts.server.models import NO_KEY, Served, check_answered_model
+from learnable.rollouts.server.models import Served, check_answered_model, open_client
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-CONNECT_TIMEOUT = 10.0  # seconds
 MAX_STRIKES = 8  # failures of a request while its server answered others: the request is the cause
 
 
@@ -109,7 +108,9 @@ class ServerPool:
         """Answer until `stop`. Raises `EngineError` when no server answers any more."""
         async with AsyncExitStack() as stack:
             for served in self._served:
-                client = await stack.enter_async_context(open_client(served, self._access))
+                client = await stack.enter_async_context(
+                    open_client(served.url, self._access.key, self._access.request_timeout)
+                )
                 self._servers.append(Server(served, client, self._access))
             try:
                 for server in self._servers:
@@ -230,13 +231,3 @@ class ServerPool:
         if not task.cancelled() and (error := task.exception()):
             self._error = self._error or error
             self._stopping.set()
-
-
-def open_client(served: Served, access: Access) -> AsyncOpenAI:
-    """Return a client that sends nothing by itself: no request again, which `ServerPool` does, and none elsewhere."""
-    from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
-
-    timeout = Timeout(access.request_timeout, connect=min(CONNECT_TIMEOUT, access.request_timeout))
-    http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout)
-    key = access.key or NO_KEY
-    return AsyncOpenAI(base_url=served.url, api_key=key, timeout=timeout, max_retries=0, http_client=http)

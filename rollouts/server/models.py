@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.progress import progress
-from learnable.data.records import content_id, weights_id
+from learnable.data.records import content_id, weights_id, whole_characters
 from learnable.data.storage.weights import is_sampled
 from learnable.rollouts.server.failures import explain_redirect, read_message, shorten
 
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+CONNECT_TIMEOUT = 10.0  # seconds
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
 NO_KEY = "EMPTY"  # the usual word for servers without keys; the openai package insists on one
 MAX_NAMED = 8
@@ -149,15 +155,35 @@ def _check_url(url: str) -> str:
     return url.strip().rstrip("/")
 
 
-def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str, Any]]:
-    from openai import APIConnectionError, APIStatusError, APITimeoutError, DefaultHttpxClient, OpenAI
+def open_client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
+    """Return a client that sends nothing by itself: no request a second time, and none to another address.
 
-    http, key_sent = DefaultHttpxClient(follow_redirects=False), key or NO_KEY  # or a key goes wherever a server says
+    `timeout` is in seconds, of every read; whoever asks limits the whole.
+    """
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+
+    limits = Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
+    http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits)  # or a key goes wherever a server says
+    return AsyncOpenAI(base_url=url, api_key=key or NO_KEY, timeout=limits, max_retries=0, http_client=http)
+
+
+async def _ask_models(url: str, key: str | None, timeout: float) -> Any:
+    async with asyncio.timeout(timeout), open_client(url, key, timeout) as client:
+        return await client.get("/models", cast_to=object)
+
+
+def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str, Any]]:
+    from openai import APIConnectionError, APIStatusError, APITimeoutError
+
     try:
-        with OpenAI(base_url=url, api_key=key_sent, timeout=timeout, max_retries=0, http_client=http) as client:
-            answer: Any = client.get("/models", cast_to=object)
-        return [card for card in answer["data"] if isinstance(card["id"], str)]
-    except APITimeoutError:
+        with ThreadPoolExecutor(1, thread_name_prefix="models") as thread:  # the caller's may have a loop under way
+            answer = thread.submit(asyncio.run, _ask_models(url, key, timeout)).result()
+        return [
+            card
+            for card in answer["data"]
+            if isinstance(card["id"], str) and whole_characters(card["id"]) == card["id"]
+        ]
+    except (TimeoutError, APITimeoutError):
         reason = f"does not answer within {timeout:g} s: wait until it is ready, or correct --base-url"
     except APIConnectionError as error:
         reason = f"cannot be reached ({shorten(error.__cause__ or error, key)}): start it, or correct --base-url"

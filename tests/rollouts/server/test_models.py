@@ -37,6 +37,9 @@ HERE = str(bundled_policy_path().resolve())
         (Reply(200, "{half"), "answers /models with something else"),
         (Reply(200, {"data": 3}), "answers /models with something else"),
         (Reply(200, {"data": []}), "serves no model"),
+        (Reply(200, {"data": [{"id": "m\ud800"}]}), "serves no model"),  # no request could name it
+        (Reply(200, {"data": [{"name": "m"}]}), "answers /models with something else"),
+        (Reply(200, "[" * 100_000), "answers /models with something else"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named_with_the_fix(reply: Reply, message: str) -> None:
@@ -53,9 +56,10 @@ def test_a_server_that_is_not_there_is_named() -> None:
         ServerEngine([url])
 
 
-def test_a_server_that_hangs_is_named() -> None:
+@pytest.mark.parametrize("drip", [b"", b" "])  # which no limit on single reads would end
+def test_a_server_that_hangs_is_named(drip: bytes) -> None:
     with (
-        ScriptedServer(models_reply=Reply(hangs=True)) as server,
+        ScriptedServer(models_reply=Reply(hangs=True, drip=drip)) as server,
         pytest.raises(LearnableError, match=f"server {server.url} does not answer within 0.2 s"),
     ):
         find_served_policy([server.url], request_timeout=0.2)
