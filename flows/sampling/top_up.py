@@ -77,8 +77,8 @@ def _looks_further(sampling: AdaptiveSampling, last: CuratedSet) -> bool:
         if last.shards(part):
             rows = last.read(part, columns=["prompt_id", "rollouts"]).to_pydict()
             drawn.update(zip(rows["prompt_id"], rows["rollouts"], strict=True))
-    asked = zip(sampling.prompts, sampling.schedule.requested.tolist(), strict=True)
-    return any(requested > drawn.get(prompt.prompt_id, 0) for prompt, requested in asked)
+    given = zip(sampling.prompts, sampling.schedule.requested.tolist(), strict=True)
+    return any(requested > drawn.get(prompt.prompt_id, 0) for prompt, requested in given)
 
 
 def _chance(prompt_id: str, rollouts: int) -> float:

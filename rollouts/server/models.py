@@ -114,16 +114,16 @@ def check_answered_model(served: Served, answer: object) -> None:
         )
 
 
-def _is_same_model(asked: str, named: str) -> bool:
+def _is_same_model(wanted: str, named: str) -> bool:
     """Say whether two names may be those of one model.
 
     >>> [_is_same_model("a/qwen", name) for name in ("A/Qwen", "qwen", "a/qwen-2026-01-31", "b/qwen", "a/qwen-60")]
     [True, True, True, False, False]
     """
-    asked, named = (name.casefold().removesuffix(":latest") for name in (asked, named))
-    if f"/{asked}".endswith(f"/{named}") or f"/{named}".endswith(f"/{asked}"):
+    wanted, named = (name.casefold().removesuffix(":latest") for name in (wanted, named))
+    if f"/{wanted}".endswith(f"/{named}") or f"/{named}".endswith(f"/{wanted}"):
         return True
-    return named.startswith(asked) and SNAPSHOT.fullmatch(named[len(asked) :]) is not None
+    return named.startswith(wanted) and SNAPSHOT.fullmatch(named[len(wanted) :]) is not None
 
 
 def check_key(api_key: str | None) -> str | None:
