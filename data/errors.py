@@ -14,6 +14,10 @@ class InterruptedRunError(LearnableError):
     """A run stopped by Ctrl-C, in good order; the message says what is kept and how to go on."""
 
 
+class NothingAnsweredError(LearnableError):
+    """The policy answered none of the prompts, so nothing can be said of them: exit status 1, and no set."""
+
+
 class UnknownNameError(LearnableError):
     """A name that is not in a closed set; the message offers the nearest ones."""
 

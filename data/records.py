@@ -226,6 +226,7 @@ class Rollout:
     `num_tokens`, and `completion` the answer after it: together they are what it wrote.
 
     `stored_id` is its key in the ledger that it was read from, if it was: earlier versions keyed rollouts otherwise.
+    Text has U+FFFD where an engine gave half of a surrogate pair: what is judged is then what can be stored.
     """
 
     question_id: str
@@ -240,6 +241,10 @@ class Rollout:
     stored_id: str = ""
     reasoning: str = ""
     reasoning_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("completion", "reasoning"):
+            object.__setattr__(self, name, whole_characters(getattr(self, name)))
 
     @property
     def judged_as(self) -> FinishReason:
@@ -258,7 +263,7 @@ class Rollout:
     @property
     def completion_id(self) -> str:
         """Content id of the answer: a score belongs to it, since a rollout that is made again may read differently."""
-        return hashlib.sha256(self.completion.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return hashlib.sha256(self.completion.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +284,21 @@ class Score:
     def unscored(cls, reason: str, verdict: Verdict = "verifier_error") -> Score:
         """A verdict without a reward: a failure of ours, never a zero of the policy's."""
         return cls(reward=None, passed=None, verdict=verdict, reason=reason)
+
+
+def whole_characters(text: str) -> str:
+    r"""Return the text with U+FFFD for each half of a surrogate pair, which JSON can say and no file can store.
+
+    >>> whole_characters("a\ud800b \ud83d\ude00") == "a\ufffdb \U0001f600"
+    True
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def is_own_verifier(name: str) -> bool:

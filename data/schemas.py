@@ -45,6 +45,11 @@ SCORES = _schema(
     ]
 )
 
+LEDGER_TYPES = {column.name: column.type for column in (*ROLLOUTS, *SCORES)}
+# What a row of the ledger is nothing without; a rollout has a key beside it, of its question or, once, its prompt.
+ROLLOUT_KEYS = frozenset(("rollout_id", "max_tokens", "rollout_index", "completion", "finish_reason", "num_tokens"))
+SCORE_KEYS = frozenset(("rollout_id", "completion_id", "prompt_id", "verifier", "verifier_version", "verdict"))
+
 
 def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:
     """Schema of a table of prompts; `prompt_type` is `TEXT_PROMPT` or `CHAT_PROMPT`."""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from learnable.data.errors import LearnableError
-from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list
+from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list, whole_characters
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
 # What earlier versions called columns of curated sets and groups, and what they are called today.
@@ -105,16 +105,21 @@ def scores_table(rows: Iterable[tuple[Rollout, Prompt, Score]], verifier: str, v
     """Return one row per score by one verifier: of a rollout, as an answer to a prompt."""
     judged = list(rows)
     scores = [score for _, _, score in judged]
-    columns = {name: [getattr(score, name) for score in scores] for name in ("reward", "passed", "verdict", "reason")}
+    columns = {name: [getattr(score, name) for score in scores] for name in ("reward", "passed", "verdict")}
     columns |= {
         "rollout_id": [rollout.rollout_id for rollout, _, _ in judged],
         "completion_id": [rollout.completion_id for rollout, _, _ in judged],
         "prompt_id": [prompt.prompt_id for _, prompt, _ in judged],
         "verifier": [verifier] * len(judged),
         "verifier_version": [version] * len(judged),
-        "components": [list(score.components.items()) for score in scores],
+        "components": [_components(score) for score in scores],
+        "reason": [whole_characters(score.reason) for score in scores],
     }
     return pa.table(columns, schema=SCORES)
+
+
+def _components(score: Score) -> list[tuple[str, float]]:
+    return [(whole_characters(name), value) for name, value in score.components.items()]
 
 
 def read_table(data: bytes, columns: Sequence[str] | None = None, families: Collection[str] = ()) -> pa.Table:

@@ -29,11 +29,12 @@ from learnable.data.ledger.outbox import Outbox
 from learnable.data.ledger.partition import DamagedFileError, Partition, quarantine
 from learnable.data.progress import progress
 from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Sampling, Score, content_id, weights_id
-from learnable.data.schemas import ROLLOUTS, SCORES
+from learnable.data.schemas import ROLLOUT_KEYS, ROLLOUTS, SCORE_KEYS, SCORES
 from learnable.data.tables import rollouts_table, scores_table, with_own_texts
 
 T = TypeVar("T")
 ALL_COLUMNS = pa.unify_schemas([ROLLOUTS, SCORES])
+NEEDED = {"rollouts": ROLLOUT_KEYS, "scores": SCORE_KEYS}
 STORED_COLUMNS = (
     "rollout_id",
     "completion_id",
@@ -171,7 +172,7 @@ class Ledger:
     def partitions(self, table: str) -> list[Partition]:
         """Return the parts of `rollouts` or `scores`."""
         folders = {path.parent for path in (self.root / table).rglob("*.parquet")}
-        return [Partition(folder) for folder in sorted(folders, key=str)]
+        return [Partition(folder, NEEDED[table]) for folder in sorted(folders, key=str)]
 
     def open(self, check_lock: Callable[[], None]) -> None:
         """Get ready to write: keep room for a chunk, and bring in what an earlier run could not write.
@@ -246,7 +247,7 @@ class Ledger:
 
     def _partition(self, folder: str) -> Partition:
         if folder not in self._partitions:
-            self._partitions[folder] = Partition(self.root / folder)
+            self._partitions[folder] = Partition(self.root / folder, NEEDED[folder.partition("/")[0]])
         return self._partitions[folder]
 
 
@@ -281,8 +282,11 @@ def _prompts(path: UPath) -> list[Mapping[str, Any]]:
     """Return the prompts of a run; none of a file that cannot be read, since only what was paid for is at stake."""
     try:
         with path.open("rb") as file:
-            return list(pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist())
-    except (OSError, pa.ArrowInvalid):
+            rows = list(pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist())
+        return [
+            row for row in rows if isinstance(row.get("prompt_id"), str) and isinstance(row.get("prompt"), str | list)
+        ]
+    except (OSError, ValueError, pa.ArrowException):
         return []
 
 

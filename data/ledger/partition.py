@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.key_index import Hashes, KeyIndex, hash_keys
+from learnable.data.schemas import LEDGER_TYPES, ROLLOUT_KEYS
 from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
@@ -57,15 +59,51 @@ class Chunk:
     first: int
     last: int
     digest: str
+    needed: frozenset[str]  # columns that a row is nothing without
 
     def read(self) -> pq.ParquetFile:
-        """Return the verified file. Raises `DamagedFileError`; a file that reads well the second time is well."""
-        data = self.path.read_bytes()
+        """Return the verified file. A file that reads well the second time is well.
+
+        Raises `DamagedFileError`, and `LearnableError` for a file that may not be read: it may be sound.
+        """
+        data = self._read_bytes()
         if _digest(data) != self.digest:
-            data = self.path.read_bytes()
+            data = self._read_bytes()
         if (found := _digest(data)) != self.digest:
             raise DamagedFileError(self, f"its SHA-256 begins with {found}, not {self.digest} ({len(data):,} bytes)")
-        return _open(data)
+        with self._parsing():
+            file = _open(data)
+        if fault := _find_fault(file, self.needed):
+            raise DamagedFileError(self, f"it is no file of this table: {fault}")
+        return file
+
+    def read_columns(self, file: pq.ParquetFile, names: Sequence[str] | None = None) -> pa.Table:
+        """Return columns of the file, by default all. Raises `DamagedFileError`."""
+        with self._parsing():
+            return file.read(columns=None if names is None else list(names))
+
+    @contextmanager
+    def _parsing(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise DamagedFileError(self, f"it cannot be read as Parquet ({' '.join(str(error).split())})") from error
+
+    def _read_bytes(self) -> bytes:
+        local = local_path(self.path)
+        if local and not local.is_file() and os.path.lexists(local):  # reading a pipe would never end
+            raise DamagedFileError(self, "it is a folder, a pipe or a link to nothing")
+        try:
+            return self.path.read_bytes()
+        except IsADirectoryError:
+            raise DamagedFileError(self, "it is a folder") from None
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise LearnableError(
+                f"cannot read {str(self.path)!r} ({error.strerror or error}): it may hold rollouts that were paid for, "
+                "so mend that, or move it away, and what it held is made again"
+            ) from error
 
     def covers(self, other: Chunk) -> bool:
         """Whether this file has all that the other one has, and more."""
@@ -74,10 +112,14 @@ class Chunk:
 
 
 class Partition:
-    """The files of one folder. Only the holder of the store's lock appends."""
+    """The files of one folder. Only the holder of the store's lock appends.
 
-    def __init__(self, folder: UPath) -> None:
+    `needed` are the columns without which a file is none of this table's.
+    """
+
+    def __init__(self, folder: UPath, needed: frozenset[str] = ROLLOUT_KEYS) -> None:
         self.folder = folder
+        self.needed = needed
         self._next: int | None = None  # so that an append costs the same however many files there are
         self._index = KeyIndex()
         self._columns: dict[str, frozenset[str]] = {}  # of some files, by name
@@ -155,7 +197,7 @@ class Partition:
         pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
         file = chunk.read()
         names = file.schema_arrow.names
-        keys = file.read(columns=[name for name in {*GROUP_KEYS, *wanted} if name in names])
+        keys = chunk.read_columns(file, [name for name in {*GROUP_KEYS, *wanted} if name in names])
         if chunk.name not in self._index.names:
             self._index.add(chunk.name, _hash_groups(keys))
         masks = [_mask(keys[name], wanted[name]) for name in keys.column_names if name in wanted]
@@ -163,7 +205,7 @@ class Partition:
         if not pc.any(matching).as_py():
             return file.schema_arrow.empty_table()
         present = [name for name in columns if name in names]
-        return _plain(file.read(columns=present).select(present).filter(matching))
+        return _plain(chunk.read_columns(file, present).select(present).filter(matching))
 
     def _first_free(self) -> int:
         return max((chunk.last + 1 for chunk in self._list()), default=0)
@@ -177,7 +219,7 @@ class Partition:
         self._seen = changed if changed is not None and time.time_ns() - changed > SETTLED_NS else None
         names = {name for name in self._read_names() if name in self._known or _NAME.fullmatch(name)}
         if names != self._known.keys():
-            self._known = {name: self._known.get(name) or _parse(self.folder, name) for name in names}
+            self._known = {name: self._known.get(name) or _parse(self.folder, name, self.needed) for name in names}
             self._split = _split(self._known.values())
             self._places = {chunk.name: place for place, chunk in enumerate(self._split[0])}
         return self._known.values()
@@ -237,13 +279,30 @@ def quarantine(root: UPath, chunk: Chunk) -> str:
         target.parent.mkdir(parents=True, exist_ok=True)
         chunk.path.rename(target)
     else:
-        root.fs.mv(chunk.path.path, target.path)
+        root.fs.mv(chunk.path.path, target.path, recursive=chunk.path.is_dir())
     return f"quarantine/{target.name}"
 
 
 def whole_table(chunk: Chunk) -> pa.Table:
     """Return every row of a file. Raises `DamagedFileError`."""
-    return _plain(chunk.read().read())
+    return _plain(chunk.read_columns(chunk.read()))
+
+
+def _find_fault(file: pq.ParquetFile, needed: frozenset[str]) -> str:
+    """Return what keeps a file out of a table that needs these columns; nothing where an earlier version wrote it."""
+    schema = file.schema_arrow
+    names = set(schema.names)
+    if missing := sorted(needed - names) or ([] if names & set(GROUP_KEYS) else [GROUP_KEYS[0]]):
+        return f"it has no column {missing[0]!r}"
+    for name in sorted(names & LEDGER_TYPES.keys()):
+        kind = schema.field(name).type
+        plain = kind.value_type if name in GROUP_KEYS and pa.types.is_dictionary(kind) else kind
+        if not plain.equals(LEDGER_TYPES[name]):
+            return f"column {name!r} is of type {kind}, not {LEDGER_TYPES[name]}"
+    groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    empty = {column.path_in_schema for column in columns if column.statistics and column.statistics.null_count}
+    return f"rows without {min(empty & needed)!r}" if empty & needed else ""
 
 
 def _open(data: bytes) -> pq.ParquetFile:
@@ -288,11 +347,11 @@ def _split(chunks: Collection[Chunk]) -> tuple[list[Chunk], list[Chunk]]:
     return current, replaced
 
 
-def _parse(folder: UPath, name: str) -> Chunk:
+def _parse(folder: UPath, name: str, needed: frozenset[str]) -> Chunk:
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"{folder / name} is not a chunk")
-    return Chunk(folder / name, name, int(match[1]), int(match[2]), match[3])
+    return Chunk(folder / name, name, int(match[1]), int(match[2]), match[3], needed)
 
 
 def _digest(data: bytes) -> str:

@@ -134,7 +134,7 @@ def _chunks(ledger: Ledger) -> Iterator[Chunk]:
 def _read_keys(chunk: Chunk) -> pa.Table:
     file = chunk.read()
     columns = [name for name in (*GROUP_KEYS, "num_tokens", "policy_id") if name in file.schema_arrow.names]
-    return file.read(columns=columns)
+    return chunk.read_columns(file, columns)
 
 
 def _summarise_part(partition: Partition) -> tuple[PartSummary, set[str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 import numpy as np
 
+from learnable.data.errors import NothingAnsweredError
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
@@ -107,7 +109,7 @@ class KnobSampler:
         """Return the pass rate and the sample variance of each prompt that has all its scores, by its id."""
         watcher = self._quiet if self.rollouts else progress()
         with watched_by(watcher), open_sampling(self.run, PromptSet(prompts)) as sampling:
-            with sampling.interruptible():
+            with sampling.interruptible(), self._first_answered():
                 sampling.run()
             n, mean, variance = sampling.schedule.measure(np.arange(len(prompts)))
             self.generated += sampling.generated
@@ -115,6 +117,15 @@ class KnobSampler:
         unbiased = variance * n / np.maximum(n - 1, 1)
         whole = np.flatnonzero(n == ROLLOUTS_A_PROMPT)
         return {prompts[row].prompt_id: (float(mean[row]), float(unbiased[row])) for row in whole}
+
+    @contextmanager
+    def _first_answered(self) -> Iterator[None]:
+        """Let a setting pass whose prompts have no answer, but not the first look at all of them."""
+        try:
+            yield
+        except NothingAnsweredError:
+            if not self.rollouts:
+                raise
 
 
 def _with_few_rollouts(settings: CurateSettings) -> CurateSettings:

@@ -10,6 +10,7 @@ from typing import Self
 
 import polars as pl
 
+from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import STORED_COLUMNS, Draw, Ledger
 from learnable.data.records import Prompt, Rollout, Score
 from learnable.data.store import Store
@@ -123,7 +124,11 @@ class Collector:
         indices = range(request.first_index, request.first_index + request.group_size)
         self.table.refuse(request.prompt.question_id, indices, refusal.reason)
         error = Score.unscored(refusal.reason, "engine_error")
-        self._watch.add([(request.prompt.prompt_id, error)] * request.group_size)
+        try:
+            self._watch.add([(request.prompt.prompt_id, error)] * request.group_size)
+        except LearnableError:
+            self.table.check_answers()  # no spike among answers, where there are none
+            raise
 
     def _await_first_score(self, verifier: str) -> None:
         if not self._watch.has_scored(verifier):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
-from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score
+from learnable.data.errors import NothingAnsweredError, shorten_reason
+from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Score, whole_characters
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.stopping.schedule import Schedule
 from learnable.flows.settings import CurateSettings
 
 Answered = tuple[Prompt, Rollout]  # what a verifier judges: a completion, as an answer to this prompt
 Refused = tuple[range, str]  # the indices of rollouts that the engine refused, and why
+
+REASONS_SHOWN = 3
 
 
 class RewardTable:
@@ -33,6 +37,7 @@ class RewardTable:
         self.have: Flags = np.zeros(schedule.rewards.shape, bool)
         self.tokens: Values = np.zeros((2, len(prompts)))
         self.refused: dict[str, list[Refused]] = {}
+        self._silence: Counter[str] = Counter()  # rollouts that will never come, by reason
         self._rewards = schedule.rewards
         self._counted = ("scored",) if settings.truncated == "exclude" else REWARDED_VERDICTS
         self._signal = "passed" if settings.band.signal == "pass" else "reward"
@@ -68,7 +73,22 @@ class RewardTable:
     def refuse(self, question_id: str, indices: range, reason: str) -> None:
         """Note rollouts that the engine refused: they are missing, and never scored."""
         for prompt in self.prompts_of(question_id):
-            self.refused.setdefault(prompt.prompt_id, []).append((indices, reason))
+            self.refused.setdefault(prompt.prompt_id, []).append((indices, whole_characters(reason)))
+        self.note_silence(reason, len(indices))
+
+    def note_silence(self, reason: str, rollouts: int) -> None:
+        """Note why rollouts of a question will never come."""
+        self._silence[shorten_reason(whole_characters(reason))] += rollouts
+
+    def check_answers(self) -> None:
+        """Raise `NothingAnsweredError` where there is no rollout at all, and none of those requested will come."""
+        if not self._silence or self.have.any():
+            return
+        reasons = "; ".join(f"{count:,} x {reason}" for reason, count in self._silence.most_common(REASONS_SHOWN))
+        raise NothingAnsweredError(
+            f"none of {self._silence.total():,} rollouts was answered ({reasons}), so nothing is decided and no set is "
+            "published: mend that, then give the same command again"
+        )
 
     def _set(self, rows: Indices, columns: Indices, tokens: Values, rewards: Values) -> None:
         self._mark(rows, columns)

@@ -183,7 +183,10 @@ class AdaptiveSampling:
         return missing
 
     def generate(self, missing: Sequence[MissingRollouts]) -> None:
-        """Let the engine generate what is missing, and take in its scores. Raises `LearnableError` as `run` does."""
+        """Let the engine generate what is missing, and take in its scores.
+
+        Raises `LearnableError` as `run` does, `NothingAnsweredError` where no prompt of the pool has any answer.
+        """
         if not missing:
             return
         if not self._loop.done:
@@ -195,10 +198,14 @@ class AdaptiveSampling:
         fit, long = drop_long_prompts(new, engine, is_first=not self._fit)
         self._fit.update(m.prompt.question_id for m in fit)
         dropped = {prompt.question_id for prompt in long}
+        if dropped:
+            unasked = sum(m.count for m in missing if m.prompt.question_id in dropped)
+            self.table.note_silence(f"longer than the policy's context of {engine.max_context} tokens", unasked)
         refused = self._loop.generate([m for m in missing if m.prompt.question_id not in dropped])
         self.collector.settle()
         silent = [row for question_id in sorted(dropped | refused) for row in self.table.rows_of[question_id]]
         self.schedule.give_up(np.array(silent, dtype=np.int64))
+        self.table.check_answers()
 
     def count_stored(self) -> None:
         """Let every group count what else the ledger has of it without a gap."""

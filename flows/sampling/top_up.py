@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learnable.data.curated.curated_set import find_versions, open_curated
+from learnable.data.curated.curated_set import ASIDE, CuratedSet, find_versions, open_curated
 from learnable.data.ledger.earlier_ids import find_earlier_ids
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
@@ -13,11 +13,15 @@ from learnable.filters.arrays import Indices
 from learnable.flows.sampling.sampler import AdaptiveSampling
 from learnable.flows.settings import CurateSettings
 
+DECIDED = ("train", "test", *ASIDE)  # the parts of a set that have every prompt once
+CLEAR = ("too_easy", "too_hard", "low_std", "zero_std")  # decisions that a retest may overturn
+
 
 def top_up(sampling: AdaptiveSampling, store: Store) -> None:
     """Let groups count all that is stored of them, top kept ones up where the budget says so, and retest some others.
 
-    A retest happens only in a run that generates anyway: the same command again costs nothing.
+    A retest happens only in a run that looks further than the last version did: the same command again costs nothing,
+    and where files of the store were lost it costs what was in them.
     """
     budget, schedule = sampling.settings.budget, sampling.schedule
     if budget.sampling == "fixed":
@@ -40,7 +44,11 @@ def _rejected_before(sampling: AdaptiveSampling, store: Store) -> Indices:
     They are a share of those that the last version of this set rejected and this run would reject too.
     """
     settings, schedule = sampling.settings, sampling.schedule
-    previous = _last_rejects(settings, store, sampling.collector.draw.policy_id)
+    last = _last_version(settings, store, sampling.collector.draw.policy_id)
+    if last is None or not _looks_further(sampling, last):
+        return np.empty(0, dtype=np.int64)
+    rejects = last.read("rejects", columns=["prompt_id", "decision"]).to_pylist()
+    previous = {row["prompt_id"] for row in rejects if row["decision"] in CLEAR}
     kept = set(schedule.find_certified().tolist())
     rows = [
         row
@@ -53,15 +61,24 @@ def _rejected_before(sampling: AdaptiveSampling, store: Store) -> Indices:
     return np.array(rows, dtype=np.int64)
 
 
-def _last_rejects(settings: CurateSettings, store: Store, policy_id: str) -> set[str]:
+def _last_version(settings: CurateSettings, store: Store, policy_id: str) -> CuratedSet | None:
     versions = find_versions(store.curated / settings.set_name)
     if not versions:
-        return set()
+        return None
     last, weights = open_curated(versions[-1]), weights_id(policy_id)
-    if weights_id(last.manifest.policy.policy_id) not in {weights, *find_earlier_ids(store.root, weights)}:
-        return set()
-    rejects = last.read("rejects", columns=["prompt_id", "decision"]).to_pylist()
-    return {row["prompt_id"] for row in rejects if row["decision"] in ("too_easy", "too_hard", "low_std", "zero_std")}
+    is_same = weights_id(last.manifest.policy.policy_id) in {weights, *find_earlier_ids(store.root, weights)}
+    return last if is_same else None
+
+
+def _looks_further(sampling: AdaptiveSampling, last: CuratedSet) -> bool:
+    """Whether any prompt was given more rollouts than the version says."""
+    drawn: dict[str, int] = {}
+    for part in DECIDED:
+        if last.shards(part):
+            rows = last.read(part, columns=["prompt_id", "rollouts"]).to_pydict()
+            drawn.update(zip(rows["prompt_id"], rows["rollouts"], strict=True))
+    given = zip(sampling.prompts, sampling.schedule.requested.tolist(), strict=True)
+    return any(requested > drawn.get(prompt.prompt_id, 0) for prompt, requested in given)
 
 
 def _chance(prompt_id: str, rollouts: int) -> float:

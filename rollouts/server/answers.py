@@ -11,7 +11,7 @@ from typing import Any
 from learnable.data.dialogue.thinking import NONE, USUAL, ThinkTags, find_tags
 from learnable.data.records import FinishReason, JsonObject, Rollout, Sampling, message_list
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal, with_thought
-from learnable.rollouts.server.failures import ServerFailedError
+from learnable.rollouts.server.failures import ServerFailedError, read_words, shorten
 from learnable.rollouts.server.models import Served
 
 FINISH_REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length"}
@@ -28,9 +28,12 @@ CHARACTERS_PER_TOKEN = 4  # roughly; for servers that count nothing
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One completion of an answer. `reasoning` is the thought that the server told apart, without tags."""
+    """One completion of an answer. `reasoning` is the thought that the server told apart, without tags.
 
-    text: str
+    `text` is None where the server gave none: that is no completion, and not an empty one.
+    """
+
+    text: str | None
     finish_reason: str
     num_tokens: int
     reasoning: str = ""
@@ -74,26 +77,32 @@ def _name_rest(sampling: Sampling, served: Served) -> JsonObject:
     return body
 
 
-def read_choices(answer: object, count: int, max_tokens: int) -> list[Choice]:
+def read_choices(answer: object, count: int, max_tokens: int, key: str | None = None) -> list[Choice]:
     """Return the answer's completions in the order of their indices: `count`, or one from a server that ignores `n`.
 
-    Raises `ServerFailedError` for anything else.
+    Raises `ServerFailedError` for anything else; it does not tell the `key`.
     """
     try:
+        if isinstance(answer, Mapping) and answer.get("error") and not answer.get("choices"):
+            words = shorten(read_words(answer["error"]), key)
+            raise ServerFailedError(f"an error in place of an answer: {words}", blames_request=True)
         return _read_choices(answer, count, max_tokens)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ServerFailedError(f"an answer that makes no sense: {error!r}", blames_request=True) from None
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        why = shorten(repr(error), key)
+        raise ServerFailedError(f"an answer that makes no sense: {why}", blames_request=True) from None
 
 
 def make_answer(
     request: GroupRequest, choices: Sequence[Choice], sampling: Sampling, policy_id: str, template: str | None = None
 ) -> Answer:
-    """Return a group's rollouts from all its completions, or a refusal where one ended for an unknown reason.
+    """Return a group's rollouts from all its completions, or a refusal where one is missing or ended in another way.
 
     `template` is the policy's chat template, if it is known: it may tell that the policy thinks.
     """
     if odd := {choice.finish_reason for choice in choices} - set(FINISH_REASONS):
         return Refusal(request, f"the server ended a completion with {odd.pop()!r}")
+    if any(choice.text is None for choice in choices):
+        return Refusal(request, "the server gave no text for a completion")
     tags = find_tags(sampling.think_tags, template)
     rollouts = [
         request.rollout(
@@ -112,7 +121,7 @@ def make_answer(
 def _write_whole(choice: Choice, tags: ThinkTags) -> str:
     """Return all that the policy wrote, with tags around the thought that the server told apart."""
     if not choice.reasoning:
-        return choice.text
+        return choice.text or ""
     is_unfinished = choice.finish_reason == "length" and not choice.text
     return f"{tags.open}{choice.reasoning}{'' if is_unfinished else tags.close}{choice.text}"
 
@@ -155,27 +164,39 @@ def _read_choices(answer: Any, count: int, max_tokens: int) -> list[Choice]:
     choices = sorted(answer["choices"], key=lambda choice: int(choice["index"]))
     if len(choices) not in (1, count) or [choice["index"] for choice in choices] != list(range(len(choices))):
         raise ValueError(f"choices {[choice['index'] for choice in choices]} where {count} were requested")
-    texts = [_text(choice) for choice in choices]
+    reasons = [str(choice.get("finish_reason")) for choice in choices]
     thoughts = [_thought(choice) for choice in choices]
-    reasons = [str(choice["finish_reason"]) for choice in choices]
+    texts = [_text(*row) for row in zip(choices, reasons, thoughts, strict=True)]
     if all(isinstance(choice.get("token_ids"), list) for choice in choices):
         tokens = [len(choice["token_ids"]) for choice in choices]
     else:
-        total = (answer.get("usage") or {}).get("completion_tokens")
-        total = None if total is None else int(total)
-        wholes = [thought + text for thought, text in zip(thoughts, texts, strict=True)]
-        tokens = share_tokens(wholes, [reason == "length" for reason in reasons], total, max_tokens)
+        wholes = [thought + (text or "") for thought, text in zip(thoughts, texts, strict=True)]
+        tokens = share_tokens(wholes, [reason == "length" for reason in reasons], _total(answer), max_tokens)
+    tokens = [min(number, max_tokens) for number in tokens]  # no server draws more than it was asked for
     return [Choice(*fields) for fields in zip(texts, reasons, tokens, thoughts, strict=True)]
+
+
+def _total(answer: Mapping[str, Any]) -> int | None:
+    """Return the tokens of all completions, None where the server does not say or says what cannot be."""
+    usage = answer.get("usage")
+    total = usage.get("completion_tokens") if isinstance(usage, Mapping) else None
+    return total if isinstance(total, int) and total >= 0 else None
 
 
 def _thought(choice: Mapping[str, Any]) -> str:
     """Return the thought that the server told apart: servers have two names for it."""
     message = choice.get("message") or {}
-    return str(message.get("reasoning_content") or message.get("reasoning") or "")
+    thought = message.get("reasoning_content") or message.get("reasoning") or ""
+    if not isinstance(thought, str):
+        raise TypeError(f"a thought of type {type(thought).__name__}")
+    return thought
 
 
-def _text(choice: Mapping[str, Any]) -> str:
-    text = choice["message"]["content"] if "message" in choice else choice["text"]
+def _text(choice: Mapping[str, Any], reason: str, thought: str) -> str | None:
+    """Return the completion, None where there is none: a thought alone is one only where the tokens ran out in it."""
+    text = choice["message"].get("content") if "message" in choice else choice["text"]
+    if isinstance(text, list):  # of parts, as a request may have them too
+        text = "".join(part["text"] for part in text if part["type"] in ("text", "output_text")) if text else None
     if not isinstance(text, str | None):
         raise TypeError(f"a completion of type {type(text).__name__}")
-    return text or ""  # a chat that is all reasoning has none
+    return "" if text is None and thought and reason == "length" else text

@@ -14,12 +14,11 @@ from learnable.data.records import Sampling
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest, Refusal
 from learnable.rollouts.server.answers import Choice, make_answer, read_choices, write_body
 from learnable.rollouts.server.failures import RequestRefusedError, ServerFailedError, ServerHealth, read_failure
-from learnable.rollouts.server.models import NO_KEY, Served
+from learnable.rollouts.server.models import Served, check_answered_model, open_client
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-CONNECT_TIMEOUT = 10.0  # seconds
 MAX_STRIKES = 8  # failures of a request while its server answered others: the request is the cause
 
 
@@ -109,7 +108,9 @@ class ServerPool:
         """Answer until `stop`. Raises `EngineError` when no server answers any more."""
         async with AsyncExitStack() as stack:
             for served in self._served:
-                client = await stack.enter_async_context(open_client(served, self._access))
+                client = await stack.enter_async_context(
+                    open_client(served.url, self._access.key, self._access.request_timeout)
+                )
                 self._servers.append(Server(served, client, self._access))
             try:
                 for server in self._servers:
@@ -172,7 +173,8 @@ class ServerPool:
                 answer = await server.client.post(path, body=body, cast_to=object)
         except Exception as error:  # sorted out there; what is none of the server's comes back as it is
             raise read_failure(error, self._access.key) from None
-        return read_choices(answer, count, body["max_tokens"])
+        check_answered_model(server.served, answer)
+        return read_choices(answer, count, body["max_tokens"], self._access.key)
 
     def _take(self, http_request: HttpRequest, choices: list[Choice]) -> None:
         if len(choices) < http_request.count:  # one for many
@@ -229,11 +231,3 @@ class ServerPool:
         if not task.cancelled() and (error := task.exception()):
             self._error = self._error or error
             self._stopping.set()
-
-
-def open_client(served: Served, access: Access) -> AsyncOpenAI:
-    """Return a client that never repeats a request by itself: `ServerPool` does, and it knows the other servers."""
-    from openai import AsyncOpenAI, Timeout
-
-    timeout = Timeout(access.request_timeout, connect=min(CONNECT_TIMEOUT, access.request_timeout))
-    return AsyncOpenAI(base_url=served.url, api_key=access.key or NO_KEY, timeout=timeout, max_retries=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import whole_characters
 from learnable.rollouts.protocol import EngineError
 
 FIRST_DELAY = 0.5  # seconds; it doubles with every failure
@@ -108,8 +108,9 @@ def find_pause(failures: int) -> float:
 def read_failure(error: Exception, key: str | None) -> Exception:
     """Say what a failed request means.
 
-    Returns a `RequestRefusedError`, a `ServerFailedError`, an `EngineError` where no request can succeed, or `error`
-    itself where it is none of the server's. None of them tells the key.
+    Returns a `RequestRefusedError`, a `ServerFailedError`, an `EngineError` where no request can succeed, a plain
+    `LearnableError` where another try cannot help either, or `error` itself where it is none of the server's. None of
+    them tells the key.
     """
     from openai import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -119,22 +120,38 @@ def read_failure(error: Exception, key: str | None) -> Exception:
         return ServerFailedError(shorten(f"connection failed: {_cause(error)}", key))
     if isinstance(error, APIStatusError):
         return _read_status(error, key)
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+    if isinstance(error, ValueError | RecursionError):  # of the parser: no JSON, too long a number, too deep
         return ServerFailedError("the answer is not JSON", blames_request=True)
     return error
 
 
 def read_message(error: Any, key: str | None) -> str:
     """Return the status of an `openai.APIStatusError` and the server's own words."""
-    body = error.body
-    if isinstance(body, Mapping):
-        body = body.get("message") or body.get("detail") or dict(body)
-    return f"status {error.status_code}: {shorten(body or 'no message', key)}"
+    return f"status {error.status_code}: {shorten(read_words(error.body) or 'no message', key)}"
+
+
+def read_words(body: object) -> object:
+    """Return a server's own words out of what it says of an error."""
+    return body.get("message") or body.get("detail") or dict(body) if isinstance(body, Mapping) else body
+
+
+def explain_redirect(error: Any, key: str | None) -> str:
+    """Return where an `openai.APIStatusError` wanted to send the request on to, and why it was not sent.
+
+    Nothing where it is another error.
+    """
+    to = error.response.headers.get("location")
+    if to is None or not 300 <= error.status_code < 400:
+        return ""
+    return (
+        f"sends requests on to {shorten(_join(error.request.url, to), key)}, where neither prompts nor a key are sent: "
+        "give that address to --base-url if it is the one that is meant"
+    )
 
 
 def shorten(text: object, key: str | None) -> str:
     """Return `text` on one line, shortened, and without the key."""
-    plain = " ".join(str(text).split())
+    plain = " ".join(whole_characters(str(text)).split())
     plain = plain.replace(key, "[key]") if key else plain
     return plain if len(plain) <= MAX_SHOWN else f"{plain[: MAX_SHOWN - 1]}…"
 
@@ -164,7 +181,16 @@ def _read_status(error: Any, key: str | None) -> Exception:
     if status in RETRIED_STATUSES or status >= 500:
         retry_after = read_retry_after(error.response.headers, time.time())
         return ServerFailedError(message, retry_after, blames_request=status >= 500 and status not in GATEWAY_STATUSES)
+    if redirect := explain_redirect(error, key):
+        return LearnableError(f"server {error.request.url} {redirect}")
     return EngineError(f"the server {error.request.url} will not be used: {message}")
+
+
+def _join(url: Any, to: str) -> str:
+    try:
+        return str(url.join(to))
+    except Exception:  # httpx has several for what is no address
+        return to
 
 
 def _cause(error: Exception) -> str:

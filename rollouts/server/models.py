@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.progress import progress
-from learnable.data.records import content_id, weights_id
+from learnable.data.records import content_id, weights_id, whole_characters
 from learnable.data.storage.weights import is_sampled
-from learnable.rollouts.server.failures import read_message, shorten
+from learnable.rollouts.server.failures import explain_redirect, read_message, shorten
 
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+CONNECT_TIMEOUT = 10.0  # seconds
 HEALTH_TIMEOUT = 10.0  # seconds: a model list needs no generation
 NO_KEY = "EMPTY"  # the usual word for servers without keys; the openai package insists on one
 MAX_NAMED = 8
+SNAPSHOT = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d")  # what hosted models' names end in when they are answered by date
 UNHASHED = "served"  # with a hash of the name, in place of one of the weights
 
 
@@ -27,12 +35,14 @@ class Served:
     """One server and the model that is requested from it, as its model list says.
 
     `root` is the folder or hub id that vLLM loaded, `parent` the base model of an adapter, `context` the tokens that a
-    prompt and its completion may take together; each is None where the server does not say.
+    prompt and its completion may take together; each is None where the server does not say. `others` are further names
+    of what it loaded.
     """
 
     url: str
     model: str
     root: str | None = None
+    others: tuple[str, ...] = ()
     parent: str | None = None
     context: int | None = None
     is_vllm: bool = False
@@ -87,6 +97,35 @@ def identify(served: Sequence[Served], policy: Policy | None) -> Policy:
     return identity
 
 
+def check_answered_model(served: Served, answer: object) -> None:
+    """Raise `LearnableError` where an answer names another model than the one that was asked.
+
+    A server may name none, a dated snapshot of the one asked, or say less or more of the path to it.
+    """
+    named = answer.get("model") if isinstance(answer, Mapping) else None
+    if not isinstance(named, str) or not named:
+        return
+    known = [served.model, *served.others, *([served.root] if served.root else [])]
+    if not any(_is_same_model(name, named) for name in known):
+        raise LearnableError(
+            f"server {served.url} was asked for {served.model!r} and answers as {shorten(repr(named), None)}, so its "
+            "completions are another policy's: ask for that one with --served-model, or start the server under the "
+            "name that it is asked by"
+        )
+
+
+def _is_same_model(wanted: str, named: str) -> bool:
+    """Say whether two names may be those of one model.
+
+    >>> [_is_same_model("a/qwen", name) for name in ("A/Qwen", "qwen", "a/qwen-2026-01-31", "b/qwen", "a/qwen-60")]
+    [True, True, True, False, False]
+    """
+    wanted, named = (name.casefold().removesuffix(":latest") for name in (wanted, named))
+    if f"/{wanted}".endswith(f"/{named}") or f"/{named}".endswith(f"/{wanted}"):
+        return True
+    return named.startswith(wanted) and SNAPSHOT.fullmatch(named[len(wanted) :]) is not None
+
+
 def check_key(api_key: str | None) -> str | None:
     """Return the key without blanks around it, or None for none.
 
@@ -116,20 +155,41 @@ def _check_url(url: str) -> str:
     return url.strip().rstrip("/")
 
 
+def open_client(url: str, key: str | None, timeout: float) -> AsyncOpenAI:
+    """Return a client that sends nothing by itself: no request a second time, and none to another address.
+
+    `timeout` is in seconds, of every read; whoever asks limits the whole.
+    """
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+
+    limits = Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
+    http = DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits)  # or a key goes wherever a server says
+    return AsyncOpenAI(base_url=url, api_key=key or NO_KEY, timeout=limits, max_retries=0, http_client=http)
+
+
+async def _ask_models(url: str, key: str | None, timeout: float) -> Any:
+    async with asyncio.timeout(timeout), open_client(url, key, timeout) as client:
+        return await client.get("/models", cast_to=object)
+
+
 def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str, Any]]:
-    from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAI
+    from openai import APIConnectionError, APIStatusError, APITimeoutError
 
     try:
-        with OpenAI(base_url=url, api_key=key or NO_KEY, timeout=timeout, max_retries=0) as client:
-            answer: Any = client.get("/models", cast_to=object)
-        return [card for card in answer["data"] if isinstance(card["id"], str)]
-    except APITimeoutError:
+        with ThreadPoolExecutor(1, thread_name_prefix="models") as thread:  # the caller's may have a loop under way
+            answer = thread.submit(asyncio.run, _ask_models(url, key, timeout)).result()
+        return [
+            card
+            for card in answer["data"]
+            if isinstance(card["id"], str) and whole_characters(card["id"]) == card["id"]
+        ]
+    except (TimeoutError, APITimeoutError):
         reason = f"does not answer within {timeout:g} s: wait until it is ready, or correct --base-url"
     except APIConnectionError as error:
         reason = f"cannot be reached ({shorten(error.__cause__ or error, key)}): start it, or correct --base-url"
     except APIStatusError as error:
         reason = _explain_status(error, key)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         reason = (
             "answers /models with something else than a list of models: correct --base-url, which often ends in /v1"
         )
@@ -139,6 +199,8 @@ def _list_models(url: str, key: str | None, timeout: float) -> list[Mapping[str,
 def _explain_status(error: Any, key: str | None) -> str:
     if error.status_code in (401, 403) and key is None:
         return "needs a key: set OPENAI_API_KEY or name another variable with --api-key-env"
+    if redirect := explain_redirect(error, key):
+        return redirect
     message = read_message(error, key)
     if error.status_code in (401, 403):
         return f"does not accept the key ({message}): correct the variable that --api-key-env names (OPENAI_API_KEY)"
@@ -159,19 +221,21 @@ def _choose_model(
         wanted = [policy.name, Path(policy.name).name] if policy else []
     for name in wanted:
         if name in by_name:
-            return _read_card(url, by_name[name])
+            return _read_card(url, by_name[name], cards)
     names = ", ".join(repr(name) for name in list(by_name)[:MAX_NAMED]) or "no model"
     more = f" and {len(by_name) - MAX_NAMED} more" if len(by_name) > MAX_NAMED else ""
     fix = f"not {model!r}: correct --served-model" if model is not None else "choose one with --served-model"
     raise LearnableError(f"server {url} serves {shorten(names, key)}{more}: {fix}")
 
 
-def _read_card(url: str, card: Mapping[str, Any]) -> Served:
+def _read_card(url: str, card: Mapping[str, Any], cards: Sequence[Mapping[str, Any]]) -> Served:
     root, parent, context = card.get("root"), card.get("parent"), card.get("max_model_len")
+    same = [other["id"] for other in cards if root and (other.get("root"), other.get("parent")) == (root, parent)]
     return Served(
         url=url,
         model=card["id"],
         root=root if isinstance(root, str) else None,
+        others=tuple(same) if isinstance(root, str) else (),
         parent=parent if isinstance(parent, str) else None,
         context=context if isinstance(context, int) and context > 0 else None,
         is_vllm=card.get("owned_by") == "vllm",

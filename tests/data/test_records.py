@@ -16,6 +16,7 @@ from learnable.data.records import (
     Score,
     canonical_json,
     content_id,
+    whole_characters,
 )
 
 JSON = st.recursive(
@@ -93,3 +94,24 @@ def test_the_verdicts_with_a_reward_are_those_of_a_judged_completion() -> None:
     assert VERDICTS == ("scored", "truncated", "verifier_error", "engine_error")
     assert VERDICTS[:2] == REWARDED_VERDICTS
     assert Score.unscored("broken").verdict not in REWARDED_VERDICTS
+
+
+@given(st.text(st.characters() | st.characters(categories=["Cs"])))
+def test_text_is_whole_and_nothing_else_changes(text: str) -> None:
+    whole = whole_characters(text)
+    assert whole.encode().decode() == whole == whole_characters(whole)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        others = "".join(sign for sign in text if not 0xD800 <= ord(sign) < 0xE000)
+        kept = iter(whole)
+        assert all(sign in kept for sign in others)  # in their order
+        assert len(whole) <= len(text)
+    else:
+        assert whole == text
+
+
+def test_what_any_engine_wrote_can_be_stored() -> None:
+    rollout = Rollout("q", "p", "s", 8, 0, "a\ud800", "stop", 1, reasoning="\udfff\ud83d\ude00")
+    assert (rollout.completion, rollout.reasoning) == ("a\ufffd", "\ufffd\U0001f600")
+    assert rollout.completion_id == replace(rollout, completion="a\ufffd").completion_id

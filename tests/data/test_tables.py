@@ -11,7 +11,7 @@ import pytest
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, Rollout, Score
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import (
     EARLIER_COLUMNS,
@@ -20,6 +20,7 @@ from learnable.data.tables import (
     prompt_from_row,
     prompts_table,
     read_table,
+    scores_table,
     with_own_texts,
 )
 from tests.support.paths import ROOT
@@ -105,3 +106,11 @@ def test_a_frame_with_its_own_texts_keeps_no_others_in_memory() -> None:
     assert own.equals(picked)
     assert own.schema == picked.schema
     assert count_text_bytes(own) < 200
+
+
+def test_what_a_verifier_says_in_half_characters_can_be_stored() -> None:
+    rollout = Rollout("q", "p", "s", 8, 0, "a", "stop", 1)
+    prompt = Prompt("q", "v", {}, family="f", form="F")
+    score = Score(0.5, True, {"\ud800": 0.5}, reason="no \udfff")
+    [row] = scores_table([(rollout, prompt, score)], "v", "1").to_pylist()
+    assert (row["reason"], row["components"]) == ("no \ufffd", [("\ufffd", 0.5)])

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import open_curated
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, NothingAnsweredError
 from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Sampling
@@ -115,12 +115,19 @@ def test_a_refused_prompt_is_missing_and_never_scored(settings: CurateSettings) 
     assert willing.answered == TEXTS[:1]
 
 
-def test_an_engine_that_refuses_everything_stops_the_run(settings: CurateSettings) -> None:
-    settings = replace(settings, group_size=20)  # 240 rollouts: enough to judge
+@pytest.mark.parametrize("group_size", [2, 20])  # too few to judge, and 240 rollouts
+def test_an_engine_that_refuses_everything_stops_the_run(settings: CurateSettings, group_size: int) -> None:
+    settings = replace(settings, group_size=group_size)
     engine = shaky(settings, good=99, refused=frozenset(TEXTS))
-    with use_engine(engine, settings), pytest.raises(LearnableError, match="longer than the context"):
+    with use_engine(engine, settings), pytest.raises(NothingAnsweredError, match=r"none of .* \(.* x longer than the"):
         run_pipeline(settings)
     assert not Store(settings.store).curated.exists()
+
+
+def test_a_pool_that_has_some_answers_is_decided_by_them(settings: CurateSettings) -> None:
+    with use_engine(shaky(settings, good=99, refused=frozenset(TEXTS[1:])), settings):
+        report = run_pipeline(replace(settings, group_size=2))
+    assert report.totals.decisions["not_scored"] == 11
 
 
 @pytest.mark.parametrize(("many", "times"), [(10, 1), (1000, 0)])

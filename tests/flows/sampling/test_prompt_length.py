@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
+from learnable.data.errors import NothingAnsweredError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
 from learnable.flows.curation.pipeline import run_pipeline
@@ -44,33 +47,33 @@ class Watcher(Silence):
         self.warnings.append(text)
 
 
-def run(store: Path, engine: MeasuredEngine) -> tuple[int, Watcher]:
-    """Return how many rollouts a run has, and what it said."""
+def run(store: Path, engine: MeasuredEngine, watcher: Watcher) -> int:
+    """Return how many rollouts a run has."""
     settings = CurateSettings(
         prompts=PromptSettings(families=("simulated",), limit=40),
         engine=SimulatedSettings(),
         store=str(store),
         workers=0,
     )
-    watcher = Watcher()
     with use_engine(engine, settings), watched_by(watcher):
-        return run_pipeline(settings).totals.rollouts, watcher
+        return run_pipeline(settings).totals.rollouts
 
 
 def test_prompts_stay_where_nothing_counts_their_tokens_and_a_note_says_so_once(tmp_path: Path) -> None:
-    engine = MeasuredEngine(1, counts=False)
-    rollouts, watcher = run(tmp_path, engine)
-    assert rollouts >= 40
+    engine, watcher = MeasuredEngine(1, counts=False), Watcher()
+    assert run(tmp_path, engine, watcher) >= 40
     assert engine.calls > 1
     assert ["prompt lengths are unchecked" in note for note in watcher.notes].count(True) == 1
     assert not any("prompts skipped" in warning for warning in watcher.warnings)
 
 
 def test_prompts_that_fill_the_context_are_set_aside_and_named(tmp_path: Path) -> None:
-    rollouts, watcher = run(tmp_path, MeasuredEngine(3, counts=True))  # "simulated prompt 7" has three tokens
-    assert rollouts == 0
+    watcher = Watcher()
+    with pytest.raises(NothingAnsweredError, match="longer than the policy's context of 3 tokens"):
+        run(tmp_path, MeasuredEngine(3, counts=True), watcher)  # "simulated prompt 7" has three tokens
     assert any("prompts skipped: longer than the policy's context of 3 tokens" in text for text in watcher.warnings)
     assert not any("unchecked" in note for note in watcher.notes)
+    assert not (tmp_path / "curated").exists()
 
 
 def test_a_prompt_as_long_as_the_context_has_no_room_for_a_completion() -> None:

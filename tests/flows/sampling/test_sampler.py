@@ -215,6 +215,17 @@ def test_a_later_run_that_generates_samples_some_rejected_prompts_again(settings
     assert third.forms == second.forms
 
 
+def test_a_lost_file_costs_what_was_in_it_and_no_retest(settings: CurateSettings) -> None:
+    wanted = replace(settings, budget=SamplingBudget(retest=0.2))
+    first, _ = run(wanted)
+    for path in sorted(Path(settings.store).glob("rollouts/**/*.parquet")):
+        lost = pl.read_parquet(path).height
+        path.unlink()
+        again, engine = run(wanted)
+        assert engine.drawn == lost
+        assert again.curated == first.curated
+
+
 def test_what_a_fixed_run_paid_for_is_used(settings: CurateSettings) -> None:
     run(replace(settings, budget=SamplingBudget("fixed"), group_size=32))
     report, engine = run(settings)

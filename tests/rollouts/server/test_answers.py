@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import Message, Prompt, Sampling
-from learnable.rollouts.protocol import GroupRequest
+from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
 from learnable.rollouts.server.answers import make_answer, read_choices, share_tokens, write_body
 from learnable.rollouts.server.failures import ServerFailedError
 from learnable.rollouts.server.models import Served
@@ -40,10 +40,91 @@ def test_choices_are_put_in_order() -> None:
     assert (second.text, second.num_tokens) == ("b", 2)
 
 
-def test_a_chat_without_content_is_empty() -> None:
-    answer = {"choices": [{"index": 0, "message": {"content": None}, "finish_reason": "length"}], "usage": None}
-    [only] = read_choices(answer, 1, max_tokens=9)
-    assert (only.text, only.num_tokens) == ("", 9)
+def chat(content: object, reason: object = "stop", **message: object) -> dict[str, Any]:
+    return {"index": 0, "message": {"content": content, **message}, "finish_reason": reason}
+
+
+def answer_one(choice: dict[str, Any]) -> Answer:
+    request = GroupRequest(Prompt("p", "choice", {"answer": "x"}, family="f", form="F"), 1)
+    choices = read_choices({"choices": [choice], "usage": None}, 1, max_tokens=9)
+    return make_answer(request, choices, Sampling(), "p@w")
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [
+        (chat(None), "no text"),
+        (chat(None, "length"), "no text"),
+        (chat([]), "no text"),
+        (chat(None, refusal="I will not"), "no text"),
+        (chat(None, reasoning_content="so it is 7"), "no text"),
+        ({"index": 0, "message": {}, "finish_reason": "stop"}, "no text"),
+        ({"index": 0, "text": None, "finish_reason": "stop"}, "no text"),
+        (chat(None, "tool_calls", tool_calls=[{}]), "'tool_calls'"),
+        (chat("a", "abort"), "'abort'"),
+        (chat("a", None), "'None'"),
+        (chat("a", {"x": 1}), "'x'"),
+        ({"index": 0, "text": "a"}, "'None'"),
+    ],
+)
+def test_what_is_no_completion_is_not_an_empty_one(missing: dict[str, Any], reason: str) -> None:
+    refusal = answer_one(missing)
+    assert isinstance(refusal, Refusal)
+    assert reason in refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "thought"),
+    [
+        (chat(""), "", ""),
+        (chat("", reasoning_content="7"), "", "<think>7</think>"),
+        (chat(None, "length", reasoning_content="so it"), "", "<think>so it"),
+        (chat([{"type": "text", "text": "a "}, {"type": "text", "text": "b"}]), "a b", ""),
+        (chat("a\ud800b", reasoning_content="\udfff"), "a\ufffdb", "<think>\ufffd</think>"),
+        (chat("\ud83d\ude00"), "\U0001f600", ""),
+    ],
+)
+def test_what_is_one_has_text_that_can_be_stored(given: dict[str, Any], text: str, thought: str) -> None:
+    group = answer_one(given)
+    assert isinstance(group, list)
+    assert (group[0].completion, group[0].reasoning) == (text, thought)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, 3, [], {}, *({"completion_tokens": n} for n in (-1, "9", float("nan"), float("inf"), 10**30, [], 2.5))],
+)
+def test_tokens_that_cannot_be_are_not_believed(usage: object) -> None:
+    for reason in ("stop", "length"):
+        [only] = read_choices({"choices": [choice(0, "a", reason)], "usage": usage}, 1, max_tokens=9)
+        assert 0 <= only.num_tokens <= 9
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        choice(0, "a") | {"index": float("inf")},
+        choice(0, "a") | {"index": float("nan")},
+        choice(0, "a") | {"index": None},
+        chat({"text": "a"}),
+        chat([{"type": "image"}, 5]),
+        chat(5),
+        chat("a", reasoning_content={"x": 1}),
+        {"index": 0, "message": "a", "finish_reason": "stop"},
+        {"index": 0, "finish_reason": "stop"},
+        "a",
+        None,
+    ],
+)
+def test_a_choice_of_other_types_is_a_failure(odd: object) -> None:
+    with pytest.raises(ServerFailedError, match="makes no sense"):
+        read_choices({"choices": [odd]}, 1, max_tokens=9)
+
+
+@pytest.mark.parametrize("error", ["no memory, key-1", {"message": "no memory, key-1", "code": 1}])
+def test_an_error_that_calls_itself_a_success_is_told(error: object) -> None:
+    with pytest.raises(ServerFailedError, match=r"an error in place of an answer: no memory, \[key\]"):
+        read_choices({"error": error}, 1, max_tokens=9, key="key-1")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ GARBAGE = [
     Reply(body={"choices": []}),
     Reply(body={"choices": [{"index": 0, "text": 5, "finish_reason": "stop"}]}),
     Reply(body={"choices": [{"index": 7, "text": "a", "finish_reason": "stop"}]}),
+    Reply(body=f"[{'9' * 5000}]"),
+    Reply(body="[" * 100_000),
+    Reply(body={"error": {"message": "no memory"}}),
+    Reply(body='{"choices": [{"index": 1e999, "text": "a", "finish_reason": "stop"}]}'),
 ]
 
 

@@ -7,9 +7,19 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, bundled_policy_path, find_policy
+from learnable.rollouts.protocol import EngineError
 from learnable.rollouts.server.engine import ServerEngine, find_served_policy
 from tests.rollouts.conftest import Watcher
-from tests.rollouts.server.scripted_server_for_tests import Json, Reply, ScriptedServer
+from tests.rollouts.server.scripted_server_for_tests import (
+    Json,
+    Reply,
+    ScriptedServer,
+    answer,
+    assert_whole,
+    engine_on,
+    requests,
+    roll_out,
+)
 from tests.rollouts.server.servers_for_tests import free_port
 
 KEY = "sk-very-secret"
@@ -27,6 +37,9 @@ HERE = str(bundled_policy_path().resolve())
         (Reply(200, "{half"), "answers /models with something else"),
         (Reply(200, {"data": 3}), "answers /models with something else"),
         (Reply(200, {"data": []}), "serves no model"),
+        (Reply(200, {"data": [{"id": "m\ud800"}]}), "serves no model"),  # no request could name it
+        (Reply(200, {"data": [{"name": "m"}]}), "answers /models with something else"),
+        (Reply(200, "[" * 100_000), "answers /models with something else"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named_with_the_fix(reply: Reply, message: str) -> None:
@@ -43,9 +56,10 @@ def test_a_server_that_is_not_there_is_named() -> None:
         ServerEngine([url])
 
 
-def test_a_server_that_hangs_is_named() -> None:
+@pytest.mark.parametrize("drip", [b"", b" "])  # which no limit on single reads would end
+def test_a_server_that_hangs_is_named(drip: bytes) -> None:
     with (
-        ScriptedServer(models_reply=Reply(hangs=True)) as server,
+        ScriptedServer(models_reply=Reply(hangs=True, drip=drip)) as server,
         pytest.raises(LearnableError, match=f"server {server.url} does not answer within 0.2 s"),
     ):
         find_served_policy([server.url], request_timeout=0.2)
@@ -154,3 +168,69 @@ def test_the_same_weights_in_another_folder_are_the_same_policy() -> None:
     policy = Policy("/copy", "copy@" + find_policy().policy_id.rpartition("@")[2])
     with ScriptedServer(models=[card(HERE)]) as server:
         assert ServerEngine([server.url], policy).policy_id == policy.policy_id
+
+
+@pytest.mark.parametrize(
+    ("cards", "named"),
+    [
+        ([{"id": "m"}], None),
+        ([{"id": "m"}], ""),
+        ([{"id": "m"}], 5),
+        ([{"id": "m"}], "M"),
+        ([{"id": "m"}], "m:latest"),
+        ([{"id": "m"}], "m-2026-11-20"),
+        ([{"id": "m"}], "m-20261120"),
+        ([{"id": "m"}], "org/m"),
+        ([{"id": "m", "root": "/models/other"}], "/models/other"),
+        ([{"id": "first", "root": "/w"}, {"id": "m", "root": "/w"}], "first"),  # vLLM answers by its first name
+    ],
+)
+def test_a_server_may_answer_by_another_name_of_the_model(cards: list[Json], named: object) -> None:
+    requested = requests(2)
+    with ScriptedServer(models=cards, always=lambda body: Reply(body=answer(body) | {"model": named})) as server:
+        assert_whole(roll_out(engine_on(server, model="m"), requested), requested)
+
+
+@pytest.mark.parametrize(
+    ("cards", "named"),
+    [
+        ([{"id": "m"}], "another"),
+        ([{"id": "m"}], "m-60"),
+        ([{"id": "m"}], "m-instruct"),
+        ([{"id": "m"}], "m-2026-99-20"),
+        ([{"id": "m-2026-11-20"}, {"id": "m"}], "m2"),
+        ([{"id": "base", "root": "/w"}, {"id": "m", "root": "/adapter", "parent": "base"}], "base"),
+        ([{"id": "m"}, {"id": "n"}], "n"),
+    ],
+)
+def test_a_server_that_answers_as_another_model_stops_the_run(cards: list[Json], named: str) -> None:
+    with ScriptedServer(models=cards, always=lambda body: Reply(body=answer(body) | {"model": named})) as server:
+        engine = engine_on(server, model="m")
+        with pytest.raises(
+            LearnableError, match=rf"server {server.url} was asked for 'm' and answers as '{named}'.*--served-model"
+        ) as caught:
+            roll_out(engine, requests(2))
+    assert not isinstance(caught.value, EngineError)  # which would be tried again
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("of_models", [True, False])
+def test_nothing_is_sent_on_to_another_address(status: int, of_models: bool) -> None:
+    with ScriptedServer() as other:
+        reply = Reply(status, {}, {"Location": f"{other.url}/elsewhere"})
+        script = {"models_reply": reply} if of_models else {"always": lambda body: reply}
+        with (
+            ScriptedServer(**script) as server,  # type: ignore[arg-type]
+            pytest.raises(LearnableError, match=rf"server {server.url}.* sends requests on to {other.url}/elsewhere"),
+        ):
+            roll_out(engine_on(server, api_key=KEY), requests(1))
+        assert other.keys == []
+
+
+@pytest.mark.parametrize("to", ["/v2/models", "http://[::1", "\x01"])
+def test_a_redirect_to_anywhere_is_told(to: str) -> None:
+    with (
+        ScriptedServer(models_reply=Reply(302, {}, {"Location": to})) as server,
+        pytest.raises(LearnableError, match=r"sends requests on to .*--base-url"),
+    ):
+        find_served_policy([server.url])
