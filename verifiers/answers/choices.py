@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from learnable.verifiers.answers.extraction import CLAUSE_END, Statement, find_statements, split_first_line
+from learnable.verifiers.answers.extraction import (
+    CLAUSE_END,
+    Statement,
+    find_statements,
+    fold_signs,
+    split_first_line,
+    strip_latex_text,
+)
+from learnable.verifiers.answers.option_texts import find_option
 from learnable.verifiers.answers.statements import find_stated_answer
 
 NOTHING, SEVERAL = "no choice found", "names several choices"
@@ -42,11 +51,23 @@ _CHOSEN = re.compile(
     re.IGNORECASE,
 )
 _HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly|either|whether)\b[^.\n]{0,40}\Z", re.IGNORECASE)
-_WRAP = r"[ \t\"'*_`()\[\]]*"
-_STRONG_LINK = re.compile(
-    rf"{_WRAP}(?:[.,;:{_WRAP[1:-2]}]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b){_WRAP})?"
+_WRAP = r"(?:[ \t\"'*_`()\[\]{}$]|\\f?box(?:ed)?(?=\{))*"
+_OFFERED = (
+    r"(?:(?:the|option|choice|letter|answer|maybe|perhaps|possibly|probably|also|even|either|else|"
+    r"it|is|could|might|may|be)\b[ \t]*)*"
 )
-_WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+")
+_MAYBE = r"\b(?:maybe|perhaps|possibly|otherwise|alternatively|but[ \t]+(?:it[ \t]+)?(?:maybe|perhaps|could|might|may))\b"
+_STRONG_LINK = re.compile(
+    rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b|{_MAYBE}){_WRAP}"
+    rf"{_OFFERED}{_WRAP})?",
+    re.IGNORECASE,
+)
+_WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\[*_`]+)?", re.IGNORECASE)
+_OR_WORD = re.compile(rf"{_WRAP},?\s*\bor\s+(?=\w)", re.IGNORECASE)
+_TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
+_NO_TEXT = re.compile(r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since)\b", re.IGNORECASE)
+_BOTH = re.compile(r"(?:both|neither|all|none)\b", re.IGNORECASE)
+_JOINED = re.compile(r"\b(?:or|and|option|choice)\s+[(\[*_`]*\Z", re.IGNORECASE)
 _ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]-]|\n|(?:and|or)\b)", re.IGNORECASE)
 _LABEL_SIGN = re.compile(r"[*_`]*[).:]")
 _WORD = re.compile(r"\w")
@@ -70,21 +91,42 @@ class Mention:
     end: int
 
 
-def read_choice(text: str, answer: str, choices: tuple[str, ...] | None) -> Reading:
+def read_choice(
+    text: str, answer: str, choices: tuple[str, ...] | None, texts: tuple[str, ...] | None = None
+) -> Reading:
     """Return the choice that a text settles on, case folded, or None and why there is none: see `ChoiceVerifier`.
 
-    `answer` is looked for alone where the choices are not known.
+    `answer` is looked for alone where the choices are not known; `texts` are what the choices stand for, if known.
     """
+    text = fold_signs(text)
     if choices is None:
         found = find_stated_answer(text, answer)
         return found, NOTHING
+    choices = _with_missing_letters(tuple(map(fold_signs, choices)))
     line, goes_on = split_first_line(text)
     if goes_on and (found := _only(line, choices)):
+        return found, ""
+    if texts and (found := _stated_text(text, choices, texts)):
         return found, ""
     for stated in reversed(_statements(text, choices)):
         if (reading := _read_statement(stated, choices)) is not None:
             return reading if reading[0] is None or not _goes_on(text, stated, choices) else (None, SEVERAL)
     return _read_mentions(text, choices)
+
+
+def _with_missing_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
+    """Return letters with those before the last: where B and C are the answers of a file, A was a choice too."""
+    if not all(len(choice) == 1 and choice.isascii() and choice.isalpha() for choice in choices):
+        return choices
+    letters = string.ascii_uppercase[: string.ascii_uppercase.index(max(choices, key=str.upper).upper()) + 1]
+    return (*choices, *(letter for letter in letters if letter.casefold() not in map(str.casefold, choices)))
+
+
+def _stated_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> str | None:
+    """Return the choice whose text is what a completion states last, or all of it."""
+    stated = find_statements(text)
+    place = find_option(stated[-1].text if stated else text, texts)
+    return None if place is None else choices[place].casefold()
 
 
 def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
@@ -102,7 +144,7 @@ def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
     if not chosen:
         return None, SEVERAL if len({mention.choice for mention in named}) > 1 else NOTHING
     if not _WORD.search(text, 0, chosen[0].start):
-        return chosen[0].choice, ""
+        return (None, SEVERAL) if _OR_WORD.match(text, chosen[0].end) else (chosen[0].choice, "")
     marked = [mention for mention in chosen if _is_bold(text, mention)]
     last = (marked or chosen)[-1]
     if len({mention.choice for mention in chosen}) > 1 and not marked and _is_open(text, last, chosen, choices):
@@ -120,7 +162,7 @@ def _is_open(text: str, last: Mention, chosen: list[Mention], choices: tuple[str
 
 def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
     """Return the explicit statements with those that a choice's own surroundings make, in order."""
-    found = find_statements(text)
+    found = [stated for stated in find_statements(text) if stated.form != "emphasis"]  # `_read_mentions` looks at it
     for mention in _mentions(text, choices):
         before = max(0, mention.start - LOOK_BACK)
         confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)
@@ -132,16 +174,37 @@ def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
 
 def _read_statement(stated: Statement, choices: tuple[str, ...]) -> Reading | None:
     """Return what a statement chooses; None where it names no choice at all, or only rules some out."""
-    named = list(_mentions(stated.text, choices))
-    chosen = [mention for mention in named if not _is_ruled_out(stated.text, mention)]
+    text = strip_latex_text(stated.text)
+    named = list(_mentions(text, choices))
+    chosen = [mention for mention in named if not _is_ruled_out(text, mention)]
     if not chosen:
         return None
+    if _is_labelled(text, chosen):
+        return chosen[0].choice, ""
+    if _OR_WORD.match(text, chosen[0].end):
+        return None, SEVERAL
     if stated.closed and len({mention.choice for mention in chosen}) > 1:
         return None, SEVERAL
-    linked = _links(stated.text, named)
+    linked = _links(text, named)
     if any(chosen[0] in (one, other) and one.choice != other.choice for one, other in linked):
         return None, SEVERAL
     return chosen[0].choice, ""
+
+
+def _is_labelled(text: str, named: list[Mention]) -> bool:
+    """Whether a text is a choice with its own words behind it: "B. Vitamin C"."""
+    first, *others = named
+    sign = _TEXT_SIGN.match(text, first.end)
+    if sign is None or _WORD.search(text, 0, first.start) or _NO_TEXT.match(text, sign.end()):
+        return False
+    if _BOTH.match(text, sign.end()):
+        return True
+    return not any(
+        other.start == sign.end()
+        or _TEXT_SIGN.match(text, other.end)
+        or _JOINED.search(text, max(0, other.start - LOOK_BACK), other.start)
+        for other in others
+    )
 
 
 def _only(line: str, choices: tuple[str, ...]) -> str | None:

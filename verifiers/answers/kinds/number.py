@@ -42,7 +42,7 @@ class NumberVerifier:
     """
 
     name: str = "number"
-    version: str = "1"
+    version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answer is a number and the options fit."""

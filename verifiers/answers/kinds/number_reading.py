@@ -7,9 +7,10 @@ from fractions import Fraction
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line
-from learnable.verifiers.answers.numbers import read_spelled
 from learnable.verifiers.answers.rules import Rule, missing, narrow
+from learnable.verifiers.answers.values.alternatives import is_same, names_another
 from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
+from learnable.verifiers.answers.values.spelled import read_spelled
 from learnable.verifiers.answers.values.writing import write_plainly
 
 NOTHING, SEVERAL = "no number found", "names several numbers"
@@ -19,10 +20,7 @@ _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
 _OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
 _OPERAND = re.compile(r"[0-9)]\s*(?:\*\*|[+*/^\u00f7-]|[xX])\s*[(]*\Z")
-_OR = re.compile(
-    r"[*_)\s]*(?:,?\s*\bor\b|\bto\b|\u2013|\u2014|-|\u00b1)\s*(?:maybe\s+|perhaps\s+)?(?=[-+$]?[0-9.])", re.I
-)
-_BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
+_BEFORE_ANOTHER = re.compile(r"\b(?:between|(?:more|less|fewer|greater|smaller|larger|higher|lower) than)\s*\Z", re.I)
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
 _BEHIND_RESULT = re.compile(
     r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
@@ -31,6 +29,7 @@ _BEHIND_RESULT = re.compile(
     r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
     re.IGNORECASE,
 )
+_IN_TOTAL = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:in total|altogether|in all|overall)\b", re.IGNORECASE)
 _MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
 MAX_PLACES = 18  # behind the point: with more of them, a fraction is shorter
 _MENTION = 48  # characters before a number that may say it is a result
@@ -162,9 +161,10 @@ def _read_closed(text: str, decimal: str) -> Quantity | None:
     found = list(find_quantities(tail, decimal))
     if not found or _MATHS.search(_around(tail, found)):
         return None
-    if len({(one.value, one.unit.casefold()) for one in found}) > 1:
+    first = found[0]
+    if not all(is_same(first, one) for one in found) or names_another(tail, first, decimal):
         raise SeveralError
-    return found[0]
+    return first
 
 
 def _around(text: str, found: list[Quantity]) -> str:
@@ -212,8 +212,8 @@ def _last(text: str, decimal: str) -> Quantity | None:
 
 def _is_one_of_two(text: str, last: Quantity, decimal: str) -> bool:
     """Whether the last number is the second half of "7 or 8"."""
-    before = list(find_quantities(text[max(0, last.start - _MENTION) : last.start], decimal))
-    return bool(before) and _hedges(text[max(0, last.start - _MENTION) :], before[-1], decimal)
+    near = text[max(0, last.start - _MENTION) : last.end]
+    return any(names_another(near, one, decimal) for one in list(find_quantities(near, decimal))[-2:-1])
 
 
 def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
@@ -229,13 +229,9 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
 
 
 def _hedges(text: str, quantity: Quantity, decimal: str) -> bool:
-    if _BETWEEN.search(text, max(0, quantity.start - 12), quantity.start):
-        return True
-    link = _OR.match(text, quantity.end)
-    if link is None:
-        return False
-    other = next(find_quantities(text[link.end() : link.end() + 60], decimal), None)
-    return other is not None and other.start == 0 and other.value != quantity.value
+    """Whether the number is the first of several, or the end of a range."""
+    before = text[max(0, quantity.start - _MENTION) : quantity.start]
+    return bool(_BEFORE_ANOTHER.search(before)) or names_another(text, quantity, decimal)
 
 
 def _last_result(text: str, decimal: str) -> Quantity | None:
@@ -248,10 +244,19 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
     opening = _opening(line, decimal)
     if opening and len(line[opening.end :].split()) <= 2:
         return opening
-    results = [
-        one
-        for one in find_quantities(line, decimal)
-        if _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)
-    ]
-    settled = [found for one in results if (found := _settled(line, one, decimal))]
-    return settled[-1] if settled else None
+    numbers = list(find_quantities(line, decimal))
+    for place in range(len(numbers) - 1, -1, -1):
+        one = numbers[place]
+        total = _IN_TOTAL.match(line, one.end)
+        if not (total or _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)):
+            continue
+        if not total and place and _leads_to(line, numbers[place - 1], one, decimal):
+            raise SeveralError
+        if found := _settled(line, one, decimal):
+            return found
+    return None
+
+
+def _leads_to(line: str, one: Quantity, other: Quantity, decimal: str) -> bool:
+    """Whether a number and the next one are two answers: "x = 5 or x = 6"."""
+    return not _OPERAND.search(line, max(0, one.start - 12), one.start) and names_another(line[: other.end], one, decimal)

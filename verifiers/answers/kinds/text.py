@@ -48,7 +48,7 @@ class TextVerifier:
     """
 
     name: str = "text"
-    version: str = "1"
+    version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answers are texts and the options fit."""

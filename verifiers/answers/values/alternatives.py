@@ -1,0 +1,131 @@
+"""Whether the words behind a number name another one that the answer might be just as well."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from learnable.verifiers.answers.values.quantities import Quantity, find_quantities
+from learnable.verifiers.answers.values.spelled import SPELLED, open_spelled
+from learnable.verifiers.answers.values.units import convert
+
+MAX_LOOKED_AT = 160  # characters behind a number
+
+_STOP = (
+    "or and to but though although because since as so if when where which that who for from by in on at of with per "
+    "each every after before than then until is are was were be has have had not no yes left plus minus times more "
+    "less out into otherwise alternatively hence thus therefore while between rather instead"
+).split()
+_MARKS = r"[*_`\s)\]}$\"'\u2019]*"
+_WORD = rf"(?!(?:{'|'.join(_STOP)})\b)[^\W\d_][\w'\u2019-]*"
+_NOUN = rf"(?:(?:\s+|\s*-\s*){_WORD}){{0,3}}(?:\s*\(\s*{_WORD}(?:\s+{_WORD})?\s*\))?"
+_HEDGE = r"(?:maybe|perhaps|possibly|probably|likely|also|even|either|else|about|around|approximately|roughly|nearly)"
+_OPENS = r"(?:[\s*_`(\[{$\u2248~=]|\\?f?box(?:ed)?\{|\\\()*"
+_NAMED = r"(?:[a-zA-Z]\s*=|it\s+(?:is|was)|it['\u2019]s|the\s+answer\s+is)"
+_UNREADABLE = (
+    r"(?:(?:none|nothing|no\s+(?:solutions?|answer)|infinit\w*|undefined|unknown|does\s+not\s+exist|DNE|"
+    r"(?:more|less|fewer|higher|lower|greater|above|below)(?!\s+\w+ly\b))\b|[\u221e\u221a\u03c0\u2205]|"
+    r"\\(?:infty|sqrt|pi|emptyset|varnothing|text\s*\{\s*(?:none|no\b|DNE|undefined)))"
+)
+_VALUE = rf"[-+]?[$\u20ac\u00a3\u00a5\u20b9]?\s?\.?[0-9]|(?:minus|negative)\b|{SPELLED}|{_UNREADABLE}"
+_LINK = re.compile(
+    rf"(?P<noun>{_NOUN}){_MARKS}(?:"
+    rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?\bor\b(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"
+    rf"(?P<else>[,.;(]*\s*(?:but|though|although|otherwise|alternatively|if\s+not|unless)\b"
+    rf"(?:\s+[^\W\d_][\w'\u2019]*){{0,5}}?)|"
+    rf"(?P<list>[,;/|&]+\s*(?:and\b)?|\s*\band\b|\s*\bplus\b)(?:\s*(?:{_HEDGE}|{_NAMED}))*|"
+    rf"(?P<aside>\s*\(\s*)|"
+    rf"(?P<range>\s*(?:\bto\b|\bthrough\b|[-\u2010-\u2015\u00b1~]|\\pm(?![a-z]))\s*(?:{_HEDGE}\s+)?)|"
+    rf"(?P<row>\s+))"
+    rf"(?:\s*{_NAMED})?{_OPENS}(?={_VALUE})",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(r"\b(?:could|might|may|maybe|perhaps|possibly|otherwise|alternatively|if\s+not|unless)\b", re.I)
+_CALCULATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7\u00d7=]|[-\u2212](?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
+_APPOSITION = re.compile(
+    r"\s*(?:[^\W\d_]+\s+)?(?:more|less|fewer|times|per|each|apiece|of\s+(?:them|which|these|the))\b|"
+    r"\s*(?:of\s+(?:them|which|these)\s+)?(?:is|are|was|were|has|have|left|remain)\b",
+    re.IGNORECASE,
+)
+_UNREAD = re.compile(_UNREADABLE, re.IGNORECASE)
+_LABEL = re.compile(r"[.):](?=\s)")
+_ENDS_ASIDE = re.compile(r"[\s*_`$%]*\)")
+_ENDS_LINE = re.compile(r"[\s*_`.,$]*(?:\n|\Z)")
+
+
+def names_another(text: str, quantity: Quantity, decimal: str = ".") -> bool:
+    """Say whether a text goes on from a number to another value, in a list or as an alternative.
+
+    The same value in another writing is none, and neither is a number that says something about the first.
+
+    >>> [names_another(text, next(find_quantities(text))) for text in ("18 apples or 19", "18 (or 18.0)", "18, 6 per box")]
+    [True, False, False]
+    """
+    start = quantity.end
+    while (link := _LINK.match(text, start, start + MAX_LOOKED_AT)) is not None:
+        if link["row"] is not None and link["noun"]:
+            return False
+        behind = text[link.end() : link.end() + MAX_LOOKED_AT]
+        if _UNREAD.match(behind):
+            return link["row"] is None and link["aside"] is None and _is_alternative(link, behind)
+        other = next(find_quantities(behind, decimal), None)
+        if other is None or other.start:
+            value = open_spelled(behind)
+            if value is None or (value[0] == 1 and link["list"] is not None):  # "18, one for each"
+                return False
+            other = Quantity(Fraction(value[0]), "", 0, value[1])
+        if not _is_alternative(link, behind[other.end :], alone=_stands_alone(link, behind, other)):
+            return False
+        if not is_same(quantity, other):
+            return True
+        start = link.end() + other.end
+    return False
+
+
+def is_same(one: Quantity, other: Quantity) -> bool:
+    """Say whether two numbers are one value: equal, in another unit, as a percentage, or rounded.
+
+    >>> third, rounded, half = (Quantity(Fraction(text), "", 0, 0) for text in ("1/3", "0.333", "0.5"))
+    >>> is_same(third, rounded), is_same(third, half)
+    (True, False)
+    """
+    if one.unit and other.unit and not {"percent", "%"} & {one.unit, other.unit}:
+        converted = convert(other.value, other.unit, one.unit)
+        return converted is not None and _is_rounded(one.value, converted)
+    return any(_is_rounded(a, b) for a in one.values() for b in other.values())
+
+
+def _is_rounded(one: Fraction, other: Fraction) -> bool:
+    return one == other or any(
+        places and abs(one - other) * 2 * 10**places <= 1 for places in (_places(one), _places(other))
+    )
+
+
+def _places(value: Fraction) -> int:
+    """Return how many decimal places a number is written with at least, 0 for a whole one and for other fractions."""
+    return next((places for places in range(1, 16) if (value * 10**places).denominator == 1), 0) * (
+        value.denominator != 1
+    )
+
+
+def _is_alternative(link: re.Match[str], behind: str, *, alone: bool = True) -> bool:
+    """Say whether a value that a link leads to is another one, where `behind` is what comes after it."""
+    if link["or"] is not None:
+        return _CALCULATION.match(behind) is None
+    if link["else"] is not None:
+        return _UNSURE.search(link["else"]) is not None
+    if link["aside"] is not None or link["row"] is not None:
+        return alone
+    if link["range"] is not None:
+        return not link["noun"] or link["range"].strip().casefold() in ("to", "through")
+    return not (_CALCULATION.match(behind) or _APPOSITION.match(behind))
+
+
+def _stands_alone(link: re.Match[str], behind: str, other: Quantity) -> bool:
+    """Say whether a number is all that its brackets hold, or follows the first as in a row of numbers."""
+    rest = behind[other.end :]
+    if link["aside"] is not None:
+        return _ENDS_ASIDE.match(rest) is not None
+    if "\n" in link["row"] if link["row"] is not None else False:
+        return _ENDS_LINE.match(rest) is not None
+    return not (_CALCULATION.match(rest) or _APPOSITION.match(rest) or _LABEL.match(rest))
