@@ -66,8 +66,13 @@ _WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\
 _OR_WORD = re.compile(rf"{_WRAP},?\s*\bor\s+(?=\w)", re.IGNORECASE)
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
 _NO_TEXT = re.compile(r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since)\b", re.IGNORECASE)
-_BOTH = re.compile(r"(?:both|neither|all|none)\b", re.IGNORECASE)
-_JOINED = re.compile(r"\b(?:or|and|option|choice)\s+[(\[*_`]*\Z", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"(?:both|neither|all|none|only)\b|"
+    r"(?P<letters>\(?[A-Z]\)?(?:,\s*\(?[A-Z]\)?)*,?\s+and\s+\(?[A-Z]\)?)(?!\w|[).:]\s*\w)"
+)
+_JOINED = re.compile(r"\b(?:or|and)\s+(?:(?:option|choice)\s+)?[(\[*_`]*\Z", re.IGNORECASE)
+_REASON = re.compile(r"\b(?:because|since|as|whether|if|not|than|which|for)\b", re.IGNORECASE)
+_OR_BEFORE = re.compile(r"\bor\s+(?:(?:the|option|choice|answer|is)\s+)*[(\[*_`]*\Z", re.IGNORECASE)
 _ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]-]|\n|(?:and|or)\b)", re.IGNORECASE)
 _LABEL_SIGN = re.compile(r"[*_`]*[).:]")
 _WORD = re.compile(r"\w")
@@ -181,7 +186,7 @@ def _read_statement(stated: Statement, choices: tuple[str, ...]) -> Reading | No
         return None
     if _is_labelled(text, chosen):
         return chosen[0].choice, ""
-    if _OR_WORD.match(text, chosen[0].end):
+    if _OR_WORD.match(text, chosen[0].end) or _has_alternative(text, chosen[0], chosen):
         return None, SEVERAL
     if stated.closed and len({mention.choice for mention in chosen}) > 1:
         return None, SEVERAL
@@ -197,13 +202,26 @@ def _is_labelled(text: str, named: list[Mention]) -> bool:
     sign = _TEXT_SIGN.match(text, first.end)
     if sign is None or _WORD.search(text, 0, first.start) or _NO_TEXT.match(text, sign.end()):
         return False
-    if _BOTH.match(text, sign.end()):
-        return True
+    of_others = _OF_OTHERS.match(text, sign.end())
+    if of_others and text[first.start] not in (of_others["letters"] or ""):
+        others = [other for other in others if other.start >= of_others.end()]
+    letter = text[first.start : first.end]
+    others = [other for other in others if text[other.start : other.end].isupper() == letter.isupper()]
     return not any(
         other.start == sign.end()
         or _TEXT_SIGN.match(text, other.end)
-        or _JOINED.search(text, max(0, other.start - LOOK_BACK), other.start)
+        or (_JOINED.search(text, first.end, other.start) and not _WORD.search(text, other.end))
         for other in others
+    )
+
+
+def _has_alternative(text: str, first: Mention, named: list[Mention]) -> bool:
+    """Whether a statement goes on from its first choice to another: "A) 59 or D) 89"."""
+    return any(
+        other.choice != first.choice
+        and _OR_BEFORE.search(text, first.end, other.start)
+        and not _REASON.search(text, first.end, other.start)
+        for other in named
     )
 
 
@@ -219,7 +237,7 @@ def _unlisted(text: str, named: list[Mention], choices: tuple[str, ...]) -> list
     """Return the mentions that are neither labels of a list nor named in one breath with others."""
     listed = {mention for link in _chains(text, named) for mention in link}
     labels = _labels(text, [mention for mention in named if mention not in listed])
-    if len(labels) > 1 and (len(labels) > 2 or len(choices) == 2):
+    if len(labels) > 1:
         listed.update(labels)
     return [mention for mention in named if mention not in listed]
 
@@ -272,7 +290,9 @@ def _labels(text: str, named: list[Mention]) -> list[Mention]:
 
 def _is_ruled_out(text: str, mention: Mention) -> bool:
     before = max(0, mention.start - LOOK_BACK)
-    return bool(_RULED_OUT_BEFORE.search(text, before, mention.start) or _RULED_OUT_AFTER.match(text, mention.end))
+    after = _RULED_OUT_AFTER.match(text, mention.end)
+    is_text = after and after[0].lstrip(")]\"'*_` \t\n")[:1].isupper()  # "D) Cannot be determined"
+    return bool(_RULED_OUT_BEFORE.search(text, before, mention.start) or (after and not is_text))
 
 
 def _is_bold(text: str, mention: Mention) -> bool:

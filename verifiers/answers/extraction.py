@@ -42,9 +42,10 @@ _DISPLAY = re.compile(
     rf"\\\[(?P<square>.*?)\\\]|\$\$(?P<dollars>[^$]+)\$\$|{_ENVIRONMENT}(?P<rows>.*?)\\end\{{(?P=name)\}}", re.DOTALL
 )
 _FORMULA = r"\\\(.*?\\\)|(?<!\\)\$(?:(?!\b[a-z]{2,}\s+[a-z]{2,})(?:[^$\n\\]|\\.)){1,200}\$"
+_NO_ABBREVIATION = r"(?<!\bRs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bvs)"
 _OR_ELSE = r"(?!\s+(?:or|alternatively|otherwise)\b)"  # the clause goes on: "18. Or 19."
 CLAUSE_END = re.compile(
-    rf"(?:\n|[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)", re.IGNORECASE
+    rf"(?:\n|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)", re.IGNORECASE
 )
 _SPAN_OR_END = re.compile(rf"(?P<span>{_DISPLAY.pattern}|{_FORMULA})|(?:{CLAUSE_END.pattern})", re.DOTALL | re.I)
 _CONTINUED = re.compile(r"\A\s*(?:=|<|>|\\(?:le|ge|leq|geq|approx|equiv|neq?)(?![a-zA-Z]))")

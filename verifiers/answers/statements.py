@@ -25,9 +25,11 @@ _ARTICLE = re.compile(r"an?\s+", re.IGNORECASE)
 _REASON = re.compile(
     r",?\s+(?:because|since|as)\b|,\s*(?:which|so|not)\b|\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n", re.IGNORECASE
 )
-_OTHER_LABEL = re.compile(r"\b[A-Za-z][).:](?=\s+\w)|\bor\b")
+_OTHER_LABEL = re.compile(r"\b[A-Za-z][).:](?=\s+\w)|\bor\s+[A-Za-z](?!\w)")
 _OR_ELSE = re.compile(r"[\s,;.(\u2013\u2014-]*(?:or|and/or|maybe|perhaps|possibly)\b", re.IGNORECASE)
 _NEXT_LETTER = re.compile(r"[\s.,;:/|()\[\]*_`\"']*(?:(?:or|and)\b[\s(\[*_`\"']*)?[A-Za-z](?!\w|['\u2019]\w| [a-z])")
+_IN_A_LIST = re.compile(r"[\s*_(\[]*[A-Za-z](?!\w)[)\].*_]*\s*(?:\Z|[,;/|&]|(?:and|or)\s+[(*_]*[A-Za-z](?!\w)|[A-Za-z](?!\w))")
+_NEW_LABEL = re.compile(r"[\s*_(]*[A-Za-z][*_]*[).:]")
 _SPACE = re.compile(r"\s+")
 _WRAPPING = " \t\n*_`$()[]{}<>\"'.,:;!?"
 
@@ -46,6 +48,8 @@ def find_stated_answer(text: str, answer: str) -> str | None:
         last = stated[-1]
         return _settled(last.text, text[last.end :] if not last.closed else "", answer)
     rest = [other for other in text.strip().split("\n")[1:] if other.strip()]
+    if len(answer.strip()) == 1 and any(_NEW_LABEL.match(other) for other in rest):
+        return None
     if all(len(other.split()) >= EXPLAINED for other in rest) and _is_answer(line, answer):
         return answer.casefold()
     return None
@@ -65,8 +69,8 @@ def _is_answer(text: str, answer: str) -> bool:
     cut = _REASON.search(text)
     if wanted == _core(text, answer):
         return True
-    if len(answer.strip()) == 1 and _is_label(text, answer.strip()):
-        return True
+    if len(answer.strip()) == 1 and (label := _find_label(text, answer.strip())):
+        return not (_OTHER_LABEL.search(text, label) or _OR_ELSE.match(text, label) or _IN_A_LIST.match(text, label))
     if not cut or wanted != _core(text[: cut.start()], answer) or _OR_ELSE.match(text, cut.start()):
         return False
     if len(wanted) == 1 and _NEXT_LETTER.match(text, cut.start()):
@@ -74,12 +78,11 @@ def _is_answer(text: str, answer: str) -> bool:
     return cut[0] not in ".!?\n" or len(re.split(r"[.!?]", text[cut.end() :], maxsplit=1)[0].split()) >= EXPLAINED
 
 
-def _is_label(text: str, letter: str) -> bool:
-    """Say whether a text is a letter with what it stands for behind it: "B. Vitamin C"."""
-    label = re.match(rf"[\s*_(\[]*{re.escape(letter)}(?:\s?[).:\]]+[*_]*\s+|\s?[-\u2013\u2014]\s+|\s\()", text, re.I)
-    if label is None or _OTHER_LABEL.search(text, label.end()) or _OR_ELSE.match(text, label.end()):
-        return False
-    return _NEXT_LETTER.match(text, label.end()) is None
+def _find_label(text: str, letter: str) -> int:
+    """Return where the words begin that a letter stands for, as in "B. Vitamin C", 0 where there are none."""
+    sign = r"(?:\s?[).:\]]+[*_]*\s+|\s?[-\u2013\u2014]\s+|\s\()(?=[^\s*_])"
+    label = re.match(rf"[\s*_(\[]*{re.escape(letter)}{sign}", text, re.IGNORECASE)
+    return label.end() if label else 0
 
 
 def _core(text: str, answer: str) -> str:

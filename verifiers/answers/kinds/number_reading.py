@@ -29,8 +29,12 @@ _BEHIND_RESULT = re.compile(
     r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
     re.IGNORECASE,
 )
+_AMONG = re.compile(
+    r"\b(?:in|from|on|into|among|after|inside|of)\s+(?:the|each|all|every|these|those|his|her|their|its|my|our)\s+\Z", re.I
+)
 _IN_TOTAL = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:in total|altogether|in all|overall)\b", re.IGNORECASE)
 _MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
+MAX_NAME = 3  # words of a completion that is a name with a number
 MAX_PLACES = 18  # behind the point: with more of them, a fraction is shorter
 _MENTION = 48  # characters before a number that may say it is a result
 
@@ -144,6 +148,8 @@ def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tupl
         return found, "first", ""
     if found := _last_result(text, decimal):
         return found, "last", ""
+    if len(text.split()) <= MAX_NAME and not text.rstrip().endswith("?") and (found := _read_closed(text, decimal)):
+        return found, "whole", ""  # "Room 12"
     return _find_spelled(statements, text)
 
 
@@ -245,16 +251,20 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
     if opening and len(line[opening.end :].split()) <= 2:
         return opening
     numbers = list(find_quantities(line, decimal))
-    for place in range(len(numbers) - 1, -1, -1):
-        one = numbers[place]
-        total = _IN_TOTAL.match(line, one.end)
-        if not (total or _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)):
-            continue
-        if not total and place and _leads_to(line, numbers[place - 1], one, decimal):
+    results = [(place, one) for place, one in enumerate(numbers) if _is_result(line, one)]
+    beside = [found for found in results if _AMONG.search(line, 0, found[1].start)]  # "in the 5 boxes"
+    for place, one in (*reversed([found for found in results if found not in beside]), *reversed(beside)):
+        if place and not _IN_TOTAL.match(line, one.end) and _leads_to(line, numbers[place - 1], one, decimal):
             raise SeveralError
         if found := _settled(line, one, decimal):
             return found
     return None
+
+
+def _is_result(line: str, one: Quantity) -> bool:
+    """Whether the words around a number say that it is what comes out."""
+    behind = _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)
+    return bool(behind or _IN_TOTAL.match(line, one.end))
 
 
 def _leads_to(line: str, one: Quantity, other: Quantity, decimal: str) -> bool:

@@ -18,7 +18,7 @@ _STOP = (
 ).split()
 _MARKS = r"[*_`\s)\]}$\"'\u2019]*"
 _WORD = rf"(?!(?:{'|'.join(_STOP)})\b)[^\W\d_][\w'\u2019-]*"
-_NOUN = rf"(?:(?:\s+|\s*-\s*){_WORD}){{0,3}}(?:\s*\(\s*{_WORD}(?:\s+{_WORD})?\s*\))?"
+_NOUN = rf"(?:(?:\s+|\s*-\s*){_WORD}){{0,3}}(?:\s+of(?:\s+the)?\s+{_WORD})?(?:\s*\(\s*{_WORD}(?:\s+{_WORD})?\s*\))?"
 _HEDGE = r"(?:maybe|perhaps|possibly|probably|likely|also|even|either|else|about|around|approximately|roughly|nearly)"
 _OPENS = r"(?:[\s*_`(\[{$\u2248~=]|\\?f?box(?:ed)?\{|\\\()*"
 _NAMED = r"(?:[a-zA-Z]\s*=|it\s+(?:is|was)|it['\u2019]s|the\s+answer\s+is)"
