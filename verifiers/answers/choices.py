@@ -22,6 +22,7 @@ from learnable.verifiers.answers.statements import find_stated_answer
 
 NOTHING, SEVERAL = "no choice found", "names several choices"
 Reading = tuple[str | None, str]
+USUAL_CHOICES = 5  # where not all letters up to the last are known, so many are taken to be choices
 LOOK_BACK = 60  # characters before a choice that may rule it out
 
 _RULED_OUT_BEFORE = re.compile(
@@ -67,13 +68,16 @@ _OR_WORD = re.compile(rf"{_WRAP},?\s*\bor\s+(?=\w)", re.IGNORECASE)
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
 _NO_TEXT = re.compile(r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since)\b", re.IGNORECASE)
 _OF_OTHERS = re.compile(
-    r"(?:both|neither|all|none|only)\b|"
+    r"(?:both|neither)\b.*|"
     r"(?P<letters>\(?[A-Z]\)?(?:,\s*\(?[A-Z]\)?)*,?\s+and\s+\(?[A-Z]\)?)(?!\w|[).:]\s*\w)"
+)
+_LEAD = re.compile(
+    r"\W*(?:(?:so|thus|therefore|hence|it is|that is|the|correct|right|option|choice|answer|letter|is)\b\W*)*", re.IGNORECASE
 )
 _JOINED = re.compile(r"\b(?:or|and)\s+(?:(?:option|choice)\s+)?[(\[*_`]*\Z", re.IGNORECASE)
 _REASON = re.compile(r"\b(?:because|since|as|whether|if|not|than|which|for)\b", re.IGNORECASE)
 _OR_BEFORE = re.compile(r"\bor\s+(?:(?:the|option|choice|answer|is)\s+)*[(\[*_`]*\Z", re.IGNORECASE)
-_ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]-]|\n|(?:and|or)\b)", re.IGNORECASE)
+_ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]}-]|\n|(?:and|or)\b)", re.IGNORECASE)
 _LABEL_SIGN = re.compile(r"[*_`]*[).:]")
 _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"\*\*[(]?\Z")
@@ -105,33 +109,47 @@ def read_choice(
     """
     text = fold_signs(text)
     if choices is None:
-        found = find_stated_answer(text, answer)
-        return found, NOTHING
+        letters = _with_missing_letters((answer, "E")) if re.fullmatch("[A-J]", answer) else ()
+        reading = _read_statements(text, letters) if letters else None
+        return reading or (find_stated_answer(text, answer), NOTHING)
     choices = _with_missing_letters(tuple(map(fold_signs, choices)))
     line, goes_on = split_first_line(text)
     if goes_on and (found := _only(line, choices)):
         return found, ""
-    if texts and (found := _stated_text(text, choices, texts)):
-        return found, ""
+    if texts and (reading := _read_text(text, choices, texts)) is not None:
+        return reading
+    return _read_statements(text, choices) or _read_mentions(text, choices)
+
+
+def _read_statements(text: str, choices: tuple[str, ...]) -> Reading | None:
+    """Return what the last explicit statement that names a choice settles on, None where there is none."""
     for stated in reversed(_statements(text, choices)):
         if (reading := _read_statement(stated, choices)) is not None:
             return reading if reading[0] is None or not _goes_on(text, stated, choices) else (None, SEVERAL)
-    return _read_mentions(text, choices)
+    return None
 
 
 def _with_missing_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
     """Return letters with those before the last: where B and C are the answers of a file, A was a choice too."""
     if not all(len(choice) == 1 and choice.isascii() and choice.isalpha() for choice in choices):
         return choices
-    letters = string.ascii_uppercase[: string.ascii_uppercase.index(max(choices, key=str.upper).upper()) + 1]
-    return (*choices, *(letter for letter in letters if letter.casefold() not in map(str.casefold, choices)))
+    given = {choice.upper() for choice in choices}
+    known = string.ascii_uppercase[: string.ascii_uppercase.index(max(given)) + 1]
+    known = known if len(given) == len(known) else max(known, string.ascii_uppercase[:USUAL_CHOICES])
+    return (*choices, *(letter for letter in known if letter not in given))
 
 
-def _stated_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> str | None:
-    """Return the choice whose text is what a completion states last, or all of it."""
+def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> Reading | None:
+    """Return the choice whose text is what a completion states last, or all of it; None where it is no choice's."""
     stated = find_statements(text)
-    place = find_option(stated[-1].text if stated else text, texts)
-    return None if place is None else choices[place].casefold()
+    whole = strip_latex_text(stated[-1].text if stated else text)
+    named = next(_mentions(whole, choices), None)
+    sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
+    place = find_option(whole, texts)
+    if place is None and sign is not None and named is not None:
+        behind = find_option(whole[sign.end() :], texts)
+        return None if behind is None or choices[behind].casefold() == named.choice else (None, SEVERAL)
+    return None if place is None else (choices[place].casefold(), "")
 
 
 def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
@@ -139,8 +157,8 @@ def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
     if stated.closed:
         return False
     near = text[stated.start : stated.end + LOOK_BACK]
-    first = next(_mentions(near, choices))
-    return any(first in link for link in _chains(near, list(_mentions(near, choices))))
+    named = list(_mentions(near, choices))
+    return not _is_labelled(near, named) and any(named[0] in link for link in _chains(near, named))
 
 
 def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
@@ -148,6 +166,8 @@ def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
     chosen = [mention for mention in _unlisted(text, named, choices) if not _is_ruled_out(text, mention)]
     if not chosen:
         return None, SEVERAL if len({mention.choice for mention in named}) > 1 else NOTHING
+    if "\n" not in text.strip() and _is_labelled(text, chosen):
+        return chosen[0].choice, ""
     if not _WORD.search(text, 0, chosen[0].start):
         return (None, SEVERAL) if _OR_WORD.match(text, chosen[0].end) else (chosen[0].choice, "")
     marked = [mention for mention in chosen if _is_bold(text, mention)]
@@ -200,7 +220,7 @@ def _is_labelled(text: str, named: list[Mention]) -> bool:
     """Whether a text is a choice with its own words behind it: "B. Vitamin C"."""
     first, *others = named
     sign = _TEXT_SIGN.match(text, first.end)
-    if sign is None or _WORD.search(text, 0, first.start) or _NO_TEXT.match(text, sign.end()):
+    if sign is None or not _LEAD.fullmatch(text, 0, first.start) or _NO_TEXT.match(text, sign.end()):
         return False
     of_others = _OF_OTHERS.match(text, sign.end())
     if of_others and text[first.start] not in (of_others["letters"] or ""):
@@ -329,10 +349,11 @@ def _pattern(choices: tuple[str, ...]) -> re.Pattern[str]:
 
 def _whole_word(choice: str) -> str:
     before, after = "", ""
+    no_word_before, no_word_after = r"(?<![^\W_])(?<![^\W_]_)", r"(?![^\W_])(?!_[^\W_])"  # an underline may be emphasis
     if choice[0].isalnum():
-        before = r"(?<!\w)(?<![0-9][.,])(?<!-)" if choice[0].isdigit() else r"(?<!\w)(?<!\w['\u2019])"
+        before = no_word_before + (r"(?<![0-9][.,])(?<!-)" if choice[0].isdigit() else r"(?<!\w['\u2019])")
     if choice[-1].isalnum():
-        after = r"(?!\w)(?![.,][0-9])" if choice[-1].isdigit() else r"(?!\w)"
+        after = no_word_after + (r"(?![.,][0-9])" if choice[-1].isdigit() else "")
     if len(choice) == 1 and choice.isalpha():  # no part of "e.g.", "I'm" or "B-side"
-        before, after = before + r"(?<![^\W\d_]\.)(?<!\w-)", after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)"
+        before, after = before + r"(?<![^\W\d_]\.)(?<!\w-)(?<!\u00b0)(?<!\u00b0 )", after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)"
     return before + re.escape(choice) + after

@@ -43,9 +43,10 @@ _DISPLAY = re.compile(
 )
 _FORMULA = r"\\\(.*?\\\)|(?<!\\)\$(?:(?!\b[a-z]{2,}\s+[a-z]{2,})(?:[^$\n\\]|\\.)){1,200}\$"
 _NO_ABBREVIATION = r"(?<!\bRs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bvs)"
-_OR_ELSE = r"(?!\s+(?:or|alternatively|otherwise)\b)"  # the clause goes on: "18. Or 19."
+_NUMBER_LINE = r"[ \t]*[-+$]?[0-9][0-9.,/]*[ \t]*(?:\n|\Z)"  # the next of a list, one below the other
+_OR_ELSE = r"(?!\s*\b(?:or|alternatively|otherwise)\b)"  # the clause goes on: "18. Or 19."
 CLAUSE_END = re.compile(
-    rf"(?:\n|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)", re.IGNORECASE
+    rf"(?:\n(?!{_NUMBER_LINE})|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)", re.IGNORECASE
 )
 _SPAN_OR_END = re.compile(rf"(?P<span>{_DISPLAY.pattern}|{_FORMULA})|(?:{CLAUSE_END.pattern})", re.DOTALL | re.I)
 _CONTINUED = re.compile(r"\A\s*(?:=|<|>|\\(?:le|ge|leq|geq|approx|equiv|neq?)(?![a-zA-Z]))")
@@ -57,8 +58,8 @@ _LISTED = re.compile(r"^[ \t]*[*_`]+[^\n]*\n\s*[*_`]+[^\n]*\Z", re.MULTILINE)  #
 MAX_EMPHASISED = 4  # words: more are a sentence
 _NOUNS = r"(?:[ \t]+(?!(?:no|not|wait|actually|sorry|hmm|so|then|thus|because|since|as)\b)[a-z]+){0,2}"
 _IN_ONE_BREATH = re.compile(
-    rf"(?:\}}|</answer>|[*_`]*)[\s$*_`).\\\]]*{_NOUNS}\s*(?P<link>[,;/&]?\s*\b(?:or|and)\b|[,;/&])"
-    r"(?:\s*(?:maybe|perhaps|possibly|even|also|else|it is))?[\s$*_`(\\\[]*(?:[a-z]\s*=\s*)?"
+    rf"(?:\}}|</answer>|[*_`]*)[\s$*_`).\\\]]*{_NOUNS}\s*(?:\\text\s*\{{\s*)?(?P<link>[,;/&]?\s*\b(?:or|and)\b|[,;/&])"
+    r"(?:\s*(?:maybe|perhaps|possibly|even|also|else|it is))?[\s$*_`(\\\[}]*(?:[a-z]\s*=\s*)?"
     r"(?:f?box(?:ed)?\s*\{|<answer>)?[\s$*_`(\\]*",
     re.IGNORECASE,
 )
@@ -222,8 +223,10 @@ def _unwrap(stated: Statement) -> Statement:
     """Return a statement without what is put around all of it: emphasis, or a display of a formula."""
     bare = stated.text.rstrip(".,;")
     if display := _DISPLAY.fullmatch(bare):
-        inner = display["square"] or display["dollars"] or _join_rows(display["rows"] or "")
-        return Statement(inner.strip(), stated.start, "words") if inner.strip() else stated
+        part = next(name for name in ("square", "dollars", "rows") if display[name] is not None)
+        inner = _join_rows(display[part]) if part == "rows" else display[part].strip()
+        indent = len(display[part]) - len(display[part].lstrip())
+        return Statement(inner, stated.start + display.start(part) + indent, "words") if inner else stated
     if emphasis := _EMPHASIS.fullmatch(bare):
         return Statement(emphasis["inner"], stated.start + emphasis.start("inner"), "words")
     return stated

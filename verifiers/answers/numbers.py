@@ -126,15 +126,21 @@ def _value(text: str, match: re.Match[str]) -> str | None:
     if _CAME_FROM.search(text, max(0, match.start(1) - 10), match.start(1)):
         return None
     if not _GOES_ON.match(text, match.end()):
-        value = normalize_number(match[1])
-        if len(value) <= MAX_DIGITS and names_another(text, Quantity(Fraction(value), "", match.start(1), match.end(1))):
+        if _names_another(text, match):
             raise SeveralNumbersError
-        return value
+        return normalize_number(match[1])
     line = text[match.end() : match.end() + MAX_STATED].split("\n", 1)[0]
     result = _LEADING.match(line.rpartition("=")[2]) if "=" in line else None
     if result is None or _GOES_ON.match(result.string, result.end()):
         return None
     return normalize_number(result[1])
+
+
+def _names_another(text: str, match: re.Match[str]) -> bool:
+    value = normalize_number(match[1])
+    if len(value) > MAX_DIGITS:
+        return False
+    return names_another(text, Quantity(Fraction(value), "", match.start(1), match.end(1)))
 
 
 def _alone_before_a_question(text: str) -> str | None:
@@ -146,8 +152,10 @@ def _alone_before_a_question(text: str) -> str | None:
 def _read_statement(stated: Statement) -> str | None:
     text = stated.text
     if stated.closed:
-        values = {normalize_number(match[1]) for match in _ANYWHERE.finditer(text.rpartition("=")[2])}
-        if len(values) > 1:
+        tail = text.rpartition("=")[2]
+        values = {normalize_number(match[1]) for match in _ANYWHERE.finditer(tail)}
+        first = _ANYWHERE.search(tail)
+        if len(values) > 1 or (first and _names_another(tail, first)):
             raise SeveralNumbersError
         return next(iter(values), None)
     first = _ANYWHERE.search(text)

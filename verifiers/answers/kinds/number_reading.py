@@ -20,19 +20,22 @@ _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
 _OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
 _OPERAND = re.compile(r"[0-9)]\s*(?:\*\*|[+*/^\u00f7-]|[xX])\s*[(]*\Z")
-_BEFORE_ANOTHER = re.compile(r"\b(?:between|(?:more|less|fewer|greater|smaller|larger|higher|lower) than)\s*\Z", re.I)
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
 _BEHIND_RESULT = re.compile(
     r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
     r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately|"
-    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all)\b)"
+    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all|so|thus|therefore|hence|leaving|giving|making)\b)"
     r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
     re.IGNORECASE,
 )
 _AMONG = re.compile(
-    r"\b(?:in|from|on|into|among|after|inside|of)\s+(?:the|each|all|every|these|those|his|her|their|its|my|our)\s+\Z", re.I
+    r"\b(?:(?:in|after|within|during|every|per)|(?:from|on|into|among|inside|of)\s+"
+    r"(?:the|each|all|every|these|those|his|her|their|its|my|our))\s+(?:(?:the|each|all|these|those)\s+)?\Z",
+    re.IGNORECASE,
 )
+_DENIED = re.compile(r"(?:\b(?:not|neither|nor)\b|n['\u2019]t\b)[^.;]{0,40}\Z", re.IGNORECASE)
 _IN_TOTAL = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:in total|altogether|in all|overall)\b", re.IGNORECASE)
+_REMAINS = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:remain(?:s|ed)?|(?:are|were|is|was|will be)\s+left)\b", re.IGNORECASE)
 _MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
 MAX_NAME = 3  # words of a completion that is a name with a number
 MAX_PLACES = 18  # behind the point: with more of them, a fraction is shorter
@@ -144,8 +147,13 @@ def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity 
 
 
 def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tuple[Quantity | None, str, str]:
-    if found := _opening(text, decimal):
-        return found, "first", ""
+    try:
+        if found := _opening(text, decimal):
+            return found, "first", ""
+    except SeveralError:
+        if "\n" in text.strip() or not (found := _find_result(text, decimal)):  # "5 apples and 3 pears are 8 in all"
+            raise
+        return found, "last", ""
     if found := _last_result(text, decimal):
         return found, "last", ""
     if len(text.split()) <= MAX_NAME and not text.rstrip().endswith("?") and (found := _read_closed(text, decimal)):
@@ -229,15 +237,9 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
         return _read_closed(re.split(r"[.;](?=\s|$)", line.rpartition("=")[2])[0], decimal) if "=" in line else None
     if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start):
         return None
-    if _hedges(text, quantity, decimal):
+    if names_another(text, quantity, decimal):
         raise SeveralError
     return quantity
-
-
-def _hedges(text: str, quantity: Quantity, decimal: str) -> bool:
-    """Whether the number is the first of several, or the end of a range."""
-    before = text[max(0, quantity.start - _MENTION) : quantity.start]
-    return bool(_BEFORE_ANOTHER.search(before)) or names_another(text, quantity, decimal)
 
 
 def _last_result(text: str, decimal: str) -> Quantity | None:
@@ -250,11 +252,16 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
     opening = _opening(line, decimal)
     if opening and len(line[opening.end :].split()) <= 2:
         return opening
+    return _find_result(line, decimal)
+
+
+def _find_result(line: str, decimal: str) -> Quantity | None:
+    """Return the last number in a line that its words, or "=", say is a result. Raises `SeveralError`."""
     numbers = list(find_quantities(line, decimal))
     results = [(place, one) for place, one in enumerate(numbers) if _is_result(line, one)]
     beside = [found for found in results if _AMONG.search(line, 0, found[1].start)]  # "in the 5 boxes"
     for place, one in (*reversed([found for found in results if found not in beside]), *reversed(beside)):
-        if place and not _IN_TOTAL.match(line, one.end) and _leads_to(line, numbers[place - 1], one, decimal):
+        if place and not _IN_TOTAL.match(line, one.end) and _leads_on(line, numbers[place - 1], decimal):
             raise SeveralError
         if found := _settled(line, one, decimal):
             return found
@@ -264,9 +271,12 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
 def _is_result(line: str, one: Quantity) -> bool:
     """Whether the words around a number say that it is what comes out."""
     behind = _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)
-    return bool(behind or _IN_TOTAL.match(line, one.end))
+    return bool(behind or _IN_TOTAL.match(line, one.end) or _REMAINS.match(line, one.end))
 
 
-def _leads_to(line: str, one: Quantity, other: Quantity, decimal: str) -> bool:
+def _leads_on(line: str, one: Quantity, decimal: str) -> bool:
     """Whether a number and the next one are two answers: "x = 5 or x = 6"."""
-    return not _OPERAND.search(line, max(0, one.start - 12), one.start) and names_another(line[: other.end], one, decimal)
+    before = line[: one.start]
+    if _OPERAND.search(before[-12:]) or _DENIED.search(before) or _AMONG.search(before):
+        return False
+    return names_another(line, one, decimal)

@@ -14,9 +14,9 @@ MAX_LOOKED_AT = 160  # characters behind a number
 _STOP = (
     "or and to but though although because since as so if when where which that who for from by in on at of with per "
     "each every after before than then until is are was were be has have had not no yes left plus minus times more "
-    "less out into otherwise alternatively hence thus therefore while between rather instead"
+    "less out into otherwise alternatively unless vs versus through maybe perhaps possibly either also hence thus therefore while between rather instead"
 ).split()
-_MARKS = r"[*_`\s)\]}$\"'\u2019]*"
+_MARKS = r"[*_`\s)\]}$%\"'\u2019]*"
 _WORD = rf"(?!(?:{'|'.join(_STOP)})\b)[^\W\d_][\w'\u2019-]*"
 _NOUN = rf"(?:(?:\s+|\s*-\s*){_WORD}){{0,3}}(?:\s+of(?:\s+the)?\s+{_WORD})?(?:\s*\(\s*{_WORD}(?:\s+{_WORD})?\s*\))?"
 _HEDGE = r"(?:maybe|perhaps|possibly|probably|likely|also|even|either|else|about|around|approximately|roughly|nearly)"
@@ -33,13 +33,14 @@ _LINK = re.compile(
     rf"(?P<or>[,.;(\[]*\s*(?:and\s*/\s*)?\bor\b(?!\s+so\b)(?:\s+(?!because\b)[^\W\d_][\w'\u2019]*){{0,5}}?)|"
     rf"(?P<else>[,.;(]*\s*(?:but|though|although|otherwise|alternatively|if\s+not|unless)\b"
     rf"(?:\s+[^\W\d_][\w'\u2019]*){{0,5}}?)|"
-    rf"(?P<list>[,;/|&]+\s*(?:and\b)?|\s*\band\b|\s*\bplus\b)(?:\s*(?:{_HEDGE}|{_NAMED}))*|"
-    rf"(?P<aside>\s*\(\s*)|"
+    rf"(?P<list>[,;/|&]+\s*(?:and\b)?|\s*\b(?:and|plus|vs\.?|versus)(?!\w))(?:\s*(?:{_HEDGE}|{_NAMED}))*|"
+    rf"(?P<aside>\s*\(\s*(?:{_HEDGE}\s+)*)|"
     rf"(?P<range>\s*(?:\bto\b|\bthrough\b|[-\u2010-\u2015\u00b1~]|\\pm(?![a-z]))\s*(?:{_HEDGE}\s+)?)|"
     rf"(?P<row>\s+))"
     rf"(?:\s*{_NAMED})?{_OPENS}(?={_VALUE})",
     re.IGNORECASE,
 )
+_BOUND = re.compile(r"\b(?:between|(?:more|less|fewer|greater|smaller|larger|higher|lower)\s+than)\s*\Z", re.IGNORECASE)
 _UNSURE = re.compile(r"\b(?:could|might|may|maybe|perhaps|possibly|otherwise|alternatively|if\s+not|unless)\b", re.I)
 _CALCULATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7\u00d7=]|[-\u2212](?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
 _APPOSITION = re.compile(
@@ -54,13 +55,15 @@ _ENDS_LINE = re.compile(r"[\s*_`.,$]*(?:\n|\Z)")
 
 
 def names_another(text: str, quantity: Quantity, decimal: str = ".") -> bool:
-    """Say whether a text goes on from a number to another value, in a list or as an alternative.
+    """Say whether a text goes on from a number to another value, in a list or as an alternative, or has a mere bound.
 
     The same value in another writing is none, and neither is a number that says something about the first.
 
     >>> [names_another(text, next(find_quantities(text))) for text in ("18 apples or 19", "18 (or 18.0)", "18, 6 per box")]
     [True, False, False]
     """
+    if _BOUND.search(text, max(0, quantity.start - MAX_LOOKED_AT), quantity.start):
+        return True
     start = quantity.end
     while (link := _LINK.match(text, start, start + MAX_LOOKED_AT)) is not None:
         if link["row"] is not None and link["noun"]:
