@@ -57,7 +57,9 @@ _OFFERED = (
     r"(?:(?:the|option|choice|letter|answer|maybe|perhaps|possibly|probably|also|even|either|else|"
     r"it|is|could|might|may|be)\b[ \t]*)*"
 )
-_MAYBE = r"\b(?:maybe|perhaps|possibly|otherwise|alternatively|but[ \t]+(?:it[ \t]+)?(?:maybe|perhaps|could|might|may))\b"
+_MAYBE = (
+    r"\b(?:maybe|perhaps|possibly|otherwise|alternatively|but[ \t]+(?:it[ \t]+)?(?:maybe|perhaps|could|might|may))\b"
+)
 _STRONG_LINK = re.compile(
     rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b|{_MAYBE}){_WRAP}"
     rf"{_OFFERED}{_WRAP})?",
@@ -66,13 +68,16 @@ _STRONG_LINK = re.compile(
 _WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\[*_`]+)?", re.IGNORECASE)
 _OR_WORD = re.compile(rf"{_WRAP},?\s*\bor\s+(?=\w)", re.IGNORECASE)
 _TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
-_NO_TEXT = re.compile(r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since)\b", re.IGNORECASE)
+_NO_TEXT = re.compile(
+    r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since)\b", re.IGNORECASE
+)
 _OF_OTHERS = re.compile(
-    r"(?:both|neither)\b.*|"
+    r"(?i:both|neither)\b(?:(?!\bor\b).)*|"
     r"(?P<letters>\(?[A-Z]\)?(?:,\s*\(?[A-Z]\)?)*,?\s+and\s+\(?[A-Z]\)?)(?!\w|[).:]\s*\w)"
 )
 _LEAD = re.compile(
-    r"\W*(?:(?:so|thus|therefore|hence|it is|that is|the|correct|right|option|choice|answer|letter|is)\b\W*)*", re.IGNORECASE
+    r"\W*(?:(?:so|thus|therefore|hence|it is|that is|the|correct|right|option|choice|answer|letter|is)\b\W*)*",
+    re.IGNORECASE,
 )
 _JOINED = re.compile(r"\b(?:or|and)\s+(?:(?:option|choice)\s+)?[(\[*_`]*\Z", re.IGNORECASE)
 _REASON = re.compile(r"\b(?:because|since|as|whether|if|not|than|which|for)\b", re.IGNORECASE)
@@ -355,5 +360,8 @@ def _whole_word(choice: str) -> str:
     if choice[-1].isalnum():
         after = no_word_after + (r"(?![.,][0-9])" if choice[-1].isdigit() else "")
     if len(choice) == 1 and choice.isalpha():  # no part of "e.g.", "I'm" or "B-side"
-        before, after = before + r"(?<![^\W\d_]\.)(?<!\w-)(?<!\u00b0)(?<!\u00b0 )", after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)"
+        before, after = (
+            before + r"(?<![^\W\d_]\.)(?<!\w-)(?<!\u00b0)(?<!\u00b0 )",
+            after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)",
+        )
     return before + re.escape(choice) + after

@@ -46,11 +46,14 @@ _NO_ABBREVIATION = r"(?<!\bRs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bvs)"
 _NUMBER_LINE = r"[ \t]*[-+$]?[0-9][0-9.,/]*[ \t]*(?:\n|\Z)"  # the next of a list, one below the other
 _OR_ELSE = r"(?!\s*\b(?:or|alternatively|otherwise)\b)"  # the clause goes on: "18. Or 19."
 CLAUSE_END = re.compile(
-    rf"(?:\n(?!{_NUMBER_LINE})|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)", re.IGNORECASE
+    rf"(?:\n(?!{_NUMBER_LINE})|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)",
+    re.IGNORECASE,
 )
 _SPAN_OR_END = re.compile(rf"(?P<span>{_DISPLAY.pattern}|{_FORMULA})|(?:{CLAUSE_END.pattern})", re.DOTALL | re.I)
 _CONTINUED = re.compile(r"\A\s*(?:=|<|>|\\(?:le|ge|leq|geq|approx|equiv|neq?)(?![a-zA-Z]))")
-_EMPHASIS = re.compile(r"(?<![\w*`])(?P<mark>\*{1,3}|_{1,3}|`)(?=[^\s*_`])(?P<inner>[^\n]{1,100}?)(?<=[^\s*_`])(?P=mark)(?![\w*`])")
+_EMPHASIS = re.compile(
+    r"(?<![\w*`])(?P<mark>\*{1,3}|_{1,3}|`)(?=[^\s*_`])(?P<inner>[^\n]{1,100}?)(?<=[^\s*_`])(?P=mark)(?![\w*`])"
+)
 _AFTER_EMPHASIS = re.compile(r"[\s.,!)\"'$]*(?:[^\W\d_][\w'-]*[\s.,!)\"']*){0,3}\Z")
 _DENIED = re.compile(r"\b(?:not|is|are|was|wrong|incorrect|false)\b|n['\u2019]t\b", re.IGNORECASE)
 _DENIED_BEFORE = re.compile(r"(?:\bnot|n['\u2019]t)(?:\s+(?:be|the|an?))?\s*\Z", re.IGNORECASE)

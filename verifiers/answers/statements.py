@@ -23,12 +23,15 @@ _FILLER = re.compile(
 )
 _ARTICLE = re.compile(r"an?\s+", re.IGNORECASE)
 _REASON = re.compile(
-    r",?\s+(?:because|since|as|rather than|instead of|not)\b|,\s*(?:which|so|not)\b|\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n", re.IGNORECASE
+    r",?\s+(?:because|since|as|rather than|instead of|not)\b|,\s*(?:which|so|not)\b|\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n",
+    re.IGNORECASE,
 )
 _OTHER_LABEL = re.compile(r"\b[A-Za-z][).:](?=\s+\w)|\bor\s+[A-Za-z](?!\w)")
 _OR_ELSE = re.compile(r"[\s,;.(\u2013\u2014-]*(?:or|and/or|maybe|perhaps|possibly)\b", re.IGNORECASE)
 _NEXT_LETTER = re.compile(r"[\s.,;:/|()\[\]*_`\"']*(?:(?:or|and)\b[\s(\[*_`\"']*)?[A-Za-z](?!\w|['\u2019]\w| [a-z])")
-_IN_A_LIST = re.compile(r"[\s*_(\[]*[A-Za-z](?!\w)[)\].*_]*\s*(?:\Z|[,;/|&]|(?:and|or)\s+[(*_]*[A-Za-z](?!\w)|[(\[*_]*[A-Za-z](?!\w))")
+_IN_A_LIST = re.compile(
+    r"[\s*_(\[]*[A-Za-z](?!\w)[)\].*_]*\s*(?:\Z|[,;/|&]|(?:and|or)\s+[(*_]*[A-Za-z](?!\w)|[(\[*_]*[A-Za-z](?!\w))"
+)
 _AND = re.compile(r"and\b", re.IGNORECASE)
 _NEW_LABEL = re.compile(r"[\s*_(]*[A-Za-z][*_]*[).:]")
 _SPACE = re.compile(r"\s+")
@@ -71,7 +74,12 @@ def _is_answer(text: str, answer: str) -> bool:
     if wanted == _core(text, answer):
         return True
     if len(answer.strip()) == 1 and (label := _find_label(text, answer.strip())):
-        return not (_OTHER_LABEL.search(text, label) or _OR_ELSE.match(text, label) or _AND.match(text, label) or _IN_A_LIST.match(text, label))
+        return not (
+            _OTHER_LABEL.search(text, label)
+            or _OR_ELSE.match(text, label)
+            or _AND.match(text, label)
+            or _IN_A_LIST.match(text, label)
+        )
     if not cut or wanted != _core(text[: cut.start()], answer) or _OR_ELSE.match(text, cut.start()):
         return False
     if len(wanted) == 1 and _NEXT_LETTER.match(text, cut.start()):

@@ -121,7 +121,9 @@ def normalise(text: str, ignore: Iterable[str] = USUAL) -> str:
     ('eiffel tower', 'cafe')
     """
     ways = set(ignore)
-    text = fold_signs(unicodedata.normalize("NFC", text)).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+    text = fold_signs(unicodedata.normalize("NFC", text)).translate(
+        {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}
+    )
     if "accents" in ways:
         text = "".join(sign for sign in unicodedata.normalize("NFD", text) if not unicodedata.combining(sign))
     if "spaces" in ways:

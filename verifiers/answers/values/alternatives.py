@@ -42,7 +42,9 @@ _LINK = re.compile(
 )
 _BOUND = re.compile(r"\b(?:between|(?:more|less|fewer|greater|smaller|larger|higher|lower)\s+than)\s*\Z", re.IGNORECASE)
 _UNSURE = re.compile(r"\b(?:could|might|may|maybe|perhaps|possibly|otherwise|alternatively|if\s+not|unless)\b", re.I)
-_CALCULATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7\u00d7=]|[-\u2212](?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
+_CALCULATION = re.compile(
+    r"[)\s]*(?:\*\*|[+*/^\u00f7\u00d7=]|[-\u2212](?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]"
+)
 _APPOSITION = re.compile(
     r"\s*(?:[^\W\d_]+\s+)?(?:more|less|fewer|times|per|each|apiece|of\s+(?:them|which|these|the))\b|"
     r"\s*(?:of\s+(?:them|which|these)\s+)?(?:is|are|was|were|has|have|left|remain)\b",
