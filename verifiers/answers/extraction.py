@@ -155,10 +155,10 @@ def _without_nested(text: str, found: list[Statement]) -> list[Statement]:
     kept: list[Statement] = []
     for stated in sorted(found, key=lambda one: one.start):
         before = kept[-1] if kept else None
-        if before and not before.closed and stated.start < before.end:
-            if _OR_BEFORE.search(text, before.start, stated.start - (stated.form == "boxed") * len("\\boxed{")):
-                continue
-        kept.append(stated)
+        within = before is not None and not before.closed and stated.start < before.end
+        command = len("\\boxed{") if stated.form == "boxed" else 0
+        if not (before and within and _OR_BEFORE.search(text, before.start, stated.start - command)):
+            kept.append(stated)
     return kept
 
 
@@ -236,7 +236,7 @@ def _unwrap(stated: Statement) -> Statement:
 
 
 def _join_rows(rows: str) -> str:
-    """Return the rows of a display as one formula, where they go on with "=", and else as a list.
+    r"""Return the rows of a display as one formula, where they go on with "=", and else as a list.
 
     >>> _join_rows(r"x &= 3 + 4 \\ &= 7"), _join_rows(r"x &= 5 \\ y &= 6")
     ('x = 3 + 4 = 7', 'x = 5, y = 6')

@@ -118,8 +118,9 @@ class CountingVerifier(WholeNumberVerifier):
 class ChoiceVerifier:
     """Is the choice that the completion settles on the right one?
 
-    Spec: `{"answer": str, "choices": [str, ...]}`, optionally `texts`, one for each choice; numbers are taken as their text. A choice counts as a whole word,
-    case ignored; the article "a" and the pronoun "I" are no choices. The rules, in order:
+    Spec: `{"answer": str, "choices": [str, ...]}`, and optionally `texts`, what each choice stands for; numbers are
+    taken as their text. A choice counts as a whole word, case ignored; the article "a" and the pronoun "I" are no
+    choices. The rules, in order:
 
     1. A choice alone on the first line, where the second line asks the next question.
     2. The last explicit statement that names a choice: those of `extraction`, "I choose B", "B is correct".
@@ -128,8 +129,8 @@ class ChoiceVerifier:
 
     Left out are choices ruled out ("not B", "B is wrong"), the labels of a list, and choices named in one breath ("A
     or B", "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer
-    must be what is explicitly stated, or nearly all of the completion. A choice with its own words behind it ("B. Vitamin
-    C") is that choice, and where `texts` says what each choice stands for, its text alone is too.
+    must be what is explicitly stated, or nearly all of the completion. A choice with its own words behind it ("B.
+    Vitamin C") is that choice, and with `texts` its text alone is it too.
 
     Optionally `extract`, a rule (see `rules`) for the part in which the choice is looked for, and `reward`, a shape
     (see `rewards.shapes`).

@@ -10,8 +10,8 @@ from learnable.verifiers.answers.extraction import (
     MAX_STATED,
     Statement,
     find_statements,
-    split_first_line,
     fold_signs,
+    split_first_line,
     strip_latex_text,
 )
 from learnable.verifiers.answers.values.alternatives import names_another

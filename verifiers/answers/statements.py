@@ -23,7 +23,8 @@ _FILLER = re.compile(
 )
 _ARTICLE = re.compile(r"an?\s+", re.IGNORECASE)
 _REASON = re.compile(
-    r",?\s+(?:because|since|as|rather than|instead of|not)\b|,\s*(?:which|so|not)\b|\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n",
+    r",?\s+(?:because|since|as|rather than|instead of|not)\b|,\s*(?:which|so|not)\b|"
+    r"\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n",
     re.IGNORECASE,
 )
 _OTHER_LABEL = re.compile(r"\b[A-Za-z][).:](?=\s+\w)|\bor\s+[A-Za-z](?!\w)")

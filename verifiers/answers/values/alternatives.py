@@ -14,7 +14,8 @@ MAX_LOOKED_AT = 160  # characters behind a number
 _STOP = (
     "or and to but though although because since as so if when where which that who for from by in on at of with per "
     "each every after before than then until is are was were be has have had not no yes left plus minus times more "
-    "less out into otherwise alternatively unless vs versus through maybe perhaps possibly either also hence thus therefore while between rather instead"
+    "less out into otherwise alternatively unless vs versus through maybe perhaps possibly either also hence thus "
+    "therefore while between rather instead"
 ).split()
 _MARKS = r"[*_`\s)\]}$%\"'\u2019]*"
 _WORD = rf"(?!(?:{'|'.join(_STOP)})\b)[^\W\d_][\w'\u2019-]*"
@@ -61,30 +62,34 @@ def names_another(text: str, quantity: Quantity, decimal: str = ".") -> bool:
 
     The same value in another writing is none, and neither is a number that says something about the first.
 
-    >>> [names_another(text, next(find_quantities(text))) for text in ("18 apples or 19", "18 (or 18.0)", "18, 6 per box")]
+    >>> [names_another(text, next(find_quantities(text))) for text in ("8 jars or 9", "8 (or 8.0)", "8, 6 per box")]
     [True, False, False]
     """
     if _BOUND.search(text, max(0, quantity.start - MAX_LOOKED_AT), quantity.start):
         return True
     start = quantity.end
     while (link := _LINK.match(text, start, start + MAX_LOOKED_AT)) is not None:
-        if link["row"] is not None and link["noun"]:
-            return False
         behind = text[link.end() : link.end() + MAX_LOOKED_AT]
         if _UNREAD.match(behind):
             return link["row"] is None and link["aside"] is None and _is_alternative(link, behind)
-        other = next(find_quantities(behind, decimal), None)
-        if other is None or other.start:
-            value = open_spelled(behind)
-            if value is None or (value[0] == 1 and link["list"] is not None):  # "18, one for each"
-                return False
-            other = Quantity(Fraction(value[0]), "", 0, value[1])
-        if not _is_alternative(link, behind[other.end :], alone=_stands_alone(link, behind, other)):
+        other = _value_at(behind, link, decimal)
+        if other is None or not _is_alternative(link, behind[other.end :]):
             return False
         if not is_same(quantity, other):
             return True
         start = link.end() + other.end
     return False
+
+
+def _value_at(behind: str, link: re.Match[str], decimal: str) -> Quantity | None:
+    """Return the number, in digits or words, that a text opens with."""
+    number = next(find_quantities(behind, decimal), None)
+    if number is not None and not number.start:
+        return number
+    spelled = open_spelled(behind)
+    if spelled is None or (spelled[0] == 1 and link["list"] is not None):  # "18, one for each"
+        return None
+    return Quantity(Fraction(spelled[0]), "", 0, spelled[1])
 
 
 def is_same(one: Quantity, other: Quantity) -> bool:
@@ -101,36 +106,31 @@ def is_same(one: Quantity, other: Quantity) -> bool:
 
 
 def _is_rounded(one: Fraction, other: Fraction) -> bool:
-    return one == other or any(
-        places and abs(one - other) * 2 * 10**places <= 1 for places in (_places(one), _places(other))
-    )
+    """Say whether one is the other, to as many decimal places as it has: two or more, for 2.5 and 2.54 are two."""
+    if one == other:
+        return True
+    least = min(filter(None, (_places(one), _places(other))), default=0)
+    is_fraction = _places(one) is None or _places(other) is None
+    return least >= (1 if is_fraction else 2) and abs(one - other) * 2 * 10**least <= 1
 
 
-def _places(value: Fraction) -> int:
-    """Return how many decimal places a number is written with at least, 0 for a whole one and for other fractions."""
-    return next((places for places in range(1, 16) if (value * 10**places).denominator == 1), 0) * (
-        value.denominator != 1
-    )
+def _places(value: Fraction) -> int | None:
+    """Return how many decimal places a number has, None for one that never ends."""
+    return next((places for places in range(16) if (value * 10**places).denominator == 1), None)
 
 
-def _is_alternative(link: re.Match[str], behind: str, *, alone: bool = True) -> bool:
+def _is_alternative(link: re.Match[str], behind: str) -> bool:
     """Say whether a value that a link leads to is another one, where `behind` is what comes after it."""
     if link["or"] is not None:
         return _CALCULATION.match(behind) is None
     if link["else"] is not None:
         return _UNSURE.search(link["else"]) is not None
-    if link["aside"] is not None or link["row"] is not None:
-        return alone
+    if link["aside"] is not None:
+        return _ENDS_ASIDE.match(behind) is not None
+    if link["row"] is not None and (link["noun"] or _LABEL.match(behind)):
+        return False
+    if link["row"] is not None and "\n" in link["row"]:
+        return _ENDS_LINE.match(behind) is not None
     if link["range"] is not None:
         return not link["noun"] or link["range"].strip().casefold() in ("to", "through")
     return not (_CALCULATION.match(behind) or _APPOSITION.match(behind))
-
-
-def _stands_alone(link: re.Match[str], behind: str, other: Quantity) -> bool:
-    """Say whether a number is all that its brackets hold, or follows the first as in a row of numbers."""
-    rest = behind[other.end :]
-    if link["aside"] is not None:
-        return _ENDS_ASIDE.match(rest) is not None
-    if "\n" in link["row"] if link["row"] is not None else False:
-        return _ENDS_LINE.match(rest) is not None
-    return not (_CALCULATION.match(rest) or _APPOSITION.match(rest) or _LABEL.match(rest))
