@@ -19,6 +19,7 @@ from typing import Literal
 Form = Literal["boxed", "hashes", "tag", "words", "emphasis", "json", "regex", "letter", "whole"]
 
 MAX_STATED = 500  # characters of one statement that are looked at
+MAX_WORDED = 200  # statements in words: of more, the first and the last ones
 
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*\{")
 _BRACE = re.compile(r"[{}]")
@@ -207,7 +208,8 @@ def _tagged(text: str) -> Iterator[Statement]:
 
 
 def _worded(text: str) -> Iterator[Statement]:
-    for start in sorted({match.end() for pattern in (_WORDS, _HEADING) for match in pattern.finditer(text)}):
+    starts = sorted({match.end() for pattern in (_WORDS, _HEADING) for match in pattern.finditer(text)})
+    for start in starts if len(starts) <= MAX_WORDED else [starts[0], *starts[1 - MAX_WORDED :]]:
         stated = _statement(text, start, _find_clause_end(text, start), "words")
         if stated.text:
             yield _unwrap(stated)

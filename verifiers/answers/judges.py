@@ -149,8 +149,10 @@ class ChoiceVerifier:
             raise fault("choices", choices, "give a list of non-empty strings")
         if str(spec["answer"]).casefold() not in [str(choice).casefold() for choice in choices]:
             raise fault("answer", spec["answer"], f"give one of the choices {list(choices)}")
-        texts = spec.get("texts", choices)
-        if not isinstance(texts, list | tuple) or not all(map(_is_choice, texts)) or len(texts) != len(choices):
+        texts = spec.get("texts", [""] * len(choices))
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            raise fault("texts", texts, "give a list of texts, what each choice stands for")
+        if len(texts) != len(choices):
             raise fault("texts", texts, "give a list of the texts of the choices, as many as there are choices")
         check_rule(spec)
         check_shape(spec)

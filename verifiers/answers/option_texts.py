@@ -26,7 +26,7 @@ def find_option(text: str, texts: tuple[str, ...]) -> int | None:
     if len(text) > MAX_STATED:
         return None
     for part in (text, _REASON.split(text.strip(), maxsplit=1)[0]):
-        same = [place for place, option in enumerate(texts) if _plain(part) == _plain(option)]
+        same = [place for place, option in enumerate(texts) if _plain(part) and _plain(part) == _plain(option)]
         if not same and (number := _number(part)):
             numbers = [_number(option) for option in texts]
             same = [place for place, option in enumerate(numbers) if option and is_same(option, number)]

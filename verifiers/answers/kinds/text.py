@@ -42,7 +42,8 @@ class TextVerifier:
     Spec: `{"answer": text}`, or a list of texts any of which is right. Optionally:
 
     - `extract`: the rule by which the answer is found (see `rules`). `auto`, the default: the last statement (`boxed`,
-      `hashes`, `tag`, `words`), else the first line where the next one asks the next question, else the only line.
+      `hashes`, `tag`, `words`, `emphasis`), else the first line where the next one asks the next question, else the
+      only line, or several that are a right text together (`whole`).
       `first` and `last` are the first and the last line.
     - `ignore`: what makes no difference, of "case", "spaces", "punctuation" (around words), "articles" (in front) and
       "accents"; all but the last unless given.
