@@ -236,4 +236,5 @@ def ledger_table(folder: Path) -> pl.DataFrame:
     table = pl.concat([pl.read_parquet(path) for path in files], how="vertical_relaxed")
     if "reason" in table.columns:
         table = table.with_columns(pl.col("reason").str.strip_prefix(UNREAD))
-    return table.drop(*DROPPED_COLUMNS, *NEW_LEDGER_COLUMNS, strict=False).sort("rollout_id")
+    dropped = {*DROPPED_COLUMNS, *NEW_LEDGER_COLUMNS, "verifier_version"}  # `choice` has a newer one
+    return table.drop(*dropped, strict=False).sort("rollout_id")
