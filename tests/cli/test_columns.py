@@ -162,14 +162,14 @@ COLOURS = ["red", "blue"]
         ({"answer": "Blue", "choices": COLOURS}, {"answer": "Blue", "choices": COLOURS}),
         ({"answer": 1, "choices": COLOURS}, {"answer": "blue", "choices": COLOURS}),
         ({"answer": 1, "choices": ["0", "1"]}, {"answer": "1", "choices": ["0", "1"]}),
-        ({"answer": "b", "choices": COLOURS}, {"answer": "B", "choices": ["A", "B"]}),
+        ({"answer": "b", "choices": COLOURS}, {"answer": "B", "choices": ["A", "B"], "texts": COLOURS}),
         (
             {"answer": "B", "choices": [{"label": "A", "text": "red"}, {"label": "B", "text": "blue"}]},
-            {"answer": "B", "choices": ["A", "B"]},
+            {"answer": "B", "choices": ["A", "B"], "texts": COLOURS},
         ),
         (
             {"answer": "2", "choices": {"label": ["1", "2"], "text": COLOURS}},
-            {"answer": "2", "choices": ["1", "2"]},
+            {"answer": "2", "choices": ["1", "2"], "texts": COLOURS},
         ),
         ({"answer": "blue", "choices": {"label": [], "text": COLOURS}}, {"answer": "blue", "choices": COLOURS}),
         ({"answer": "blue", "choices": "['red', 'blue']"}, {"answer": "blue", "choices": COLOURS}),

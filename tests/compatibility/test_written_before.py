@@ -41,6 +41,7 @@ VARYING = (
     (re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}"), "RUN"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "TIME"),
     (re.compile(r'"[0-9a-f]{64}"'), '"SHA256"'),
+    (re.compile(r'"choice": "\d+"'), '"choice": "VERSION"'),  # it takes fewer hedges for answers since version 3
 )
 MEASURED = ("seconds", "tokens_per_second", "bytes")
 OTHERWISE = ("shelf_life",)  # took the prompts of a refresh for independent
@@ -235,4 +236,5 @@ def ledger_table(folder: Path) -> pl.DataFrame:
     table = pl.concat([pl.read_parquet(path) for path in files], how="vertical_relaxed")
     if "reason" in table.columns:
         table = table.with_columns(pl.col("reason").str.strip_prefix(UNREAD))
-    return table.drop(*DROPPED_COLUMNS, *NEW_LEDGER_COLUMNS, strict=False).sort("rollout_id")
+    dropped = {*DROPPED_COLUMNS, *NEW_LEDGER_COLUMNS, "verifier_version"}  # `choice` has a newer one
+    return table.drop(*dropped, strict=False).sort("rollout_id")

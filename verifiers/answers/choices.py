@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import itertools
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from learnable.verifiers.answers.extraction import CLAUSE_END, Statement, find_statements, split_first_line
+from learnable.verifiers.answers.extraction import (
+    CLAUSE_END,
+    Statement,
+    find_statements,
+    fold_signs,
+    split_first_line,
+    strip_latex_text,
+)
+from learnable.verifiers.answers.option_texts import find_option
 from learnable.verifiers.answers.statements import find_stated_answer
 
 NOTHING, SEVERAL = "no choice found", "names several choices"
 Reading = tuple[str | None, str]
+USUAL_CHOICES = 5  # where not all letters up to the last are known, so many are taken to be choices
 LOOK_BACK = 60  # characters before a choice that may rule it out
 
 _RULED_OUT_BEFORE = re.compile(
@@ -42,12 +52,37 @@ _CHOSEN = re.compile(
     re.IGNORECASE,
 )
 _HEDGED = re.compile(r"\b(?:might|may|could|maybe|perhaps|possibly|either|whether)\b[^.\n]{0,40}\Z", re.IGNORECASE)
-_WRAP = r"[ \t\"'*_`()\[\]]*"
-_STRONG_LINK = re.compile(
-    rf"{_WRAP}(?:[.,;:{_WRAP[1:-2]}]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b){_WRAP})?"
+_WRAP = r"(?:[ \t\"'*_`()\[\]{}$]|\\f?box(?:ed)?(?=\{))*"
+_OFFERED = (
+    r"(?:(?:the|option|choice|letter|answer|maybe|perhaps|possibly|probably|also|even|either|else|"
+    r"it|is|could|might|may|be)\b[ \t]*)*"
 )
-_WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+")
-_ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]-]|\n|(?:and|or)\b)", re.IGNORECASE)
+_MAYBE = (
+    r"\b(?:maybe|perhaps|possibly|otherwise|alternatively|but[ \t]+(?:it[ \t]+)?(?:maybe|perhaps|could|might|may))\b"
+)
+_STRONG_LINK = re.compile(
+    rf"{_WRAP}(?:[.,;: \t\"'*_`()\[\]{{}}$]*(?:[/|&+]|\b(?:and/or|and|or|nor|vs\.?|versus|through)\b|{_MAYBE}){_WRAP}"
+    rf"{_OFFERED}{_WRAP})?",
+    re.IGNORECASE,
+)
+_WEAK_LINK = re.compile(r"[\s,;.:\"'*_`()\[\]-]+(?:(?:option|choice|letter)[\s(\[*_`]+)?", re.IGNORECASE)
+_OR_WORD = re.compile(rf"{_WRAP},?\s*\bor\s+(?=\w)", re.IGNORECASE)
+_TEXT_SIGN = re.compile(r"[*_`]*(?:[).:\]]+[*_`]*|,|\s[-\u2013\u2014]|\s\()[*_`]*\s*(?=[^\s*_`()\[\]])")
+_NO_TEXT = re.compile(
+    r"(?:or|and|nor|to|vs|through|maybe|perhaps|possibly|not|but|then|with|because|since)\b", re.IGNORECASE
+)
+_OF_OTHERS = re.compile(
+    r"(?i:both|neither)\b(?:(?!\bor\b).)*|"
+    r"(?P<letters>\(?[A-Z]\)?(?:,\s*\(?[A-Z]\)?)*,?\s+and\s+\(?[A-Z]\)?)(?!\w|[).:]\s*\w)"
+)
+_LEAD = re.compile(
+    r"\W*(?:(?:so|thus|therefore|hence|it is|that is|the|correct|right|option|choice|answer|letter|is)\b\W*)*",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(r"\b(?:or|and)\s+(?:(?:option|choice)\s+)?[(\[*_`]*\Z", re.IGNORECASE)
+_REASON = re.compile(r"\b(?:because|since|as|whether|if|not|than|which|for)\b", re.IGNORECASE)
+_OR_BEFORE = re.compile(r"\bor\s+(?:(?:the|option|choice|answer|is)\s+)*[(\[*_`]*\Z", re.IGNORECASE)
+_ENDS = re.compile(r"[)\]\"'*_`]*\s*(?:\Z|[.,;:!?/|&)\]}-]|\n|(?:and|or)\b)", re.IGNORECASE)
 _LABEL_SIGN = re.compile(r"[*_`]*[).:]")
 _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"\*\*[(]?\Z")
@@ -70,21 +105,56 @@ class Mention:
     end: int
 
 
-def read_choice(text: str, answer: str, choices: tuple[str, ...] | None) -> Reading:
+def read_choice(
+    text: str, answer: str, choices: tuple[str, ...] | None, texts: tuple[str, ...] | None = None
+) -> Reading:
     """Return the choice that a text settles on, case folded, or None and why there is none: see `ChoiceVerifier`.
 
-    `answer` is looked for alone where the choices are not known.
+    `answer` is looked for alone where the choices are not known; `texts` are what the choices stand for, if known.
     """
+    text = fold_signs(text)
     if choices is None:
-        found = find_stated_answer(text, answer)
-        return found, NOTHING
+        letters = _with_missing_letters((answer, "E")) if re.fullmatch("[A-J]", answer) else ()
+        reading = _read_statements(text, letters) if letters else None
+        return reading or (find_stated_answer(text, answer), NOTHING)
+    choices = _with_missing_letters(tuple(map(fold_signs, choices)))
     line, goes_on = split_first_line(text)
     if goes_on and (found := _only(line, choices)):
         return found, ""
+    if texts and (reading := _read_text(text, choices, texts)) is not None:
+        return reading
+    return _read_statements(text, choices) or _read_mentions(text, choices)
+
+
+def _read_statements(text: str, choices: tuple[str, ...]) -> Reading | None:
+    """Return what the last explicit statement that names a choice settles on, None where there is none."""
     for stated in reversed(_statements(text, choices)):
         if (reading := _read_statement(stated, choices)) is not None:
             return reading if reading[0] is None or not _goes_on(text, stated, choices) else (None, SEVERAL)
-    return _read_mentions(text, choices)
+    return None
+
+
+def _with_missing_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
+    """Return letters with those before the last: where B and C are the answers of a file, A was a choice too."""
+    if not all(len(choice) == 1 and choice.isascii() and choice.isalpha() for choice in choices):
+        return choices
+    given = {choice.upper() for choice in choices}
+    known = string.ascii_uppercase[: string.ascii_uppercase.index(max(given)) + 1]
+    known = known if len(given) == len(known) else max(known, string.ascii_uppercase[:USUAL_CHOICES])
+    return (*choices, *(letter for letter in known if letter not in given))
+
+
+def _read_text(text: str, choices: tuple[str, ...], texts: tuple[str, ...]) -> Reading | None:
+    """Return the choice whose text is what a completion states last, or all of it; None where it is no choice's."""
+    stated = find_statements(text)
+    whole = strip_latex_text(stated[-1].text if stated else text)
+    named = next(_mentions(whole, choices), None)
+    sign = _TEXT_SIGN.match(whole, named.end) if named and _LEAD.fullmatch(whole, 0, named.start) else None
+    place = find_option(whole, texts)
+    if place is None and sign is not None and named is not None:
+        behind = find_option(whole[sign.end() :], texts)
+        return None if behind is None or choices[behind].casefold() == named.choice else (None, SEVERAL)
+    return None if place is None else (choices[place].casefold(), "")
 
 
 def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
@@ -92,8 +162,8 @@ def _goes_on(text: str, stated: Statement, choices: tuple[str, ...]) -> bool:
     if stated.closed:
         return False
     near = text[stated.start : stated.end + LOOK_BACK]
-    first = next(_mentions(near, choices))
-    return any(first in link for link in _chains(near, list(_mentions(near, choices))))
+    named = list(_mentions(near, choices))
+    return not _is_labelled(near, named) and any(named[0] in link for link in _chains(near, named))
 
 
 def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
@@ -101,8 +171,10 @@ def _read_mentions(text: str, choices: tuple[str, ...]) -> Reading:
     chosen = [mention for mention in _unlisted(text, named, choices) if not _is_ruled_out(text, mention)]
     if not chosen:
         return None, SEVERAL if len({mention.choice for mention in named}) > 1 else NOTHING
-    if not _WORD.search(text, 0, chosen[0].start):
+    if "\n" not in text.strip() and _is_labelled(text, chosen):
         return chosen[0].choice, ""
+    if not _WORD.search(text, 0, chosen[0].start):
+        return (None, SEVERAL) if _OR_WORD.match(text, chosen[0].end) else (chosen[0].choice, "")
     marked = [mention for mention in chosen if _is_bold(text, mention)]
     last = (marked or chosen)[-1]
     if len({mention.choice for mention in chosen}) > 1 and not marked and _is_open(text, last, chosen, choices):
@@ -120,7 +192,7 @@ def _is_open(text: str, last: Mention, chosen: list[Mention], choices: tuple[str
 
 def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
     """Return the explicit statements with those that a choice's own surroundings make, in order."""
-    found = find_statements(text)
+    found = [stated for stated in find_statements(text) if stated.form != "emphasis"]  # `_read_mentions` looks at it
     for mention in _mentions(text, choices):
         before = max(0, mention.start - LOOK_BACK)
         confirmed = _CONFIRMED.match(text, mention.end) or _CHOSEN.search(text, before, mention.start)
@@ -132,16 +204,50 @@ def _statements(text: str, choices: tuple[str, ...]) -> list[Statement]:
 
 def _read_statement(stated: Statement, choices: tuple[str, ...]) -> Reading | None:
     """Return what a statement chooses; None where it names no choice at all, or only rules some out."""
-    named = list(_mentions(stated.text, choices))
-    chosen = [mention for mention in named if not _is_ruled_out(stated.text, mention)]
+    text = strip_latex_text(stated.text)
+    named = list(_mentions(text, choices))
+    chosen = [mention for mention in named if not _is_ruled_out(text, mention)]
     if not chosen:
         return None
+    if _is_labelled(text, chosen):
+        return chosen[0].choice, ""
+    if _OR_WORD.match(text, chosen[0].end) or _has_alternative(text, chosen[0], chosen):
+        return None, SEVERAL
     if stated.closed and len({mention.choice for mention in chosen}) > 1:
         return None, SEVERAL
-    linked = _links(stated.text, named)
+    linked = _links(text, named)
     if any(chosen[0] in (one, other) and one.choice != other.choice for one, other in linked):
         return None, SEVERAL
     return chosen[0].choice, ""
+
+
+def _is_labelled(text: str, named: list[Mention]) -> bool:
+    """Whether a text is a choice with its own words behind it: "B. Vitamin C"."""
+    first, *others = named
+    sign = _TEXT_SIGN.match(text, first.end)
+    if sign is None or not _LEAD.fullmatch(text, 0, first.start) or _NO_TEXT.match(text, sign.end()):
+        return False
+    of_others = _OF_OTHERS.match(text, sign.end())
+    if of_others and text[first.start] not in (of_others["letters"] or ""):
+        others = [other for other in others if other.start >= of_others.end()]
+    letter = text[first.start : first.end]
+    others = [other for other in others if text[other.start : other.end].isupper() == letter.isupper()]
+    return not any(
+        other.start == sign.end()
+        or _TEXT_SIGN.match(text, other.end)
+        or (_JOINED.search(text, first.end, other.start) and not _WORD.search(text, other.end))
+        for other in others
+    )
+
+
+def _has_alternative(text: str, first: Mention, named: list[Mention]) -> bool:
+    """Whether a statement goes on from its first choice to another: "A) 59 or D) 89"."""
+    return any(
+        other.choice != first.choice
+        and _OR_BEFORE.search(text, first.end, other.start)
+        and not _REASON.search(text, first.end, other.start)
+        for other in named
+    )
 
 
 def _only(line: str, choices: tuple[str, ...]) -> str | None:
@@ -156,7 +262,7 @@ def _unlisted(text: str, named: list[Mention], choices: tuple[str, ...]) -> list
     """Return the mentions that are neither labels of a list nor named in one breath with others."""
     listed = {mention for link in _chains(text, named) for mention in link}
     labels = _labels(text, [mention for mention in named if mention not in listed])
-    if len(labels) > 1 and (len(labels) > 2 or len(choices) == 2):
+    if len(labels) > 1:
         listed.update(labels)
     return [mention for mention in named if mention not in listed]
 
@@ -209,7 +315,9 @@ def _labels(text: str, named: list[Mention]) -> list[Mention]:
 
 def _is_ruled_out(text: str, mention: Mention) -> bool:
     before = max(0, mention.start - LOOK_BACK)
-    return bool(_RULED_OUT_BEFORE.search(text, before, mention.start) or _RULED_OUT_AFTER.match(text, mention.end))
+    after = _RULED_OUT_AFTER.match(text, mention.end)
+    is_text = after and after[0].lstrip(")]\"'*_` \t\n")[:1].isupper()  # "D) Cannot be determined"
+    return bool(_RULED_OUT_BEFORE.search(text, before, mention.start) or (after and not is_text))
 
 
 def _is_bold(text: str, mention: Mention) -> bool:
@@ -246,10 +354,14 @@ def _pattern(choices: tuple[str, ...]) -> re.Pattern[str]:
 
 def _whole_word(choice: str) -> str:
     before, after = "", ""
+    no_word_before, no_word_after = r"(?<![^\W_])(?<![^\W_]_)", r"(?![^\W_])(?!_[^\W_])"  # an underline may be emphasis
     if choice[0].isalnum():
-        before = r"(?<!\w)(?<![0-9][.,])(?<!-)" if choice[0].isdigit() else r"(?<!\w)(?<!\w['\u2019])"
+        before = no_word_before + (r"(?<![0-9][.,])(?<!-)" if choice[0].isdigit() else r"(?<!\w['\u2019])")
     if choice[-1].isalnum():
-        after = r"(?!\w)(?![.,][0-9])" if choice[-1].isdigit() else r"(?!\w)"
+        after = no_word_after + (r"(?![.,][0-9])" if choice[-1].isdigit() else "")
     if len(choice) == 1 and choice.isalpha():  # no part of "e.g.", "I'm" or "B-side"
-        before, after = before + r"(?<![^\W\d_]\.)(?<!\w-)", after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)"
+        before, after = (
+            before + r"(?<![^\W\d_]\.)(?<!\w-)(?<!\u00b0)(?<!\u00b0 )",
+            after + r"(?!['\u2019]\w)(?!\.\w)(?!-\w)",
+        )
     return before + re.escape(choice) + after

@@ -1,38 +1,73 @@
 r"""What a completion states as its answer, in the forms that people and models use: one reader for every judge.
 
 Read are `\boxed{...}` with nested braces, `#### ...`, `<answer>...</answer>`, and words: "the answer is ...",
-"Answer: ...", a heading "Final Answer" with the answer below it. What stands behind a second question is not read: a
-base model goes on to the next problem, and answers that too.
+"Answer: ...", a heading "Final Answer" with the answer below it, also as a formula on lines of its own. Where there is
+none of these, what is emphasised at the very end is: "So he has **72**." What stands behind a second question is not
+read: a base model goes on to the next problem, and answers that too.
+
+What is stated in one breath is one statement, so that "\boxed{18} or \boxed{19}" is seen to be two answers.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Form = Literal["boxed", "hashes", "tag", "words", "json", "regex", "letter", "whole"]
+Form = Literal["boxed", "hashes", "tag", "words", "emphasis", "json", "regex", "letter", "whole"]
 
 MAX_STATED = 500  # characters of one statement that are looked at
+MAX_WORDED = 200  # statements in words: of more, the first and the last ones
 
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*\{")
 _BRACE = re.compile(r"[{}]")
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}")
 _HASHES = re.compile(r"(?:(?<=\s)|\A)####[ \t]*+([^\s#][^\n]*)")
 _TAG = re.compile(r"</?answer>", re.IGNORECASE)
-_NAMED = r"(?:answer|ans|(?:correct|right|best|final|my)[ \t]+(?:choice|option|letter|result|count|total|number))"
+_NAMED = r"(?:answers?|ans|(?:correct|right|best|final|my)[ \t]+(?:choice|option|letter|result|count|total|number))"
 _OF = r"(?:[ \t]+(?:to|for|of)\b[^\n?!:=]{0,80}?)?"
+_FENCE = r"(?:```[a-z]*[ \t]*\n\s*)?"
 _WORDS = re.compile(
     rf"(?<![\w-]){_NAMED}\b{_OF}[*_`\"')\]]*[ \t]*"
-    r"(?::|=|\u2192|->|\b(?:is|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*"
-    r"(?!\s*(?:not|n't)\b)\s*",
+    r"(?::|=|\u2192|->|\b(?:is|are|was|equals|(?:would|must|should|will)[ \t]+be)\b[*_]*(?:[ \t]*:)?)[*_]*"
+    rf"(?!\s*(?:not|n't)\b)\s*{_FENCE}",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    r"^[#*_ \t]*(?:the[ \t]+)?(?:(?:final|correct)[ \t]+)?answer[*_: \t]*\n\s*", re.IGNORECASE | re.MULTILINE
+    rf"^[#*_ \t]*(?:the[ \t]+)?(?:(?:final|correct)[ \t]+)?answer[*_: \t]*\n\s*{_FENCE}", re.IGNORECASE | re.MULTILINE
 )
-CLAUSE_END = re.compile(r"\n|[.!?](?=\s|$)|;")
+_ENVIRONMENT = r"\\begin\{(?P<name>(?:align|gather|equation|multline|displaymath)(?:ed)?\*?)\}"
+_DISPLAY = re.compile(
+    rf"\\\[(?P<square>.*?)\\\]|\$\$(?P<dollars>[^$]+)\$\$|{_ENVIRONMENT}(?P<rows>.*?)\\end\{{(?P=name)\}}", re.DOTALL
+)
+_FORMULA = r"\\\(.*?\\\)|(?<!\\)\$(?:(?!\b[a-z]{2,}\s+[a-z]{2,})(?:[^$\n\\]|\\.)){1,200}\$"
+_NO_ABBREVIATION = r"(?<!\bRs)(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bvs)"
+_NUMBER_LINE = r"[ \t]*[-+$]?[0-9][0-9.,/]*[ \t]*(?:\n|\Z)"  # the next of a list, one below the other
+_OR_ELSE = r"(?!\s*\b(?:or|alternatively|otherwise)\b)"  # the clause goes on: "18. Or 19."
+CLAUSE_END = re.compile(
+    rf"(?:\n(?!{_NUMBER_LINE})|{_NO_ABBREVIATION}[.!?](?=\s|$)|\u3002){_OR_ELSE}|;(?=\s*(?:[^\W\d_]{{2,}}|$|\n))(?!\s*(?:or|and)\b)",
+    re.IGNORECASE,
+)
+_SPAN_OR_END = re.compile(rf"(?P<span>{_DISPLAY.pattern}|{_FORMULA})|(?:{CLAUSE_END.pattern})", re.DOTALL | re.I)
+_CONTINUED = re.compile(r"\A\s*(?:=|<|>|\\(?:le|ge|leq|geq|approx|equiv|neq?)(?![a-zA-Z]))")
+_EMPHASIS = re.compile(
+    r"(?<![\w*`])(?P<mark>\*{1,3}|_{1,3}|`)(?=[^\s*_`])(?P<inner>[^\n]{1,100}?)(?<=[^\s*_`])(?P=mark)(?![\w*`])"
+)
+_AFTER_EMPHASIS = re.compile(r"[\s.,!)\"'$]*(?:[^\W\d_][\w'-]*[\s.,!)\"']*){0,3}\Z")
+_DENIED = re.compile(r"\b(?:not|is|are|was|wrong|incorrect|false)\b|n['\u2019]t\b", re.IGNORECASE)
+_DENIED_BEFORE = re.compile(r"(?:\bnot|n['\u2019]t)(?:\s+(?:be|the|an?))?\s*\Z", re.IGNORECASE)
+_LISTED = re.compile(r"^[ \t]*[*_`]+[^\n]*\n\s*[*_`]+[^\n]*\Z", re.MULTILINE)  # lines that all begin so
+MAX_EMPHASISED = 4  # words: more are a sentence
+_NOUNS = r"(?:[ \t]+(?!(?:no|not|wait|actually|sorry|hmm|so|then|thus|because|since|as)\b)[a-z]+){0,2}"
+_IN_ONE_BREATH = re.compile(
+    rf"(?:\}}|</answer>|[*_`]*)[\s$*_`).\\\]]*{_NOUNS}\s*(?:\\text\s*\{{\s*)?(?P<link>[,;/&]?\s*\b(?:or|and)\b|[,;/&])"
+    r"(?:\s*(?:maybe|perhaps|possibly|even|also|else|it is))?[\s$*_`(\\\[}]*(?:[a-z]\s*=\s*)?"
+    r"(?:f?box(?:ed)?\s*\{|<answer>)?[\s$*_`(\\]*",
+    re.IGNORECASE,
+)
+_OR_BEFORE = re.compile(r"\bor\b[^.\n\d]{0,30}\Z", re.IGNORECASE)
 _LABEL = re.compile(
     r"^[ \t#*_]*(?:question|q|problem|exercise|task|instruction|human|user)[ \t]*+\d*+[ \t]*+[*_]*+[:.)]",
     re.IGNORECASE | re.MULTILINE,
@@ -69,11 +104,22 @@ def find_statements(text: str) -> list[Statement]:
     >>> [stated.text for stated in find_statements(r"The answer is 4. No: \boxed{\frac{1}{2}}")]
     ['4', '\\frac{1}{2}']
     """
-    found = sorted([*_boxed(text), *_hashed(text), *_tagged(text), *_worded(text)], key=lambda stated: stated.start)
-    if found:
-        again = next((label.start() for label in _LABEL.finditer(text) if label.start() > found[0].start), len(text))
-        found = [stated for stated in found if stated.start < again]
-    return found
+    text = fold_signs(text)
+    closed = [_join(text, list(one)) for one in (_boxed(text), _tagged(text))]
+    found = _without_nested(text, [*closed[0], *closed[1], *_hashed(text), *_worded(text)])
+    if not found:
+        return _emphasised(text)
+    again = next((label.start() for label in _LABEL.finditer(text) if label.start() > found[0].start), len(text))
+    return [stated for stated in found if stated.start < again]
+
+
+def fold_signs(text: str) -> str:
+    """Return the text with ASCII for signs of full width and for the digits of any script, sign by sign.
+
+    >>> fold_signs("\uff22\uff1a\uff11\u0662")
+    'B:12'
+    """
+    return text if text.isascii() else "".join(map(_fold_sign, text))
 
 
 def split_first_line(text: str) -> tuple[str, bool]:
@@ -94,6 +140,43 @@ def strip_latex_text(text: str) -> str:
     ' B '
     """
     return _LATEX_TEXT.sub(r" \1 ", text)
+
+
+def _fold_sign(sign: str) -> str:
+    if sign.isascii():
+        return sign
+    if "\uff01" <= sign <= "\uff5e":
+        return chr(ord(sign) - 0xFEE0)
+    digit = unicodedata.decimal(sign, None)
+    return sign if digit is None else str(digit)
+
+
+def _without_nested(text: str, found: list[Statement]) -> list[Statement]:
+    """Return statements in order, without those that are the second half of another: "18 or the answer is 19"."""
+    kept: list[Statement] = []
+    for stated in sorted(found, key=lambda one: one.start):
+        before = kept[-1] if kept else None
+        within = before is not None and not before.closed and stated.start < before.end
+        command = len("\\boxed{") if stated.form == "boxed" else 0
+        if not (before and within and _OR_BEFORE.search(text, before.start, stated.start - command)):
+            kept.append(stated)
+    return kept
+
+
+def _join(text: str, found: list[Statement]) -> list[Statement]:
+    """Return statements of one form, those with no more than "or", "and" or a comma between them as one."""
+    joined: list[Statement] = []
+    end = 0
+    for stated in found:
+        link = _IN_ONE_BREATH.fullmatch(text, end, stated.start) if joined else None
+        in_a_row = joined and stated.form == "emphasis" and not re.search(r"\w", text[end : stated.start])
+        if (link or in_a_row) and joined[-1].text != stated.text:
+            by = " or " if link and "or" in link["link"].casefold() else ", "
+            joined[-1] = Statement(joined[-1].text + by + stated.text, joined[-1].start, stated.form)
+        else:
+            joined.append(stated)
+        end = stated.end
+    return joined
 
 
 def _boxed(text: str) -> Iterator[Statement]:
@@ -125,11 +208,60 @@ def _tagged(text: str) -> Iterator[Statement]:
 
 
 def _worded(text: str) -> Iterator[Statement]:
-    for match in (*_WORDS.finditer(text), *_HEADING.finditer(text)):
-        end = CLAUSE_END.search(text, match.end(), match.end() + MAX_STATED)
-        stated = _statement(text, match.end(), end.start() if end else len(text), "words")
+    starts = sorted({match.end() for pattern in (_WORDS, _HEADING) for match in pattern.finditer(text)})
+    for start in starts if len(starts) <= MAX_WORDED else [starts[0], *starts[1 - MAX_WORDED :]]:
+        stated = _statement(text, start, _find_clause_end(text, start), "words")
         if stated.text:
-            yield stated
+            yield _unwrap(stated)
+
+
+def _find_clause_end(text: str, start: int) -> int:
+    """Return where a clause ends; no sign within a formula ends it."""
+    stop = min(len(text), start + MAX_STATED)
+    for match in _SPAN_OR_END.finditer(text, start, stop):
+        if not match["span"]:
+            return match.start()
+    return stop
+
+
+def _unwrap(stated: Statement) -> Statement:
+    """Return a statement without what is put around all of it: emphasis, or a display of a formula."""
+    bare = stated.text.rstrip(".,;")
+    if display := _DISPLAY.fullmatch(bare):
+        part = next(name for name in ("square", "dollars", "rows") if display[name] is not None)
+        inner = _join_rows(display[part]) if part == "rows" else display[part].strip()
+        indent = len(display[part]) - len(display[part].lstrip())
+        return Statement(inner, stated.start + display.start(part) + indent, "words") if inner else stated
+    if emphasis := _EMPHASIS.fullmatch(bare):
+        return Statement(emphasis["inner"], stated.start + emphasis.start("inner"), "words")
+    return stated
+
+
+def _join_rows(rows: str) -> str:
+    r"""Return the rows of a display as one formula, where they go on with "=", and else as a list.
+
+    >>> _join_rows(r"x &= 3 + 4 \\ &= 7"), _join_rows(r"x &= 5 \\ y &= 6")
+    ('x = 3 + 4 = 7', 'x = 5, y = 6')
+    """
+    joined = ""
+    for row in re.split(r"\\\\(?:\[[^\]]*\])?", rows.replace("&", "")):
+        if row.strip():
+            joined += (" " if not joined or _CONTINUED.match(row) else ", ") + " ".join(row.split())
+    return joined.strip()
+
+
+def _emphasised(text: str) -> list[Statement]:
+    """Return what is emphasised at the end of the last line, unless it is a sentence or a heading."""
+    end = len(text.rstrip())
+    start = text.rfind("\n", 0, end) + 1
+    found = list(_EMPHASIS.finditer(text, max(start, end - MAX_STATED), end))
+    if not found or not _AFTER_EMPHASIS.match(text, found[-1].end(), end) or _DENIED.search(text, found[-1].end(), end):
+        return []
+    if _DENIED_BEFORE.search(text, start, found[-1].start()) or _LISTED.search(text[max(0, start - MAX_STATED) : end]):
+        return []
+    spans = [_statement(text, *one.span("inner"), "emphasis") for one in found]
+    last = _join(text, spans)[-1]
+    return [] if last.text.endswith((":", "?")) or len(last.text.split()) > 2 * MAX_EMPHASISED else [last]
 
 
 def _statement(text: str, start: int, end: int, form: Form) -> Statement:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.choices import read_choice
+from learnable.verifiers.answers.extraction import fold_signs
 from learnable.verifiers.answers.numbers import SeveralNumbersError, find_answer, find_at, find_count
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
 from learnable.verifiers.answers.rules import UNREAD, Reading, check_rule, missing, narrow, rule_of
@@ -93,7 +94,7 @@ class ArithmeticVerifier(WholeNumberVerifier):
     """
 
     name: str = "arithmetic"
-    version: str = "2"
+    version: str = "3"
 
     find = staticmethod(find_answer)
 
@@ -108,7 +109,7 @@ class CountingVerifier(WholeNumberVerifier):
     """
 
     name: str = "counting"
-    version: str = "2"
+    version: str = "3"
 
     find = staticmethod(find_count)
 
@@ -117,8 +118,9 @@ class CountingVerifier(WholeNumberVerifier):
 class ChoiceVerifier:
     """Is the choice that the completion settles on the right one?
 
-    Spec: `{"answer": str, "choices": [str, ...]}`; numbers are taken as their text. A choice counts as a whole word,
-    case ignored; the article "a" and the pronoun "I" are no choices. The rules, in order:
+    Spec: `{"answer": str, "choices": [str, ...]}`, and optionally `texts`, what each choice stands for; numbers are
+    taken as their text. A choice counts as a whole word, case ignored; the article "a" and the pronoun "I" are no
+    choices. The rules, in order:
 
     1. A choice alone on the first line, where the second line asks the next question.
     2. The last explicit statement that names a choice: those of `extraction`, "I choose B", "B is correct".
@@ -127,18 +129,19 @@ class ChoiceVerifier:
 
     Left out are choices ruled out ("not B", "B is wrong"), the labels of a list, and choices named in one breath ("A
     or B", "A B C D"): who names them all has not chosen. Without `choices` a mere mention never counts: the answer
-    must be what is explicitly stated, or nearly all of the completion.
+    must be what is explicitly stated, or nearly all of the completion. A choice with its own words behind it ("B.
+    Vitamin C") is that choice, and with `texts` its text alone is it too.
 
     Optionally `extract`, a rule (see `rules`) for the part in which the choice is looked for, and `reward`, a shape
     (see `rewards.shapes`).
     """
 
     name: str = "choice"
-    version: str = "2"
+    version: str = "3"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless `answer` is text and one of `choices`, and the options fit."""
-        check_keys(spec, ["answer"], ["choices", "extract", "reward"])
+        check_keys(spec, ["answer"], ["choices", "texts", "extract", "reward"])
         if isinstance(spec["answer"], bool) or not isinstance(spec["answer"], int):
             check_text(spec, "answer")
         choices = spec.get("choices", [spec["answer"]])
@@ -146,6 +149,11 @@ class ChoiceVerifier:
             raise fault("choices", choices, "give a list of non-empty strings")
         if str(spec["answer"]).casefold() not in [str(choice).casefold() for choice in choices]:
             raise fault("answer", spec["answer"], f"give one of the choices {list(choices)}")
+        texts = spec.get("texts", [""] * len(choices))
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            raise fault("texts", texts, "give a list of texts, what each choice stands for")
+        if len(texts) != len(choices):
+            raise fault("texts", texts, "give a list of the texts of the choices, as many as there are choices")
         check_rule(spec)
         check_shape(spec)
 
@@ -154,8 +162,10 @@ class ChoiceVerifier:
         rule, text = rule_of(spec), _find_part(completion, spec)
         if text is None:
             return Reading(None, rule.name, missing(rule))
-        choices = spec.get("choices")
-        found, why = read_choice(text, str(spec["answer"]), None if choices is None else tuple(map(str, choices)))
+        choices, texts = (
+            tuple(map(str, spec[key])) if spec.get(key) is not None else None for key in ("choices", "texts")
+        )
+        found, why = read_choice(text, str(spec["answer"]), choices, texts)
         return Reading(found, rule.name, why if found is None else "")
 
     def extract(self, completion: str, *, spec: Spec) -> str | None:
@@ -165,7 +175,7 @@ class ChoiceVerifier:
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion."""
         reading = self.read(completion, spec=spec)
-        passed = reading.answer == str(spec["answer"]).casefold()
+        passed = reading.answer == fold_signs(str(spec["answer"])).casefold()
         if "reward" not in spec:
             return _score(reading, passed)
         return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.extraction import (
     MAX_STATED,
     Statement,
     find_statements,
+    fold_signs,
     split_first_line,
     strip_latex_text,
 )
+from learnable.verifiers.answers.values.alternatives import names_another
+from learnable.verifiers.answers.values.quantities import MAX_DIGITS, Quantity
+from learnable.verifiers.answers.values.spelled import write_digits
 
 _DIGITS = r"(?>(?:[0-9]{1,3}(?:[,\u202f\u2009\u00a0][0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?)"
 NUMBER = rf"(?<!\.)([-+\u2212]?{_DIGITS})(?![eE][-+]?[0-9])"
@@ -21,7 +26,6 @@ _BARE = re.compile(r"[-+*/^=().,;:!_`$%\[\]{}\u2212\u00d7\u00f7\u00b7\u2248\s0-9
 _OPERATOR = r"(?:[+*/\u00d7\u00f7\u00b7^]|\*\*|[-\u2212]|[xX](?=\s*[0-9]))"
 _GOES_ON = re.compile(rf"[)\s]*{_OPERATOR}\s*[(-]?[0-9]")
 _CAME_FROM = re.compile(rf"[0-9)]\s*{_OPERATOR}\s*[(]*\Z")
-_OR = re.compile(rf"[*_)]*\s*(?:or|to|\u2013)\s+(?:maybe\s+|perhaps\s+)?{NUMBER}", re.IGNORECASE)
 _RESULT = re.compile(
     r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|gets?|gives?|makes?|equals?|has|have|leaves?|"
     rf"totals?|total of|comes to|left with|becomes?|obtain|find|yields?)\b)"
@@ -41,14 +45,6 @@ _LATEX = (
     (re.compile(r"\\[()\[\],!; ]|\\(?=[$%])"), " "),
     *_MONEY,
 )
-
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
-_UNITS += "sixteen seventeen eighteen nineteen".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SPELLED = re.compile(
-    rf"\b(?:({'|'.join(_TENS)})(?:[\s-]+({'|'.join(_UNITS[1:10])})\b)?|({'|'.join(_UNITS)})\b)", re.IGNORECASE
-)
-_LARGER = re.compile(r"\b(?:hundred|thousand|million|billion|dozen|half|thirds?|quarters?|of|or)\b", re.IGNORECASE)
 
 
 class SeveralNumbersError(LearnableError):
@@ -72,7 +68,7 @@ def find_count(text: str) -> tuple[str, str] | None:
 
     See `CountingVerifier` for the rules. Raises `SeveralNumbersError`.
     """
-    text = _plain(_SPELLED.sub(lambda match: str(_spelled_value(match)), text))
+    text = _plain(write_digits(text))
     if (found := _by_first_rules(text)) is not None:
         return found
     if _counts_up(text):
@@ -119,7 +115,7 @@ def normalize_number(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return the text without the marks of LaTeX and money, so that a number stands by itself."""
-    text = strip_latex_text(text)
+    text = strip_latex_text(fold_signs(text))
     for pattern, by in _LATEX if "\\" in text else _MONEY:
         text = pattern.sub(by, text)
     return text
@@ -130,7 +126,7 @@ def _value(text: str, match: re.Match[str]) -> str | None:
     if _CAME_FROM.search(text, max(0, match.start(1) - 10), match.start(1)):
         return None
     if not _GOES_ON.match(text, match.end()):
-        if (other := _OR.match(text, match.end())) and normalize_number(other[1]) != normalize_number(match[1]):
+        if _names_another(text, match):
             raise SeveralNumbersError
         return normalize_number(match[1])
     line = text[match.end() : match.end() + MAX_STATED].split("\n", 1)[0]
@@ -138,6 +134,13 @@ def _value(text: str, match: re.Match[str]) -> str | None:
     if result is None or _GOES_ON.match(result.string, result.end()):
         return None
     return normalize_number(result[1])
+
+
+def _names_another(text: str, match: re.Match[str]) -> bool:
+    value = normalize_number(match[1])
+    if len(value) > MAX_DIGITS:
+        return False
+    return names_another(text, Quantity(Fraction(value), "", match.start(1), match.end(1)))
 
 
 def _alone_before_a_question(text: str) -> str | None:
@@ -149,8 +152,10 @@ def _alone_before_a_question(text: str) -> str | None:
 def _read_statement(stated: Statement) -> str | None:
     text = stated.text
     if stated.closed:
-        values = {normalize_number(match[1]) for match in _ANYWHERE.finditer(text.rpartition("=")[2])}
-        if len(values) > 1:
+        tail = text.rpartition("=")[2]
+        values = {normalize_number(match[1]) for match in _ANYWHERE.finditer(tail)}
+        first = _ANYWHERE.search(tail)
+        if len(values) > 1 or (first and _names_another(tail, first)):
             raise SeveralNumbersError
         return next(iter(values), None)
     first = _ANYWHERE.search(text)
@@ -189,22 +194,3 @@ def _last_result(text: str) -> str | None:
     for match in _RESULT.finditer(line):
         found = _value(line, match) or found
     return found
-
-
-def read_spelled(text: str) -> int | None:
-    """Return the number, up to ninety-nine, that a text spells out, with at most two more words behind it.
-
-    >>> read_spelled("Twenty-one apples."), read_spelled("one of them is three"), read_spelled("one hundred")
-    (21, None, None)
-    """
-    match = _SPELLED.match(text.strip(" \t\n*_`.(["))
-    if match is None or len(text) > MAX_STATED or len(text.split()) > 4 or len(_SPELLED.findall(text)) > 1:
-        return None
-    return None if _LARGER.search(text) else _spelled_value(match)
-
-
-def _spelled_value(match: re.Match[str]) -> int:
-    tens, unit, small = (part and part.lower() for part in match.groups())
-    if small:
-        return _UNITS.index(small)
-    return 10 * (_TENS.index(tens) + 2) + (_UNITS.index(unit) if unit else 0)

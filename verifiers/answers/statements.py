@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-from learnable.verifiers.answers.extraction import MAX_STATED, find_statements, split_first_line, strip_latex_text
+from learnable.verifiers.answers.extraction import (
+    MAX_STATED,
+    find_statements,
+    fold_signs,
+    split_first_line,
+    strip_latex_text,
+)
 
 MAX_ANSWER = 80  # characters of another answer that are worth naming
 EXPLAINED = 4  # words that make a line an explanation rather than another answer
@@ -17,10 +23,18 @@ _FILLER = re.compile(
 )
 _ARTICLE = re.compile(r"an?\s+", re.IGNORECASE)
 _REASON = re.compile(
-    r",?\s+(?:because|since|as)\b|,\s*(?:which|so|not)\b|\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n", re.IGNORECASE
+    r",?\s+(?:because|since|as|rather than|instead of|not)\b|,\s*(?:which|so|not)\b|"
+    r"\s+\(|\s[-\u2013\u2014]\s|[.!?](?=\s|$)|\n",
+    re.IGNORECASE,
 )
-_OTHER_LABEL = re.compile(r"\b[A-Za-z][).:]|\bor\b")
+_OTHER_LABEL = re.compile(r"\b[A-Za-z][).:](?=\s+\w)|\bor\s+[A-Za-z](?!\w)")
+_OR_ELSE = re.compile(r"[\s,;.(\u2013\u2014-]*(?:or|and/or|maybe|perhaps|possibly)\b", re.IGNORECASE)
 _NEXT_LETTER = re.compile(r"[\s.,;:/|()\[\]*_`\"']*(?:(?:or|and)\b[\s(\[*_`\"']*)?[A-Za-z](?!\w|['\u2019]\w| [a-z])")
+_IN_A_LIST = re.compile(
+    r"[\s*_(\[]*[A-Za-z](?!\w)[)\].*_]*\s*(?:\Z|[,;/|&]|(?:and|or)\s+[(*_]*[A-Za-z](?!\w)|[(\[*_]*[A-Za-z](?!\w))"
+)
+_AND = re.compile(r"and\b", re.IGNORECASE)
+_NEW_LABEL = re.compile(r"[\s*_(]*[A-Za-z][*_]*[).:]")
 _SPACE = re.compile(r"\s+")
 _WRAPPING = " \t\n*_`$()[]{}<>\"'.,:;!?"
 
@@ -31,7 +45,7 @@ def find_stated_answer(text: str, answer: str) -> str | None:
     The last explicit statement counts; without one, a completion that is nearly the answer alone, or has it alone on a
     first line with an explanation below.
     """
-    text = _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", strip_latex_text(text))
+    text = _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", strip_latex_text(fold_signs(text)))
     line, goes_on = split_first_line(text)
     if goes_on and _is_answer(line, answer):
         return answer.casefold()
@@ -39,6 +53,8 @@ def find_stated_answer(text: str, answer: str) -> str | None:
         last = stated[-1]
         return _settled(last.text, text[last.end :] if not last.closed else "", answer)
     rest = [other for other in text.strip().split("\n")[1:] if other.strip()]
+    if len(answer.strip()) == 1 and any(_NEW_LABEL.match(other) for other in rest):
+        return None
     if all(len(other.split()) >= EXPLAINED for other in rest) and _is_answer(line, answer):
         return answer.casefold()
     return None
@@ -58,12 +74,25 @@ def _is_answer(text: str, answer: str) -> bool:
     cut = _REASON.search(text)
     if wanted == _core(text, answer):
         return True
-    if cut and wanted == _core(text[: cut.start()], answer):
-        if len(wanted) == 1 and _NEXT_LETTER.match(text, cut.start()):
-            return False
-        return cut[0] not in ".!?\n" or len(re.split(r"[.!?]", text[cut.end() :], maxsplit=1)[0].split()) >= EXPLAINED
-    label = re.match(rf"[\s*_(\[]*{re.escape(answer.strip())}\s?[).:\]]+[*_]*\s+", text, re.IGNORECASE)
-    return len(answer.strip()) == 1 and label is not None and not _OTHER_LABEL.search(text, label.end())
+    if len(answer.strip()) == 1 and (label := _find_label(text, answer.strip())):
+        return not (
+            _OTHER_LABEL.search(text, label)
+            or _OR_ELSE.match(text, label)
+            or _AND.match(text, label)
+            or _IN_A_LIST.match(text, label)
+        )
+    if not cut or wanted != _core(text[: cut.start()], answer) or _OR_ELSE.match(text, cut.start()):
+        return False
+    if len(wanted) == 1 and _NEXT_LETTER.match(text, cut.start()):
+        return False
+    return cut[0] not in ".!?\n" or len(re.split(r"[.!?]", text[cut.end() :], maxsplit=1)[0].split()) >= EXPLAINED
+
+
+def _find_label(text: str, letter: str) -> int:
+    """Return where the words begin that a letter stands for, as in "B. Vitamin C", 0 where there are none."""
+    sign = r"(?:\s?[).:\]]+[*_]*\s+|\s?[-\u2013\u2014]\s+|\s\()(?=[^\s*_])"
+    label = re.match(rf"[\s*_(\[]*{re.escape(letter)}{sign}", text, re.IGNORECASE)
+    return label.end() if label else 0
 
 
 def _core(text: str, answer: str) -> str:

@@ -85,14 +85,14 @@ class ChoiceSpecs:
         text = choice_text(answer)
         for choices in (labels, texts):
             if str(text).casefold() in map(str.casefold, choices):
-                return {"answer": text, "choices": choices}
+                return {"answer": text, "choices": choices, **_texts(choices, texts)}
         if (index := _index(answer)) is not None and index < len(texts):
             self.say("whole numbers as answers are read as places in 'choices', from 0 on")
-            return {"answer": (labels or texts)[index], "choices": labels or texts}
+            return {"answer": (labels or texts)[index], "choices": labels or texts, **_texts(labels or texts, texts)}
         letters = list(string.ascii_uppercase[: len(texts)])
         if str(text).upper() in letters:
             self.say("letters as answers are read as places in 'choices': the model is to answer with the letter")
-            return {"answer": str(text).upper(), "choices": letters}
+            return {"answer": str(text).upper(), "choices": letters, **_texts(letters, texts)}
         return {"answer": text, "choices": texts}
 
     def _closed_set(self) -> list[str]:
@@ -135,6 +135,11 @@ class ChoiceSpecs:
         if text not in self._said:
             self._said.add(text)
             progress().note(text)
+
+
+def _texts(choices: list[str], texts: list[str]) -> Spec:
+    """Return what a spec says of the words that choices stand for, nothing where the choices are these words."""
+    return {} if choices == texts else {"texts": texts}
 
 
 def choice_columns(columns: Columns) -> set[str]:

@@ -15,11 +15,12 @@ import pytest
 from learnable.data.sources.gym.library import library_version
 from learnable.verifiers.answers.kinds.mathematics import LIBRARY
 from learnable.verifiers.registry import find_verifier
-from tests.support.paths import GOLDEN
+from tests.support.paths import GOLDEN, PUBLIC_DATA
 
 FILES = sorted((GOLDEN / "answers").glob("*.jsonl"))
 NO_MATHS = pytest.mark.skipif(importlib.util.find_spec(LIBRARY) is None, reason="math-verify is not installed")
 NO_GYM = pytest.mark.skipif(not library_version(), reason="reasoning-gym is not installed")
+JUDGED = PUBLIC_DATA / "answers" / "judged.jsonl"
 MARKS = {"mathematics": [NO_MATHS], "reasoning-gym": [NO_GYM]}
 
 
@@ -52,3 +53,19 @@ def test_golden_answer(name: str, case: dict[str, Any]) -> None:
     assert dict(score.components) == pytest.approx(case.get("components", dict(score.components)))
     if "rule" in case:
         assert verifier.read(case["completion"], spec=case["spec"]).rule == case["rule"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.skipif(not JUDGED.is_file(), reason="the judged completions are not on this machine")
+@pytest.mark.parametrize("name", ["number", "choice"])
+def test_numbers_and_choices_are_judged_as_a_person_judges_them(name: str) -> None:
+    verifier = find_verifier(name)
+    rows = [row for row in map(json.loads, JUDGED.read_text(encoding="utf-8").splitlines()) if row["verifier"] == name]
+    specs: list[dict[str, Any]] = [{}, {"choices": [*"ABCD"]}] if name == "choice" else [{}]
+    otherwise = [
+        (row["completion"], more)
+        for more in specs
+        for row in rows
+        if verifier.score(row["completion"], prompt="", spec={"answer": row["answer"], **more}).passed != row["passed"]
+    ]
+    assert rows
+    assert not otherwise

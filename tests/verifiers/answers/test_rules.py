@@ -88,7 +88,7 @@ def test_a_rule_of_no_use_is_named_with_its_fix(extract: object, message: str) -
 @pytest.mark.parametrize(
     ("rule", "text", "found"),
     [
-        ("boxed", r"\boxed{\frac{1}{2}} and \boxed{\text{a {b} c}}", r"\text{a {b} c}"),
+        ("boxed", r"\boxed{\frac{1}{2}}. So \boxed{\text{a {b} c}}", r"\text{a {b} c}"),
         ("tag:final", "<final>a</final><FINAL> b ", "b"),
         ("hashes", "#### a\n#### b", "b"),
         ("json:a.b", 'x {"a": {"b": [1, 2]}} {"c": 3}', "[1, 2]"),

@@ -28,8 +28,9 @@ class NumberVerifier:
 
     - `extract`: the rule by which the answer is found (see `rules`). `auto`, the default, takes the first that holds: a
       number alone on the first line where the next line asks the next question (`first`); the last statement that holds
-      a number (`boxed`, `hashes`, `tag`, `words`); the number that the completion opens with (`first`); the last result
-      in the last line with a number (`last`).
+      a number (`boxed`, `hashes`, `tag`, `words`; without any, `emphasis` at the very end); the number that the
+      completion opens with (`first`); the last result in the last line with a number (`last`); a number in a name such
+      as "Room 12" (`whole`).
     - `tolerance`, how far it may be off, or `relative`, by which share of the answer. Without them it must be exact.
     - `unit`, or a unit in the answer itself: numbers in other units of the same kind are converted, those of another
       kind are wrong; a number without a unit counts as in this one, unless `unit_needed`.
@@ -37,12 +38,12 @@ class NumberVerifier:
     - `reward`: a shape (see `rewards.shapes`).
 
     Where no unit is asked for, any is passed over, and 50% is 50 or 1/2. Where percent is asked for, 1/2 and 50 are
-    50%. "7 or 8" and "5 to 7" are no answers; nor is a formula such as "3x". What cannot be read is
-    `extraction_failed`.
+    50%. "5 hours and 30 minutes" is one number. "7 or 8", "7 apples and 8 pears" and "5 to 7" are no answers (see
+    `values.alternatives`); nor is a formula such as "3x". What cannot be read is `extraction_failed`.
     """
 
     name: str = "number"
-    version: str = "1"
+    version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answer is a number and the options fit."""

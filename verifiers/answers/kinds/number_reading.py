@@ -7,9 +7,10 @@ from fractions import Fraction
 
 from learnable.data.errors import LearnableError
 from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line
-from learnable.verifiers.answers.numbers import read_spelled
 from learnable.verifiers.answers.rules import Rule, missing, narrow
+from learnable.verifiers.answers.values.alternatives import is_same, names_another
 from learnable.verifiers.answers.values.quantities import Quantity, blank_dates, find_quantities
+from learnable.verifiers.answers.values.spelled import read_spelled
 from learnable.verifiers.answers.values.writing import write_plainly
 
 NOTHING, SEVERAL = "no number found", "names several numbers"
@@ -19,19 +20,25 @@ _WRAPPING = r"[\s*_`()\[\]{}<>\"'\u2018\u201c=:;,!?#\u2248~]*"
 _OPENING = re.compile(_WRAPPING + r"(?:(?:about|approximately|exactly|roughly|around)\s+)?")
 _OPERATION = re.compile(r"[)\s]*(?:\*\*|[+*/^\u00f7]|-(?=\s*[0-9(])|[xX](?=\s*[0-9]))\s*[(]*[-+$]?[0-9.]")
 _OPERAND = re.compile(r"[0-9)]\s*(?:\*\*|[+*/^\u00f7-]|[xX])\s*[(]*\Z")
-_OR = re.compile(
-    r"[*_)\s]*(?:,?\s*\bor\b|\bto\b|\u2013|\u2014|-|\u00b1)\s*(?:maybe\s+|perhaps\s+)?(?=[-+$]?[0-9.])", re.I
-)
-_BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
 _LIST_LABEL = re.compile(r"^[ \t]*\(?([0-9]{1,3})[.):](?=\s)", re.MULTILINE)
 _BEHIND_RESULT = re.compile(
     r"(?:=|\u2248|:|['\u2019]s\b|\b(?:is|are|be|was|were|gets?|gives?|makes?|made|equals?|has|have|had|leaves?|left|cost|costs|"
     r"earns?|needs?|pays?|spends?|takes?|totals?|total of|comes to|becomes?|obtain|find|yields?|about|approximately|"
-    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all)\b)"
+    r"sold|bought|ate|won|read|saw|ran|drove|spent|paid|(?<![\\a-z])[a-z]{2,}ed|altogether|in total|in all|"
+    r"so|thus|therefore|hence|leaving|giving|making)\b)"
     r"(?:(?!\bnot\b)[^\d\n=]){0,40}?\Z",
     re.IGNORECASE,
 )
+_AMONG = re.compile(
+    r"\b(?:(?:in|after|within|during|every|per)|(?:from|on|into|among|inside|of)\s+"
+    r"(?:the|each|all|every|these|those|his|her|their|its|my|our))\s+(?:(?:the|each|all|these|those)\s+)?\Z",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"(?:\b(?:not|neither|nor)\b|n['\u2019]t\b)[^.;]{0,40}\Z", re.IGNORECASE)
+_IN_TOTAL = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:in total|altogether|in all|overall)\b", re.IGNORECASE)
+_REMAINS = re.compile(r"\s*(?:[^\W\d_]+\s+)?(?:remain(?:s|ed)?|(?:are|were|is|was|will be)\s+left)\b", re.IGNORECASE)
 _MATHS = re.compile(r"\\[a-zA-Z]+|[\^*/+\u221a\u03c0<>{}]|(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
+MAX_NAME = 3  # words of a completion that is a name with a number
 MAX_PLACES = 18  # behind the point: with more of them, a fraction is shorter
 _MENTION = 48  # characters before a number that may say it is a result
 
@@ -141,10 +148,17 @@ def _find_by_itself(text: str, completion: str, decimal: str) -> tuple[Quantity 
 
 
 def _find_unstated(statements: list[Statement], text: str, decimal: str) -> tuple[Quantity | None, str, str]:
-    if found := _opening(text, decimal):
-        return found, "first", ""
+    try:
+        if found := _opening(text, decimal):
+            return found, "first", ""
+    except SeveralError:
+        if "\n" in text.strip() or not (found := _find_result(text, decimal)):  # "5 apples and 3 pears are 8 in all"
+            raise
+        return found, "last", ""
     if found := _last_result(text, decimal):
         return found, "last", ""
+    if len(text.split()) <= MAX_NAME and not text.rstrip().endswith("?") and (found := _read_closed(text, decimal)):
+        return found, "whole", ""  # "Room 12"
     return _find_spelled(statements, text)
 
 
@@ -162,9 +176,10 @@ def _read_closed(text: str, decimal: str) -> Quantity | None:
     found = list(find_quantities(tail, decimal))
     if not found or _MATHS.search(_around(tail, found)):
         return None
-    if len({(one.value, one.unit.casefold()) for one in found}) > 1:
+    first = found[0]
+    if not all(is_same(first, one) for one in found) or names_another(tail, first, decimal):
         raise SeveralError
-    return found[0]
+    return first
 
 
 def _around(text: str, found: list[Quantity]) -> str:
@@ -212,8 +227,8 @@ def _last(text: str, decimal: str) -> Quantity | None:
 
 def _is_one_of_two(text: str, last: Quantity, decimal: str) -> bool:
     """Whether the last number is the second half of "7 or 8"."""
-    before = list(find_quantities(text[max(0, last.start - _MENTION) : last.start], decimal))
-    return bool(before) and _hedges(text[max(0, last.start - _MENTION) :], before[-1], decimal)
+    near = text[max(0, last.start - _MENTION) : last.end]
+    return any(names_another(near, one, decimal) for one in list(find_quantities(near, decimal))[-2:-1])
 
 
 def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
@@ -223,19 +238,9 @@ def _settled(text: str, quantity: Quantity, decimal: str) -> Quantity | None:
         return _read_closed(re.split(r"[.;](?=\s|$)", line.rpartition("=")[2])[0], decimal) if "=" in line else None
     if _OPERAND.search(text, max(0, quantity.start - 12), quantity.start):
         return None
-    if _hedges(text, quantity, decimal):
+    if names_another(text, quantity, decimal):
         raise SeveralError
     return quantity
-
-
-def _hedges(text: str, quantity: Quantity, decimal: str) -> bool:
-    if _BETWEEN.search(text, max(0, quantity.start - 12), quantity.start):
-        return True
-    link = _OR.match(text, quantity.end)
-    if link is None:
-        return False
-    other = next(find_quantities(text[link.end() : link.end() + 60], decimal), None)
-    return other is not None and other.start == 0 and other.value != quantity.value
 
 
 def _last_result(text: str, decimal: str) -> Quantity | None:
@@ -248,10 +253,31 @@ def _last_result(text: str, decimal: str) -> Quantity | None:
     opening = _opening(line, decimal)
     if opening and len(line[opening.end :].split()) <= 2:
         return opening
-    results = [
-        one
-        for one in find_quantities(line, decimal)
-        if _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)
-    ]
-    settled = [found for one in results if (found := _settled(line, one, decimal))]
-    return settled[-1] if settled else None
+    return _find_result(line, decimal)
+
+
+def _find_result(line: str, decimal: str) -> Quantity | None:
+    """Return the last number in a line that its words, or "=", say is a result. Raises `SeveralError`."""
+    numbers = list(find_quantities(line, decimal))
+    results = [(place, one) for place, one in enumerate(numbers) if _is_result(line, one)]
+    beside = [found for found in results if _AMONG.search(line, 0, found[1].start)]  # "in the 5 boxes"
+    for place, one in (*reversed([found for found in results if found not in beside]), *reversed(beside)):
+        if place and not _IN_TOTAL.match(line, one.end) and _leads_on(line, numbers[place - 1], decimal):
+            raise SeveralError
+        if found := _settled(line, one, decimal):
+            return found
+    return None
+
+
+def _is_result(line: str, one: Quantity) -> bool:
+    """Whether the words around a number say that it is what comes out."""
+    behind = _BEHIND_RESULT.search(line, max(0, one.start - _MENTION), one.start)
+    return bool(behind or _IN_TOTAL.match(line, one.end) or _REMAINS.match(line, one.end))
+
+
+def _leads_on(line: str, one: Quantity, decimal: str) -> bool:
+    """Whether a number and the next one are two answers: "x = 5 or x = 6"."""
+    before = line[: one.start]
+    if _OPERAND.search(before[-12:]) or _DENIED.search(before) or _AMONG.search(before):
+        return False
+    return names_another(line, one, decimal)

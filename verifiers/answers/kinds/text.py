@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from learnable.data.records import Score, Spec
-from learnable.verifiers.answers.extraction import Statement, find_statements, split_first_line, strip_latex_text
+from learnable.verifiers.answers.extraction import (
+    Statement,
+    find_statements,
+    fold_signs,
+    split_first_line,
+    strip_latex_text,
+)
 from learnable.verifiers.answers.rewards.shapes import Judgement, check_shape, give_score
 from learnable.verifiers.answers.rules import Reading, Rule, check_rule, missing, narrow, rule_of
 from learnable.verifiers.answers.values.dates import DateOrder, find_dates
@@ -36,7 +42,8 @@ class TextVerifier:
     Spec: `{"answer": text}`, or a list of texts any of which is right. Optionally:
 
     - `extract`: the rule by which the answer is found (see `rules`). `auto`, the default: the last statement (`boxed`,
-      `hashes`, `tag`, `words`), else the first line where the next one asks the next question, else the only line.
+      `hashes`, `tag`, `words`, `emphasis`), else the first line where the next one asks the next question, else the
+      only line, or several that are a right text together (`whole`).
       `first` and `last` are the first and the last line.
     - `ignore`: what makes no difference, of "case", "spaces", "punctuation" (around words), "articles" (in front) and
       "accents"; all but the last unless given.
@@ -48,7 +55,7 @@ class TextVerifier:
     """
 
     name: str = "text"
-    version: str = "1"
+    version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless the answers are texts and the options fit."""
@@ -73,7 +80,10 @@ class TextVerifier:
 
     def read(self, completion: str, *, spec: Spec) -> Reading:
         """Return the text that counts, as it is compared, with the rule that found it."""
-        found, rule = _find(strip_thinking(completion), rule_of(spec))
+        text = strip_thinking(completion)
+        found, rule = _find(text, rule_of(spec))
+        if found is None and rule == "auto" and self._canonical(text[:MAX_TEXT], spec) in self._right(spec):
+            found, rule = text, "whole"
         if found is None:
             return Reading(None, rule, missing(rule_of(spec)) if rule_of(spec).name != "auto" else "nothing is stated")
         answer = self._canonical(found[:MAX_TEXT], spec)
@@ -91,9 +101,12 @@ class TextVerifier:
     def score(self, completion: str, *, prompt: str, spec: Spec) -> Score:
         """Judge one completion."""
         reading = self.read(completion, spec=spec)
-        answers = spec["answer"] if isinstance(spec["answer"], list | tuple) else [spec["answer"]]
-        passed = reading.answer is not None and reading.answer in {self._canonical(answer, spec) for answer in answers}
+        passed = reading.answer is not None and reading.answer in self._right(spec)
         return give_score(Judgement(completion, prompt, reading, passed, float(passed)), spec)
+
+    def _right(self, spec: Spec) -> set[str | None]:
+        answers = spec["answer"] if isinstance(spec["answer"], list | tuple) else [spec["answer"]]
+        return {self._canonical(answer, spec) for answer in answers}
 
     def _canonical(self, text: str, spec: Spec) -> str | None:
         if spec.get("match") == "date":
@@ -109,7 +122,9 @@ def normalise(text: str, ignore: Iterable[str] = USUAL) -> str:
     ('eiffel tower', 'cafe')
     """
     ways = set(ignore)
-    text = unicodedata.normalize("NFC", text).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+    text = fold_signs(unicodedata.normalize("NFC", text)).translate(
+        {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}
+    )
     if "accents" in ways:
         text = "".join(sign for sign in unicodedata.normalize("NFD", text) if not unicodedata.combining(sign))
     if "spaces" in ways:

@@ -48,6 +48,7 @@ _UNIT = re.compile(
     r"(?P<space>\s*)(?P<unit>%|per\s?cent\b|\u00b0(?:\s?[CF]\b)?|[$\u20ac\u00a3\u00a5\u20b9\u00a2]|"
     r"(?:(?:square|cubic|sq\.?|cu\.?)\s+)?[a-zA-Z\u00b5]+(?:/[a-zA-Z]+)?(?:\^[23])?)"
 )
+_BETWEEN_PARTS = re.compile(r"\s*(?:,?\s*\band\b|,)?\s*")
 _IN_WORDS = re.compile(r"\s*in\s+[a-z]", re.IGNORECASE)  # "42 in total" are no inches
 _CLOCK = re.compile(r"(?<![\w:])[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?![\w:])")
 
@@ -57,13 +58,15 @@ class Quantity:
     """A number where a text has it.
 
     `value` is the number as it is written, `unit` the word or sign behind or before it that `units` knows, "" for none.
-    `start` and `end` are places in the text; `end` is behind the unit.
+    `start` and `end` are places in the text; `end` is behind the unit. `least` is the unit of the last part of a number
+    in parts, such as minutes in "5 hours and 30 minutes", whose value is 5.5 and whose unit is hours.
     """
 
     value: Fraction
     unit: str
     start: int
     end: int
+    least: str = ""
 
     def matches(self, wanted: Fraction, unit: str = "", tolerance: Fraction = Fraction(0)) -> bool:
         """Say whether this is the wanted number: see `NumberVerifier` for what percent and units do."""
@@ -73,7 +76,9 @@ class Quantity:
         """Return what the number may stand for, in the `wanted` unit; without one, a percentage is two numbers."""
         percent = bool(self.unit) and _is_percent(self.unit)
         if not wanted:
-            return (self.value, self.value / 100) if percent else (self.value,)
+            in_least = convert(self.value, self.unit, self.least) if self.least else None
+            others = [self.value / 100] if percent else [] if in_least is None else [in_least]
+            return (self.value, *others)
         if not self.unit:
             return (self.value, self.value * 100) if _is_percent(wanted) and abs(self.value) <= 1 else (self.value,)
         converted = convert(self.value, self.unit, wanted)
@@ -83,9 +88,36 @@ class Quantity:
 def find_quantities(text: str, decimal: str = ".") -> Iterator[Quantity]:
     """Yield the numbers of a plainly written text, in order; dates and times of day are none.
 
-    >>> [str(one.value) for one in find_quantities("1,024 and 2 1/2, -3.5e2 or 50%")]
-    ['1024', '5/2', '-350', '50']
+    What goes on in a smaller unit is one number.
+
+    >>> [str(one.value) for one in find_quantities("1,024 and 2 1/2, -3.5e2 or 50%, 5 hours and 30 minutes")]
+    ['1024', '5/2', '-350', '50', '11/2']
     """
+    whole: Quantity | None = None
+    for part in _find_parts(text, decimal):
+        if whole is not None and (sum_of_both := _add_part(text, whole, part)) is not None:
+            whole = sum_of_both
+        else:
+            if whole is not None:
+                yield whole
+            whole = part
+    if whole is not None:
+        yield whole
+
+
+def _add_part(text: str, whole: Quantity, part: Quantity) -> Quantity | None:
+    """Return a number with the part of it in a smaller unit right behind it, None where that is another number."""
+    if not (whole.unit and part.unit and _BETWEEN_PARTS.fullmatch(text, whole.end, part.start)):
+        return None
+    one = convert(Fraction(1), whole.least or whole.unit, part.unit)
+    if one is None or one <= 1 or not 0 <= part.value < one:
+        return None
+    added = convert(part.value, part.unit, whole.unit) or Fraction(0)
+    value = whole.value - added if whole.value < 0 else whole.value + added
+    return Quantity(value, whole.unit, whole.start, part.end, part.unit)
+
+
+def _find_parts(text: str, decimal: str) -> Iterator[Quantity]:
     text = blank_dates(text)
     pattern = _WITH_COMMA if decimal == "," else _WITH_POINT
     european = {match.start(): match for match in _BOTH_MARKS.finditer(text)} if decimal == "." else {}

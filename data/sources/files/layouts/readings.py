@@ -117,7 +117,7 @@ def _read_choice(value: Any, choices: Choices) -> Spec:
     if not places:
         last = "" if labels else f", or its place from 0 to {len(texts) - 1}"
         raise UnreadError(f"an answer is one of {', '.join(names)}{last}")
-    return {"answer": names[places.pop()], "choices": names}
+    return {"answer": names[places.pop()], "choices": names, "texts": texts}
 
 
 def _read_tests(_: Any, __: Choices) -> Spec:

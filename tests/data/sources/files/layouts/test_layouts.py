@@ -53,7 +53,12 @@ def read(rows: list[Row], **columns: str) -> list[Prompt]:
         ("AIME", {"problem": "How many?", "answer": 204.0, "year": 1999}, "number", {"answer": 204}),
         ("MATH with answers", SOLVED | {"answer": "1/2"}, "mathematics", {"answer": "1/2"}),
         ("MATH with answers", {"problem": "?", "answer": "1000"}, "mathematics", {"answer": "1000"}),
-        ("MMLU", MMLU, "choice", {"answer": "B", "choices": ["A", "B", "C"]}),
+        (
+            "MMLU",
+            MMLU,
+            "choice",
+            {"answer": "B", "choices": ["A", "B", "C"], "texts": ["red", "blue", "green"]},
+        ),
         ("MMLU", MMLU | {"answer": "C"}, "choice", {"answer": "C", "choices": ["A", "B", "C"]}),
         ("MMLU", MMLU | {"answer": "Green"}, "choice", {"answer": "C", "choices": ["A", "B", "C"]}),
         (
