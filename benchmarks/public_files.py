@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import click
 import typer
 
 from benchmarks.figures import make_parser
@@ -113,8 +112,7 @@ def read_flags(flags: Sequence[str]) -> PromptSettings:
     def read(*, prompts: PromptArguments) -> None:
         made.append(prompts.settings())
 
-    with click.Context(typer.main.get_command(app)):
-        typer.main.get_command(app).main(list(flags), standalone_mode=False)
+    app(list(flags), standalone_mode=False)
     return made[0]
 
 

@@ -56,8 +56,8 @@ def test_golden_answer(name: str, case: dict[str, Any]) -> None:
 
 
 @pytest.mark.skipif(not JUDGED.is_file(), reason="the judged completions are not on this machine")
-@pytest.mark.parametrize("name", ["number", "choice"])
-def test_numbers_and_choices_are_judged_as_a_person_judges_them(name: str) -> None:
+@pytest.mark.parametrize("name", ["number", "choice", pytest.param("mathematics", marks=NO_MATHS)])
+def test_answers_are_judged_as_a_person_judges_them(name: str) -> None:
     verifier = find_verifier(name)
     rows = [row for row in map(json.loads, JUDGED.read_text(encoding="utf-8").splitlines()) if row["verifier"] == name]
     specs: list[dict[str, Any]] = [{}, {"choices": [*"ABCD"]}] if name == "choice" else [{}]
