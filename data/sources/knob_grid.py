@@ -18,7 +18,7 @@ COMPARED = 8  # prompts of a form, to see whether a knob moves it
 WIDE = 10.0  # ratio of its ends from which on a range is divided in equal ratios
 # Where each family's knobs are tried unless users say where.
 USUAL_RANGES: Mapping[str, Mapping[str, str]] = {
-    "arithmetic": {"largest": "10..1000"},
+    "arithmetic": {"largest": "10..999"},
     "code": {"difficulty": "1..10"},
     "comparison": {"largest": "2..1000"},
     "counting": {"most_words": "3..40"},
