@@ -42,7 +42,8 @@ class Family:
 
     The fields of `knobs` are the knobs, each declared by `knob`. A knob that users set holds in every question of the
     family, and a form that cannot keep it has none. `generate(form, seed, knobs)` yields distinct prompts of one form
-    in an order that the seed fixes; it ends when the form has no more. `aliases` gives other names of forms. `on_request` are further forms, which are drawn only where they are named.
+    in an order that the seed fixes; it ends when the form has no more. `aliases` gives other names of forms.
+    `on_request` are further forms, which are drawn only where they are named.
 
     `count(forms, knobs)` is the exact number of distinct problems that the forms have together. A family without it
     does not know, or has no knob that would give more.

@@ -29,7 +29,8 @@ SIZE_TEMPLATES = ("Which is {word}, {a} or {b}?", "Which number is {word}: {a} o
 class ComparisonKnobs:
     """`largest`: no number is above it; unless it is set, those of WideGap go to 99.
 
-    `gap`: how far apart the two numbers are at least; unless it is set, in WideGap alone. `decimals`: how many digits the numbers of Larger and Smaller have behind the point at most, as in 9.11 and 9.9.
+    `gap`: how far apart the two numbers are at least; unless it is set, in WideGap alone. `decimals`: how many digits
+    the numbers of Larger and Smaller have behind the point at most, as in 9.11 and 9.9.
     """
 
     largest: int = knob(UsualNumber(20), 1, 10**9)
@@ -48,11 +49,7 @@ def generate(form: str, seed: int, knobs: ComparisonKnobs) -> Iterator[Prompt]:
     if form in SIZES:
         return _which(form, seed, knobs)
     points = shuffled_grid(f"{form}:{seed}", numbers, numbers, WORDS[form], TEMPLATES)
-    return distinct(
-        _whether(form, a, b, word, template)
-        for a, b, word, template in points
-        if abs(a - b) >= gap
-    )
+    return distinct(_whether(form, a, b, word, template) for a, b, word, template in points if abs(a - b) >= gap)
 
 
 def count_problems(forms: Sequence[str], knobs: ComparisonKnobs) -> int:

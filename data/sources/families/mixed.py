@@ -21,8 +21,8 @@ PARTS = (ARITHMETIC, COMPARISON, COUNTING)
 class MixedKnobs:
     """`shares`: of arithmetic, comparison and counting, in every stretch of the stream.
 
-    `largest`, `digits`, `gap` and `most_words` are those of the three families, in whose questions they hold. Raises `LearnableError` for a value out
-    of range, and for shares that are none.
+    `largest`, `digits`, `gap` and `most_words` are those of the three families, in whose questions they hold. Raises
+    `LearnableError` for a value out of range, and for shares that are none.
     """
 
     largest: int = knob(UsualNumber(20), 1, 10**9)

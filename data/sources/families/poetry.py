@@ -134,9 +134,15 @@ def verse_scheme(rhyme: str, lines: int) -> str:
     return "a" * lines if rhyme == "same" else "".join(pair * 2 for pair in ("ab", "cd")[: lines // 4])
 
 
-def _verses(seed: int, topics: Sequence[str], longest: int, fixed: Spec) -> Iterator[Prompt]:
+def _verses(seed: int, topics: Sequence[str], longest: int, fixed: dict[str, Any]) -> Iterator[Prompt]:
     form = poem_forms()["Verse"]
-    axes = (topics, range(1, longest + 1), VERSE_SYLLABLES, VERSE_RHYMES, [fixed.get("tolerance", 0), fixed.get("tolerance", 1)])
+    axes = (
+        topics,
+        range(1, longest + 1),
+        VERSE_SYLLABLES,
+        VERSE_RHYMES,
+        [fixed.get("tolerance", 0), fixed.get("tolerance", 1)],
+    )
     for topic, lines, syllables, rhyme, tolerance in shuffled_grid(f"Verse:{seed}", *axes):
         pins: dict[str, Any] = {"lines": lines, "syllables": syllables, "tolerance": tolerance}
         if scheme := verse_scheme(rhyme, lines):

@@ -140,7 +140,9 @@ def test_a_tolerance_holds_in_verse_too(tolerance: int) -> None:
 
 
 def test_verse_asks_for_no_more_than_the_knob_says() -> None:
-    assert not any("syllables" in prompt.text for prompt in builtin_prompts(["Verse"], limit=60, knobs={"constraints": 1}))
+    assert not any(
+        "syllables" in prompt.text for prompt in builtin_prompts(["Verse"], limit=60, knobs={"constraints": 1})
+    )
 
 
 def test_forms_of_any_length_have_so_many_stanzas_or_no_prompts() -> None:
