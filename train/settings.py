@@ -17,12 +17,14 @@ Method = Literal["grpo", "sft", "dpo"]
 Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve", "reviewed", "pool"]
 Sampler = Literal["static", "live"]
+CurriculumBy = Literal["step", "success"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
 HeldOutName = Literal["kept", "pool"]
 METHODS = ("grpo", "sft", "dpo")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve", "reviewed", "pool")
 SAMPLERS = ("static", "live")
+CURRICULUM_BY = ("step", "success")
 ON_ALARM = ("warn", "stop", "checkpoint")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
 STORED_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
@@ -37,6 +39,8 @@ NEW = (
     "chat_template_kwargs",
     "think_tags",
     "sampler",
+    "curriculum",
+    "curriculum_by",
     "trl",
     "reward_range",
     "scale_rewards",
@@ -86,6 +90,9 @@ class TrainSettings:
         sampler: `static` visits each prompt once an epoch; `live` draws those whose groups are expected to disagree, as
             certificates and the run's own rewards tell (`train/live/`). None takes `live` for GRPO where no part is
             named and the set has what was rejected, and else `static`.
+        curriculum: stages that the prompts are drawn by, of those that come with the library or a user's in a file
+            (`data/sources/curriculum.py`); empty for none. In a stage the sampler draws as it always does.
+        curriculum_by: what leads from stage to stage: the `step`, or the `success` of the stage's prompts.
         signal: train on graded rewards or on passed / not passed.
         reward_range: what TRL is given for rewards of 0 and 1, those between mapped linearly; None for 0 and 1.
         scale_rewards: by what TRL divides advantages: the std of the `group`, of the `batch`, or nothing (`none`); None
@@ -136,6 +143,8 @@ class TrainSettings:
     think_tags: str | None = None
     loss_type: str = "grpo"
     sampler: Sampler | None = None
+    curriculum: str = ""
+    curriculum_by: CurriculumBy = "step"
     signal: Signal = "reward"
     reward_range: tuple[float, float] | None = None
     scale_rewards: str | None = None
@@ -201,6 +210,11 @@ class TrainSettings:
         return DPO_MARGIN if self.dpo_margin is None else self.dpo_margin
 
     @property
+    def keeps_draws(self) -> bool:
+        """Whether prompts are drawn by what the run has seen, so that its checkpoints have the sampler's state."""
+        return self.sampler == "live" or bool(self.curriculum)
+
+    @property
     def folder(self) -> Path:
         """The output folder."""
         return Path(self.output)
@@ -255,7 +269,7 @@ class TrainSettings:
         plain["reward_range"] = list(self.reward_range or ())
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
-        usual = {"sampler": "static", "on_alarm": "warn", "held_out": "kept"}
+        usual = {"sampler": "static", "curriculum_by": "step", "on_alarm": "warn", "held_out": "kept"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:

@@ -33,7 +33,10 @@ METRICS = {
     "eval_held_out/forgotten_share": "eval_forgotten_share",
     "sampler/expected_zero_std_share": "expected_zero_std_share",
     "sampler/prompts_seen": "prompts_seen",
+    "sampler/stage": "stage",
+    "sampler/stage_success": "stage_success",
 }
+SHARES = "sampler/stage_share/"  # before the name of a curriculum's stage: its share of the places of a batch
 # Of a look at mastered prompts, which TRL logs under the same names as that at others.
 REVIEW_METRICS = {
     "eval_reward": "review_reward",
@@ -86,6 +89,8 @@ class StepRecord:
             *path, name = key.split("/")
             if path[:1] == ["rewards"] and name in REWARD_METRICS:
                 metrics[name] = value
+            elif key.startswith(SHARES):
+                metrics[key.removeprefix("sampler/")] = value
             elif path[:1] == ["component"]:
                 components["/".join((*path[1:], name))] = value
         return cls(step, metrics, components)

@@ -19,7 +19,7 @@ from learnable.train.monitor.forecast import explain_other_signal
 from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.batch import fit_batch
 from learnable.train.preflight.device import find_device
-from learnable.train.preflight.drawing import choose_drawing, explain_forgetting
+from learnable.train.preflight.drawing import choose_drawing, explain_curriculum, explain_forgetting
 from learnable.train.preflight.memory import (
     MemoryEstimate,
     check_memory,
@@ -50,6 +50,7 @@ from learnable.train.preflight.weak_settings import (
     warn_of_temperature,
 )
 from learnable.train.settings import (
+    CURRICULUM_BY,
     HELD_OUT,
     LOSS_TYPES,
     METHODS,
@@ -124,6 +125,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
         *(check_memory(memory, settings) if memory else []),
     ]
     notes = [
+        *explain_curriculum(settings, curated),
         *(*drawn, *explain_forgetting(settings, curated), *fitted, *explain_other_signal(curated, settings)),
         *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
     ]
@@ -180,6 +182,7 @@ def check_numbers(settings: TrainSettings) -> None:
         ("loss_type", LOSS_TYPES),
         ("signal", SIGNALS),
         ("sampler", SAMPLERS),
+        ("curriculum_by", CURRICULUM_BY),
         ("on_alarm", ON_ALARM),
         ("held_out", HELD_OUT),
     )

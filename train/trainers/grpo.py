@@ -16,6 +16,7 @@ from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.drawing import make_course
 from learnable.train.rewards import (
     RewardFunction,
     judge_answers,
@@ -61,17 +62,18 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
     batch = count_looked_at(settings) * read_world_size()
+    rows = run.curated.read(settings.named_part, settings.families)
     trainer = GRPOTrainer(
         model=model,
         reward_funcs=[make_reward(settings, tags)],
         args=config,
-        train_dataset=make_dataset(run.curated, run.curated.read(settings.named_part, settings.families)),
+        train_dataset=make_dataset(run.curated, rows),
         eval_dataset=load_looks(run.curated, settings.families, batch) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
-    if settings.sampler == "live":
-        LearnabilitySampler.attach(trainer)
+    if settings.keeps_draws:
+        LearnabilitySampler.attach(trainer, course=make_course(settings, rows), is_even=settings.sampler != "live")
     elif settings.resume:
         skip_epochs(trainer, count_epochs(find_last_checkpoint(settings)))
     if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none

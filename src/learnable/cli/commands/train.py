@@ -42,6 +42,7 @@ Examples:
   learnable train --curated SET --eval-steps 5 --on-alarm stop
   learnable train --curated SET --monitor my_rules.toml --on-alarm checkpoint
   learnable train --curated SET --part control
+  learnable train --curated SET --curriculum arithmetic --curriculum-by success
   learnable train --curated SET --part pool --sampler static --held-out pool
   learnable train --curated SET --reward-range -1 1 --scale-rewards none
   learnable train --curated SET --output runs/first --resume
@@ -129,6 +130,20 @@ class TrainArguments:
         training_option(
             help="static: each prompt once an epoch; live: those whose groups are expected to disagree by now. "
             "(default: live, unless a part is named)"
+        ),
+    ] = None
+    curriculum: Annotated[
+        str | None,
+        training_option(
+            help="Draw prompts stage by stage: arithmetic, counting, or a TOML or JSON file of stages "
+            "(docs/training.md), as in --curriculum arithmetic --curriculum-by success."
+        ),
+    ] = None
+    curriculum_by: Annotated[
+        str | None,
+        training_option(
+            help="What leads to the next stage: step, where the stages' from_step says so; or success, at a pass rate "
+            "of .7, and back at .3. (default: step)"
         ),
     ] = None
     signal: Annotated[
