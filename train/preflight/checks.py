@@ -200,10 +200,9 @@ def check_numbers(settings: TrainSettings) -> None:
             "leave out --part, or give --method grpo"
         )
     check_preferences(settings)
-    if settings.sampler == "live" and settings.method != "grpo":
-        raise LearnableError(
-            f"--sampler live chooses among groups, and --method {settings.method} has none: leave it out"
-        )
+    chooses = "--sampler live" if settings.sampler == "live" else "--curriculum" if settings.curriculum else ""
+    if chooses and settings.method != "grpo":
+        raise LearnableError(f"{chooses} chooses among groups, and --method {settings.method} has none: leave it out")
     check_passes(settings)
     if settings.evaluate and settings.eval_k > settings.eval_group_size:
         raise LearnableError(

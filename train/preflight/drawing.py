@@ -59,14 +59,8 @@ def explain_forgetting(settings: TrainSettings, curated: CuratedSet) -> list[str
 def explain_curriculum(settings: TrainSettings, curated: CuratedSet) -> list[str]:
     """Return what the stages of a run's curriculum are, where it has one.
 
-    Raises `LearnableError` for a method without groups, and for a curriculum that the set's prompts cannot follow.
+    Raises `LearnableError` for a curriculum that the set's prompts cannot follow.
     """
-    if not settings.curriculum:
-        return []
-    if settings.method != "grpo":
-        raise LearnableError(
-            f"--curriculum is for --method grpo, which draws prompts: leave it out of {settings.method}"
-        )
     course = make_course(settings, curated.read(settings.named_part, settings.families))
     return [explain_course(settings, course)] if course else []
 
