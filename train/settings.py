@@ -41,6 +41,7 @@ NEW = (
     "sampler",
     "curriculum",
     "curriculum_by",
+    "reach",
     "trl",
     "reward_range",
     "scale_rewards",
@@ -107,6 +108,8 @@ class TrainSettings:
         eval_k: the k of pass@k.
         eval_limit: held-out prompts at most; None takes all.
         eval_steps: steps between looks at the held-out prompts during training; 0 for none.
+        reach: shares of held-out completions that pass, of each of which the report says at which look it was first
+            reached.
         save_steps: steps between checkpoints.
         monitor: a TOML file of rules that change the shipped ones and add to them (`train/monitor/`); empty for none.
         on_alarm: what an alarm of the monitor does: `warn`, `stop` the run where the rule's severity is that, or keep a
@@ -159,6 +162,7 @@ class TrainSettings:
     eval_k: int = 8
     eval_limit: int | None = None
     eval_steps: int = 0
+    reach: tuple[float, ...] = ()
     save_steps: int = 20
     monitor: str = ""
     on_alarm: OnAlarm = "warn"
@@ -265,7 +269,11 @@ class TrainSettings:
 
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
-        plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
+        plain = asdict(self) | {
+            "families": list(self.families),
+            "stop": list(self.stop or ()),
+            "reach": list(self.reach),
+        }
         plain["reward_range"] = list(self.reward_range or ())
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
@@ -300,7 +308,7 @@ def make_settings(values: JsonObject, where: str) -> TrainSettings:
     for key in ("curated", "output"):
         if key not in values:
             raise LearnableError(f"{where}: key {key!r} is missing: add it")
-    tuples = {"families": tuple(values.get("families", ()))}
+    tuples = {name: tuple(values.get(name, ())) for name in ("families", "reach")}
     tuples |= {name: tuple(values[name]) for name in ("stop", "reward_range") if values.get(name) is not None}
     return TrainSettings(**{**values, **tuples})
 

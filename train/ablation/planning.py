@@ -22,7 +22,7 @@ SECTIONS = ("title", "seeds", "at_step", "base", "run", "grid")
 CHOSEN_HERE = {"output": "--output names one folder for all runs", "seed": "give seeds = [0, 1, 2] above [base]"}
 CHOSEN_HERE |= {"resume": "the same command goes on by itself"}
 MEASURED = ("evaluate", "held_out", "eval_group_size", "eval_k", "eval_limit")  # alike in all runs
-LISTS = ("families", "stop", "reward_range")  # of settings
+LISTS = ("families", "stop", "reward_range", "reach")  # of settings
 ONLY = "base"  # the name of a variant where a file has no other
 
 

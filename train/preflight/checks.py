@@ -204,10 +204,21 @@ def check_numbers(settings: TrainSettings) -> None:
     if chooses and settings.method != "grpo":
         raise LearnableError(f"{chooses} chooses among groups, and --method {settings.method} has none: leave it out")
     check_passes(settings)
+    check_reach(settings)
     if settings.evaluate and settings.eval_k > settings.eval_group_size:
         raise LearnableError(
             f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
             f"{settings.eval_group_size}: raise that, or lower --eval-k"
+        )
+
+
+def check_reach(settings: TrainSettings) -> None:
+    """Raise `LearnableError` for a share that held-out completions cannot have, or that nothing would measure."""
+    if wrong := [share for share in settings.reach if not 0 < share <= 1]:
+        raise LearnableError(f"--reach {wrong[0]:g} is no share of held-out completions: give one as 0.7")
+    if settings.reach and not settings.eval_steps:
+        raise LearnableError(
+            "--reach needs looks at held-out prompts during training: give --eval-steps too, such as 5"
         )
 
 

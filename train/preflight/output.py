@@ -12,7 +12,7 @@ from learnable.train.settings import TrainSettings, read_settings
 RUNS = Path("runs")  # for runs that were given no folder
 # What a resumed run may do otherwise than it began.
 MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
-MAY_CHANGE |= {"eval_steps", "num_processes", "micro_batch_size", "report_to", "allow_silent_reward"}
+MAY_CHANGE |= {"eval_steps", "reach", "num_processes", "micro_batch_size", "report_to", "allow_silent_reward"}
 MAY_CHANGE |= {"monitor", "on_alarm", "held_out", "engine_options"}
 
 

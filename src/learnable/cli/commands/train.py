@@ -210,6 +210,14 @@ class TrainArguments:
             "and forgetting. (default: none)"
         ),
     ] = None
+    reach: Annotated[
+        list[float] | None,
+        measure_option(
+            "--reach",
+            help="Report at which look this share of held-out completions first passes, as --eval-steps 5 --reach 0.7; "
+            "repeatable.",
+        ),
+    ] = None
     on_alarm: Annotated[
         str | None,
         measure_option(
@@ -236,9 +244,11 @@ class TrainArguments:
     def list_given(self) -> JsonObject:
         """Return the settings that were typed. Raises `LearnableError` for an item that is no key=value."""
         typed = {name: getattr(self, name) for name in SETTINGS}
-        given = {name: value for name, value in typed.items() if value is not None}
+        given = {name: value for name, value in typed.items() if value not in (None, [])}
         if self.family:
             given["families"] = tuple(self.family)
+        if self.reach:
+            given["reach"] = tuple(self.reach)
         if self.trl:
             given["trl"] = read_trl_options(self.trl)
         if self.engine_arg:
@@ -332,6 +342,8 @@ def show_training(shell: Shell, report: TrainingReport) -> None:
     if report.forecast:
         shell.line(f"{report.forecast.sentence}\n")
     _show_parts(shell, report)
+    for share, step in report.reached.items():
+        shell.line(f"{'reached':<12} {share} of held-out completions: {'never' if step is None else f'step {step}'}")
     for alarm in report.alarms:
         shell.line(f"{'alarm':<12} {alarm.rule}, since step {alarm.since}: {alarm.says}")
     for name, place in (("policy", report.trained_policy), ("curve", report.curve), ("metrics", report.metrics)):
