@@ -33,8 +33,8 @@ class Variant:
     """One way to train: its settings without folder and seed.
 
     `differs` has what the file says of it beyond [base], by name. `made_by` is the command that makes its curated set,
-    and `make` says what that set takes of the one in [base]: the prompts of a `form`, or of the `best_forms`, those with
-    most variance within groups; another `band` or `preset`.
+    and `make` says what that set takes of the one in [base]: the prompts of a `form`, or of the `best_forms`, which
+    have most variance within groups; another `band` or `preset`.
     """
 
     name: str

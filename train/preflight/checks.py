@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from learnable.rollouts.vllm_engine import check_options
 from learnable.train.monitor.forecast import explain_other_signal
 from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.batch import fit_batch
-from learnable.train.preflight.device import find_device
+from learnable.train.preflight.device import Device, find_device
 from learnable.train.preflight.drawing import choose_drawing, explain_curriculum, explain_forgetting
 from learnable.train.preflight.memory import (
     MemoryEstimate,
@@ -27,7 +27,7 @@ from learnable.train.preflight.memory import (
     read_rank,
     read_shape,
 )
-from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
+from learnable.train.preflight.output import begin_or_resume, check_output
 from learnable.train.preflight.pairs import check_preferences, explain_pairs, measure_longest_stored, read_pairs
 from learnable.train.preflight.shards import (
     check_families,
@@ -85,15 +85,13 @@ class PreparedRun:
         return bool(self.settings.lora_rank or self.policy.adapter)
 
 
-def prepare_run(settings: TrainSettings) -> PreparedRun:
+def prepare_run(settings: TrainSettings, device: Device | None = None) -> PreparedRun:
     """Fill `settings` from the curated set and check them. Loads no model.
 
-    Raises `LearnableError` naming the setting or file, its value and the fix.
+    `device` is one to estimate the memory for that need not be here: what does not fit it is not refused. Raises
+    `LearnableError` naming the setting or file, its value and the fix.
     """
-    if not settings.output:
-        settings = replace(settings, output=choose_run_folder(settings.curated, settings.part, resume=settings.resume))
-    if settings.resume:
-        settings = resume_settings(settings)
+    settings = begin_or_resume(settings)
     check_numbers(settings)
     rules = read_rules(settings.monitor)
     curated = download_curated(open_curated(settings.curated))
@@ -106,6 +104,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     rows = count_prompts(settings, curated)
     settings, fitted = fit_batch(settings, curated, rows[part])
     check_rows(settings, curated, rows)
+    staged = explain_curriculum(settings, curated)
     changed = check_verifiers(curated, part)
     silent = check_silent_rewards(settings, curated)
     policy = find_policy(settings.policy)
@@ -116,17 +115,17 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     trained, held_out = (read_prompt_texts(curated, name, settings.families) for name in (part, "test"))
     longest = measure_longest_prompt([*trained, *held_out], policy)
     check_lengths(settings, policy, longest)
-    memory = estimate_run(settings, policy, longest, measure_longest_stored(settings, curated, policy))
+    lengths = (longest, measure_longest_stored(settings, curated, policy))
+    memory = estimate_run(settings, policy, *lengths, device or find_device())
     warnings = [
         *silent,
         *changed,
         *find_weak_settings(settings, curated, policy, rows),
         *warn_of_repeats(trained, held_out, part),
-        *(check_memory(memory, settings) if memory else []),
+        *(check_memory(memory, settings) if memory and device is None else []),
     ]
     notes = [
-        *explain_curriculum(settings, curated),
-        *(*drawn, *explain_forgetting(settings, curated), *fitted, *explain_other_signal(curated, settings)),
+        *(*staged, *drawn, *explain_forgetting(settings, curated), *fitted, *explain_other_signal(curated, settings)),
         *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
     ]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
@@ -143,9 +142,9 @@ def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int
 
 
 def estimate_run(
-    settings: TrainSettings, policy: Policy, longest: int | None, longest_stored: int | None = None
+    settings: TrainSettings, policy: Policy, longest: int | None, longest_stored: int | None, device: Device
 ) -> MemoryEstimate | None:
-    """Return what memory a run takes; None where the policy's sizes or its tokenizer are not known here.
+    """Return what memory a run takes on a device; None where the policy's sizes or its tokenizer are not known here.
 
     `longest` are the tokens of the longest prompt, `longest_stored` those of the longest stored completion with its
     prompt.
@@ -154,9 +153,7 @@ def estimate_run(
     if shape is None or longest is None:
         return None
     rank = read_rank(settings, policy)
-    return estimate_memory(
-        shape, settings, find_device(), prompt_tokens=longest, rank=rank, stored_tokens=longest_stored or 0
-    )
+    return estimate_memory(shape, settings, device, prompt_tokens=longest, rank=rank, stored_tokens=longest_stored or 0)
 
 
 def check_foreign_options(settings: TrainSettings) -> None:

@@ -29,6 +29,16 @@ def choose_run_folder(curated: str, part: str | None = None, *, resume: bool = F
     return str(RUNS / f"{name}-{last if resume and last else last + 1}")
 
 
+def begin_or_resume(settings: TrainSettings) -> TrainSettings:
+    """Return the settings with a folder, and those that a run to go on with began with.
+
+    Raises `LearnableError` as `resume_settings` does.
+    """
+    if not settings.output:
+        settings = replace(settings, output=choose_run_folder(settings.curated, settings.part, resume=settings.resume))
+    return resume_settings(settings) if settings.resume else settings
+
+
 def check_output(settings: TrainSettings) -> None:
     """Make the output folder. Raises `LearnableError` when it cannot be written or contains another run."""
     folder = settings.folder
