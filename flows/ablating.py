@@ -72,7 +72,8 @@ def make_set(ablation: Ablation, variant: Variant) -> CurationReport:
     Rollouts that are in the store are not made again, and each prompt stays on its side of the split. Raises
     `LearnableError` for a form that the set has no prompts of, and as a curation does.
     """
-    make, curated = variant.make, open_curated(ablation.curated)
+    make: Mapping[str, Any] = variant.make
+    curated = open_curated(ablation.curated)
     pool = open_pool(RefreshSettings(ablation.curated, policy=curated.manifest.policy.name))
     rows = pool.rows.filter(~pl.col("decision").is_in(NEVER_SAMPLED))
     prompts = pool.find(rows["prompt_id"])

@@ -12,9 +12,9 @@ from typing import Any
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject, Prompt
-from learnable.data.sources.asked_knobs import PARTS_OF, READABLE, is_asked_by
 from learnable.data.sources.builtin import find_family, find_forms
 from learnable.data.sources.family import Knobs
+from learnable.data.sources.needed_knobs import PARTS_OF, READABLE, is_within
 
 SHIPPED = Path(str(resources.files("learnable.data.sources.curricula")))
 
@@ -41,7 +41,7 @@ class Stage:
             low, high = self.difficulty
             if prompt.difficulty is None or not low <= prompt.difficulty <= high:
                 return False
-        return is_asked_by(self.knobs, prompt)
+        return is_within(self.knobs, prompt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from learnable.train.settings import TrainSettings, make_settings
 from learnable.train.trl_options import describe_type, fits_type
 
 SECTIONS = ("title", "form", "seeds", "at_step", "base", "run", "grid")
-MAKES: Mapping[str, Any] = {"form": str, "band": list[float], "preset": str, "best_forms": int}
+MAKES: Mapping[str, object] = {"form": str, "band": list[float], "preset": str, "best_forms": int}
 FORM = "{form}"  # what the form that a file is about stands for in its texts
 CHOSEN_HERE = {"output": "--output names one folder for all runs", "seed": "give seeds = [0, 1, 2] above [base]"}
 CHOSEN_HERE |= {"resume": "the same command goes on by itself"}
@@ -41,7 +41,7 @@ class Variant:
     settings: TrainSettings
     differs: Mapping[str, object]
     made_by: str = ""
-    make: Mapping[str, Any] = field(default_factory=dict)
+    make: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:
@@ -164,7 +164,7 @@ def _list_variants(table: Mapping[str, Any], base: Mapping[str, Any], where: str
             yield replace(variant, make=make)
 
 
-def _read_make(given: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _read_make(given: Mapping[str, Any], where: str) -> Mapping[str, object]:
     make = given.get("make", {})
     if not isinstance(make, dict) or (make and "curated" not in given):
         raise LearnableError(f"{where}: make = {make!r} makes the set of curated = ...: give that, and a table")

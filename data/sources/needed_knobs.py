@@ -1,4 +1,4 @@
-"""What a question asks in terms of its family's knobs, read out of it: whether a stage of a curriculum could ask it."""
+"""What a question needs the knobs of its family to be, read out of it: whether a stage of a curriculum could ask it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PARTS_OF = {"mixed": ("arithmetic", "comparison", "counting")}  # families whose
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def read_asked(prompt: Prompt) -> dict[str, float]:
+def read_needed(prompt: Prompt) -> dict[str, float]:
     """Return what a question needs each knob of its family to be, as far as its form has to do with it.
 
     >>> question = Prompt("What is 7 + 12?", "arithmetic", {"answer": 19}, "arithmetic", "Addition")
-    >>> read_asked(question)
+    >>> read_needed(question)
     {'largest': 12.0, 'digits': 2}
     """
     numbers = NUMBER.findall(prompt.text)
@@ -46,20 +46,20 @@ def read_asked(prompt: Prompt) -> dict[str, float]:
     return {"difficulty": prompt.difficulty} if prompt.difficulty is not None else {}
 
 
-def is_asked_by(knobs: Knobs, prompt: Prompt) -> bool:
+def is_within(knobs: Knobs, prompt: Prompt) -> bool:
     """Whether a family with these knobs, those of `READABLE`, may ask a question: none of them is passed.
 
     Raises `LearnableError` for a difficulty that is no level.
     """
-    asked = read_asked(prompt)
+    needed = read_needed(prompt)
     for name, bound in knobs.items():
-        if name not in asked:
+        if name not in needed:
             continue
         if name == "difficulty":
             low, high = read_levels(str(prompt.family), str(bound))
-            holds = low <= asked[name] <= high
+            holds = low <= needed[name] <= high
         else:
-            holds = asked[name] >= float(bound) if name == "gap" else asked[name] <= float(bound)
+            holds = needed[name] >= float(bound) if name == "gap" else needed[name] <= float(bound)
         if not holds:
             return False
     return True
