@@ -101,8 +101,8 @@ def test_what_a_knob_says_holds_in_every_question(family: str, knobs: Mapping[st
 
 
 def test_a_knob_that_nobody_sets_binds_the_usual_forms_alone() -> None:
-    asked = [max(numbers(prompt)) for prompt in builtin_prompts(families=["arithmetic"], limit=100)]
-    assert max(asked) > 999
+    biggest = [max(numbers(prompt)) for prompt in builtin_prompts(families=["arithmetic"], limit=100)]
+    assert max(biggest) > 999
     assert find_family("arithmetic").knob_defaults() == {"largest": 20, "digits": 4}
 
 
