@@ -214,7 +214,7 @@ class TrainSettings:
         return DPO_MARGIN if self.dpo_margin is None else self.dpo_margin
 
     @property
-    def keeps_draws(self) -> bool:
+    def has_sampler_state(self) -> bool:
         """Whether prompts are drawn by what the run has seen, so that its checkpoints have the sampler's state."""
         return self.sampler == "live" or bool(self.curriculum)
 

@@ -73,7 +73,7 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
     log_importance_ratios(trainer)
-    if settings.keeps_draws:
+    if settings.has_sampler_state:
         LearnabilitySampler.attach(trainer, course=make_course(settings, rows), is_even=settings.sampler != "live")
     elif settings.resume:
         skip_epochs(trainer, count_epochs(find_last_checkpoint(settings)))

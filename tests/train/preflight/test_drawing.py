@@ -132,7 +132,7 @@ def test_a_curriculum_says_what_its_stages_have(with_rejects: Path, by_length: s
         f"curriculum {by_length}, by step: short from step 0 (6 prompts), long from step 6 (8 prompts); "
         "--steps 9 ends before huge"
     )
-    assert (run.settings.sampler, run.settings.keeps_draws) == ("live", True)
+    assert (run.settings.sampler, run.settings.has_sampler_state) == ("live", True)
 
 
 @pytest.mark.parametrize(
