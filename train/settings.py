@@ -17,12 +17,14 @@ Method = Literal["grpo", "sft", "dpo"]
 Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve", "reviewed", "pool"]
 Sampler = Literal["static", "live"]
+CurriculumBy = Literal["step", "success"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
 HeldOutName = Literal["kept", "pool"]
 METHODS = ("grpo", "sft", "dpo")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve", "reviewed", "pool")
 SAMPLERS = ("static", "live")
+CURRICULUM_BY = ("step", "success")
 ON_ALARM = ("warn", "stop", "checkpoint")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
 STORED_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
@@ -37,6 +39,9 @@ NEW = (
     "chat_template_kwargs",
     "think_tags",
     "sampler",
+    "curriculum",
+    "curriculum_by",
+    "reach",
     "trl",
     "reward_range",
     "scale_rewards",
@@ -88,6 +93,9 @@ class TrainSettings:
         sampler: `static` visits each prompt once an epoch; `live` draws those whose groups are expected to disagree, as
             certificates and the run's own rewards tell (`train/live/`). None takes `live` for GRPO where no part is
             named and the set has what was rejected, and else `static`.
+        curriculum: stages that the prompts are drawn by, of those that come with the library or a user's in a file
+            (`data/sources/curriculum.py`); empty for none. In a stage the sampler draws as it always does.
+        curriculum_by: what leads from stage to stage: the `step`, or the `success` of the stage's prompts.
         signal: train on graded rewards or on passed / not passed.
         reward_range: what TRL is given for rewards of 0 and 1, those between mapped linearly; None for 0 and 1.
         scale_rewards: by what TRL divides advantages: the std of the `group`, of the `batch`, or nothing (`none`); None
@@ -102,6 +110,8 @@ class TrainSettings:
         eval_k: the k of pass@k.
         eval_limit: held-out prompts at most; None takes all.
         eval_steps: steps between looks at the held-out prompts during training; 0 for none.
+        reach: shares of held-out completions that pass, of each of which the report says at which look it was first
+            reached.
         save_steps: steps between checkpoints.
         monitor: a TOML file of rules that change the shipped ones and add to them (`train/monitor/`); empty for none.
         on_alarm: what an alarm of the monitor does: `warn`, `stop` the run where the rule's severity is that, or keep a
@@ -139,6 +149,8 @@ class TrainSettings:
     think_tags: str | None = None
     loss_type: str = "grpo"
     sampler: Sampler | None = None
+    curriculum: str = ""
+    curriculum_by: CurriculumBy = "step"
     signal: Signal = "reward"
     reward_range: tuple[float, float] | None = None
     scale_rewards: str | None = None
@@ -153,6 +165,7 @@ class TrainSettings:
     eval_k: int = 8
     eval_limit: int | None = None
     eval_steps: int = 0
+    reach: tuple[float, ...] = ()
     save_steps: int = 20
     monitor: str = ""
     on_alarm: OnAlarm = "warn"
@@ -202,6 +215,11 @@ class TrainSettings:
     def least_margin(self) -> float:
         """The `dpo_margin` that counts."""
         return DPO_MARGIN if self.dpo_margin is None else self.dpo_margin
+
+    @property
+    def has_sampler_state(self) -> bool:
+        """Whether prompts are drawn by what the run has seen, so that its checkpoints have the sampler's state."""
+        return self.sampler == "live" or bool(self.curriculum)
 
     @property
     def folder(self) -> Path:
@@ -254,12 +272,16 @@ class TrainSettings:
 
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `NEW` only where they are given."""
-        plain = asdict(self) | {"families": list(self.families), "stop": list(self.stop or ())}
-        plain["verifiers"] = list(self.verifiers)
+        plain = asdict(self) | {
+            "families": list(self.families),
+            "stop": list(self.stop or ()),
+            "reach": list(self.reach),
+            "verifiers": list(self.verifiers),
+        }
         plain["reward_range"] = list(self.reward_range or ())
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
-        usual = {"sampler": "static", "on_alarm": "warn", "held_out": "kept"}
+        usual = {"sampler": "static", "curriculum_by": "step", "on_alarm": "warn", "held_out": "kept"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:
@@ -290,7 +312,7 @@ def make_settings(values: JsonObject, where: str) -> TrainSettings:
     for key in ("curated", "output"):
         if key not in values:
             raise LearnableError(f"{where}: key {key!r} is missing: add it")
-    tuples = {name: tuple(values.get(name, ())) for name in ("families", "verifiers")}
+    tuples = {name: tuple(values.get(name, ())) for name in ("families", "reach", "verifiers")}
     tuples |= {name: tuple(values[name]) for name in ("stop", "reward_range") if values.get(name) is not None}
     return TrainSettings(**{**values, **tuples})
 

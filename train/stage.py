@@ -13,7 +13,7 @@ from learnable.data.progress import Progress
 from learnable.data.storage.places import write_whole
 from learnable.train.child import Event, run_stage
 from learnable.train.monitor.forecast import add_measured, forecast_training
-from learnable.train.monitor.records import read_metrics, write_table
+from learnable.train.monitor.records import find_first_reach, read_metrics, total_epochs, write_table
 from learnable.train.monitor.watching import find_alarms
 from learnable.train.preflight.checks import PreparedRun, prepare_run
 from learnable.train.results.comparison import compare, compare_families, compare_held_out_parts
@@ -150,6 +150,7 @@ class _Stage:
             held_out = compare(before, after, k=k, group_size=group_size, seed=seed)
             parts = compare_held_out_parts(before, after, k=k, group_size=group_size, seed=seed)
             families = compare_families(before, after, settings.seed)
+        records = read_metrics(self.folder / "metrics.jsonl")
         earlier = find_earlier_runs(settings, str(self.run.curated.path), self.run.policy.policy_id) if held_out else []
         return TrainingReport(
             curated=str(self.run.curated.path),
@@ -171,7 +172,9 @@ class _Stage:
             ),
             held_out_parts=parts,
             not_compared=tuple(run.objection for run in earlier if run.differs),
-            alarms=tuple(find_alarms(self.run.rules, read_metrics(self.folder / "metrics.jsonl"))),
+            alarms=tuple(find_alarms(self.run.rules, records)),
+            epochs=tuple(total_epochs(records)),
+            reached={f"{share:g}": find_first_reach(records, share) for share in settings.reach},
         )
 
     def _draw(self, report: TrainingReport) -> None:

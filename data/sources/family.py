@@ -16,6 +16,15 @@ T = TypeVar("T")
 Knobs = Mapping[str, str | float]  # by name; texts are read as the type of the knob
 
 
+class UsualNumber(int):
+    """The default of a knob that binds some forms alone until users set it: what they set holds in every question."""
+
+    @classmethod
+    def is_kept(cls, value: int) -> bool:
+        """Whether nobody set the knob that has this value."""
+        return isinstance(value, cls)
+
+
 @dataclass(frozen=True, slots=True)
 class Knob:
     """A knob as users see it. `low` and `high` are the least and the largest value; a text has none."""
@@ -31,9 +40,10 @@ class Knob:
 class Family:
     """A named group of forms that share knobs.
 
-    The fields of `knobs` are the knobs, each declared by `knob`. `generate(form, seed, knobs)` yields distinct prompts
-    of one form in an order that the seed fixes; it ends when the form has no more. `aliases` gives other names of
-    forms. `on_request` are further forms, which are drawn only where they are named.
+    The fields of `knobs` are the knobs, each declared by `knob`. A knob that users set holds in every question of the
+    family, and a form that cannot keep it has none. `generate(form, seed, knobs)` yields distinct prompts of one form
+    in an order that the seed fixes; it ends when the form has no more. `aliases` gives other names of forms.
+    `on_request` are further forms, which are drawn only where they are named.
 
     `count(forms, knobs)` is the exact number of distinct problems that the forms have together. A family without it
     does not know, or has no knob that would give more.
@@ -66,7 +76,7 @@ class Family:
         defaults, listed = self.knobs(), []
         for name, declared in self._knob_fields().items():
             default, limits = getattr(defaults, declared.name), declared.metadata.get("range", (None, None))
-            listed.append(Knob(name, type(default), default, *limits))
+            listed.append(Knob(name, _kind_of(default), default, *limits))
         return listed
 
     def knob_names(self) -> tuple[str, ...]:
@@ -88,7 +98,7 @@ class Family:
             if name not in known:
                 raise unknown_knob(f"{self.name} prompts", name, tuple(known))
             field_name = known[name].name
-            read[field_name] = _read_knob(self.name, name, value, type(getattr(defaults, field_name)))
+            read[field_name] = _read_knob(self.name, name, value, _kind_of(getattr(defaults, field_name)))
         return self.knobs(**read)
 
     def _knob_fields(self) -> dict[str, Field[Any]]:
@@ -229,7 +239,13 @@ def on_scale(value: float) -> float:
     return round(min(10.0, max(1.0, float(value))), 1)
 
 
+def _kind_of(default: Any) -> type[Any]:
+    return int if isinstance(default, UsualNumber) else type(default)
+
+
 def _read_knob(family: str, name: str, value: Any, kind: type[Any]) -> Any:
+    if isinstance(value, UsualNumber):
+        return value
     try:
         if kind is int and isinstance(value, float | bool):
             raise ValueError  # int() would round it

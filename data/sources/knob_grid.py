@@ -121,20 +121,22 @@ def find_grid(family: str, given: Mapping[str, str]) -> KnobGrid:
 def find_moved_forms(family: str, grid: KnobGrid, seed: int = 0) -> list[str]:
     """Return the family's usual forms whose prompts are not the same at every setting of the grid.
 
-    The others would pass as often whatever the knobs are. All forms are returned where none is moved.
+    The others would pass as often whatever the knobs are. Of those that are moved, forms without prompts at some
+    settings are left out where others have prompts at all of them: what comes and goes is another question. All forms
+    are returned where none is moved.
     """
     found = find_family(family)
     settings = [
         found.set_knobs({name.removeprefix(f"{family}."): value for name, value in knobs.items()})
         for knobs in grid.cells()
     ]
-    return [form for form in found.forms if _is_moved(found, form, settings, seed)] or list(found.forms)
+    firsts = {form: _first_prompts(found, form, settings, seed) for form in found.forms}
+    moved = [form for form in found.forms if any(some != firsts[form][0] for some in firsts[form])]
+    return [form for form in moved if all(firsts[form])] or moved or list(found.forms)
 
 
-def _is_moved(family: Family, form: str, settings: Sequence[Any], seed: int) -> bool:
-    firsts = ([p.prompt_id for p in islice(family.generate(form, seed, knobs), COMPARED)] for knobs in settings)
-    usual = next(firsts)
-    return any(first != usual for first in firsts)
+def _first_prompts(family: Family, form: str, settings: Sequence[Any], seed: int) -> list[list[str]]:
+    return [[p.prompt_id for p in islice(family.generate(form, seed, knobs), COMPARED)] for knobs in settings]
 
 
 def _whole_values(low: int, high: int) -> tuple[str, ...]:

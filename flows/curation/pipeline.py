@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
 
 from learnable.data.progress import progress
+from learnable.data.sources.selection import PromptSet
 from learnable.flows.curation.goal import next_limit
 from learnable.flows.curation.inspection import inspect_pool
 from learnable.flows.curation.publishing import publish
@@ -33,15 +34,18 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def run_pipeline(settings: CurateSettings, step: Step = plain) -> CurationReport:
-    """Find the prompts that a policy can learn from, and publish them, as the store's only writer."""
+def run_pipeline(settings: CurateSettings, step: Step = plain, given: PromptSet | None = None) -> CurationReport:
+    """Find the prompts that a policy can learn from, and publish them, as the store's only writer.
+
+    `given` are prompts that have their sides of the split already, in place of those that the settings name.
+    """
     started = time.monotonic()
     with locked_store(settings) as store, rarely_collected():
         run = start_run(settings, policy_for(settings), store)
-        prompts = step(read_prompts)(settings)
+        prompts = given or step(read_prompts)(settings)
         set_aside()
         collected = step(roll_out_and_score)(run, prompts)
-        while limit := next_limit(settings, len(prompts.prompts), collected):
+        while given is None and (limit := next_limit(settings, len(prompts.prompts), collected)):
             prompts = step(read_prompts)(settings, limit)
             collected = collected.followed_by(step(roll_out_and_score)(run, prompts))
         decided = step(decide_groups)(run, prompts, collected)

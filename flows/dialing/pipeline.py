@@ -56,7 +56,10 @@ def leave_out_unmoved(settings: DialSettings) -> DialSettings:
     moved = find_moved_forms(family.name, settings.grid, settings.curation.seed)
     if not (still := [form for form in family.forms if form not in moved]):
         return settings
-    progress().note(f"{' and '.join(settings.grid.turned)} does not move {', '.join(still)}: left out")
+    turned = " and ".join(settings.grid.turned)
+    progress().note(
+        f"left out: {', '.join(still)}, which {turned} does not move, or leaves without prompts at some settings"
+    )
     # A name that another family has too would mean that one's form.
     own = [form for form in moved if find_forms([form]) == [(family.name, form)]]
     forms = tuple(dict.fromkeys([*own, *prompts.forms]))

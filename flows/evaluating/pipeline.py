@@ -72,7 +72,7 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
             prompts=PromptSettings(families=(SIMULATED,) if is_simulated else ()),
             policy=named,
             engine=settings.engine,
-            sampling=Sampling() if manifest.find_absent(("sampling",)) else manifest.sampling,
+            sampling=settings.sampling_from(Sampling() if manifest.find_absent(("sampling",)) else manifest.sampling),
             seed=settings.seed + SEED_OFFSET,
             store=str(root / "evaluations" / f"seed-{settings.seed}"),
             name="evaluation",
@@ -134,10 +134,10 @@ def _build_report(
         held_out=settings.held_out,
         sampling=sampling,
         group_size=settings.group_size,
-        k=settings.k,
+        k=settings.ks[-1],
         confidence=settings.confidence,
         seed=settings.seed,
-        figures=summarise(evaluation.prompts, k=settings.k, confidence=settings.confidence, seed=settings.seed),
+        figures=summarise(evaluation.prompts, ks=settings.ks, confidence=settings.confidence, seed=settings.seed),
         against=_compare(settings, evaluation, theirs.evaluation) if theirs else None,
         tokens=evaluation.tokens,
         generated=measured.generated + (theirs.generated if theirs else 0),
@@ -152,7 +152,7 @@ def _compare(settings: EvalSettings, mine: Evaluation, theirs: Evaluation) -> Ot
         raise LearnableError(
             f"--against {settings.against} has no prompt in common with this evaluation: nothing to pair"
         )
-    k, confidence, seed = settings.k, settings.confidence, settings.seed
-    changes = summarise_changes(pairs, k=k, confidence=confidence, seed=seed)
-    figures = summarise([early for early, _ in pairs], k=k, confidence=confidence, seed=seed)
+    ks, confidence, seed = settings.ks, settings.confidence, settings.seed
+    changes = summarise_changes(pairs, ks=ks, confidence=confidence, seed=seed)
+    figures = summarise([early for early, _ in pairs], ks=ks, confidence=confidence, seed=seed)
     return OtherPolicy(theirs.policy_id, figures, changes, write_verdict(changes[0], confidence))

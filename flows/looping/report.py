@@ -171,9 +171,11 @@ def _with_figures(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_figures(values: Mapping[str, Any]) -> Figures:
-    measures = {field.name for field in fields(Figures)} - {"by", "name", "prompts", "unscored"}
-    ends = {
-        name: Interval(**{end: nan if value is None else value for end, value in values[name].items()})
-        for name in measures
-    }
-    return Figures(**{**values, **ends})
+    measures = {field.name for field in fields(Figures)} - {"by", "name", "prompts", "unscored", "pass_at"}
+    ends = {name: _read_interval(values[name]) for name in measures}
+    pass_at = {int(k): _read_interval(found) for k, found in values.get("pass_at", {}).items()}
+    return Figures(**{**values, **ends, "pass_at": pass_at})
+
+
+def _read_interval(ends: Mapping[str, float | None]) -> Interval:
+    return Interval(**{end: nan if value is None else value for end, value in ends.items()})

@@ -45,7 +45,7 @@ def test_a_dry_run_samples_nothing_and_shows_a_prompt_of_each_setting(run: Run) 
     assert status == 0
     assert "largest=2000" in out
     assert "2 settings of the knobs; the search looks at 8,192 rollouts at most" in out
-    assert "largest does not move LargeSums, LargeProducts: left out" in said
+    assert "left out: LargeSums, LargeProducts, which largest does not move, or leaves without prompts" in said
     _, listed, _ = run("dial", "--form", "LargeSums", "--knob", "digits=2..4", "--dry-run", "--json")
     assert [row["knobs"] for row in json.loads(listed)["settings"]] == [{"digits": d} for d in "234"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from math import comb
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,43 @@ def test_the_figures_are_shown(curated: Run) -> None:
     assert out.rstrip().endswith("0 completions are new")
 
 
+@pytest.mark.parametrize("several", [("--k", 8, "--k", 1, "--k", 4), ("--k", "1,4", "--k", "8,4")])
+def test_each_k_is_reported_unbiased(curated: Run, several: tuple[str | int, ...]) -> None:
+    status, out, _ = curated(*EVAL, "--json", "--group-size", 8, "--limit", 30, *several)
+    report = json.loads(out)
+    whole = report["figures"][0]
+    assert (status, report["k"], list(whole["pass_at"])) == (0, 8, ["1", "4", "8"])
+    for k, found in whole["pass_at"].items():
+        chances = [1 - comb(p["n"] - p["passes"], int(k)) / comb(p["n"], int(k)) for p in report["prompts"]]
+        assert found["value"] == pytest.approx(sum(chances) / len(chances))
+    assert (whole["pass_at"]["1"], whole["pass_at"]["8"]) == (whole["pass_at_1"], whole["pass_at_k"])
+    _, shown, _ = curated(*EVAL, "--group-size", 8, "--limit", 30, *several)
+    assert all(f"pass@{k}" in shown for k in (1, 4, 8))
+
+
+def test_the_sampling_that_is_given_is_the_one_measured(curated: Run) -> None:
+    usual = ("--group-size", 8, "--limit", 30, "--json", "--no-greedy")
+    _, out, _ = curated(*EVAL, *usual, "--output", "now.json")
+    status, cold, _ = curated(*EVAL, *usual, "--temperature", 0.6, "--top-p", 0.95)
+    first, other = json.loads(out), json.loads(cold)
+    assert (status, other["generated"]) == (0, 240)
+    assert (other["sampling"]["temperature"], other["sampling"]["top_p"]) == (0.6, 0.95)
+    assert (first["sampling"]["temperature"], first["sampling"]["top_p"]) == (1.0, 1.0)
+    status, _, said = curated(*EVAL, *usual, "--temperature", 0.6, "--against", "now.json")
+    assert status != 0
+    assert "was sampled otherwise" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--k", 64), "--k 64 is not among 1 to 32"),
+        (("--k", "1,64"), "--k 64 is not among 1 to 32"),
+        (("--k", "1,0"), "--k 0 is not among 1 to 32"),
+        (("--k", "1,two"), "--k two is no whole number"),
+        (("--k", "1,"), "is no whole number"),
+        (("--temperature", 0), "--temperature 0 is out of range"),
+        (("--top-p", 1.5), "--top-p 1.5 is out of range"),
         (("--held-out", "keep"), "did you mean 'kept'?"),
         (("--policy", "p"), "--engine simulated asks no model: leave out --policy p"),
         (("--against", "p"), "give that file to --against"),

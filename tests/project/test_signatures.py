@@ -38,9 +38,11 @@ JSON_BORDER = {
     "src/learnable/cli/arguments.py",  # `--spec`
     "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
     "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
+    "src/learnable/cli/commands/settings_page.py",  # the same
     "src/learnable/cli/commands/train.py",  # settings of training by their names, as in TOML
     "train/ablation/report.py",  # `--json`
     "train/child.py",  # lines between processes
+    "train/live/course.py",  # state beside a checkpoint
     "train/live/sampler.py",  # state beside a checkpoint
     "train/monitor/records.py",  # metrics.jsonl
     "train/presets.py",  # settings of training, in TOML

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import product
@@ -19,11 +19,13 @@ from learnable.train.presets import find_train_preset, merge_settings
 from learnable.train.settings import TrainSettings, make_settings
 from learnable.train.trl_options import describe_type, fits_type
 
-SECTIONS = ("title", "seeds", "at_step", "base", "run", "grid")
+SECTIONS = ("title", "form", "seeds", "at_step", "base", "run", "grid")
+MAKES: Mapping[str, object] = {"form": str, "band": list[float], "preset": str, "best_forms": int}
+FORM = "{form}"  # what the form that a file is about stands for in its texts
 CHOSEN_HERE = {"output": "--output names one folder for all runs", "seed": "give seeds = [0, 1, 2] above [base]"}
 CHOSEN_HERE |= {"resume": "the same command goes on by itself", "verifiers": "name code yourself, with --verifier"}
 MEASURED = ("evaluate", "held_out", "eval_group_size", "eval_k", "eval_limit")  # alike in all runs
-LISTS = ("families", "stop", "reward_range")  # of settings
+LISTS = ("families", "stop", "reward_range", "reach")  # of settings
 ONLY = "base"  # the name of a variant where a file has no other
 
 
@@ -31,13 +33,16 @@ ONLY = "base"  # the name of a variant where a file has no other
 class Variant:
     """One way to train: its settings without folder and seed.
 
-    `differs` has what the file says of it beyond [base], by name. `made_by` is the command that makes its curated set.
+    `differs` has what the file says of it beyond [base], by name. `made_by` is the command that makes its curated set,
+    and `make` says what that set takes of the one in [base]: the prompts of a `form`, or of the `best_forms`, which
+    have most variance within groups; another `band` or `preset`.
     """
 
     name: str
     settings: TrainSettings
     differs: Mapping[str, object]
     made_by: str = ""
+    make: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:
@@ -54,6 +59,7 @@ class Ablation:
     """What a file asks for: each variant once with each seed. The others are held against the first variant.
 
     `at_step` is the step that all runs are trained to and compared at; None compares each at its own last one.
+    `curated` is the set in [base].
     """
 
     name: str
@@ -61,6 +67,7 @@ class Ablation:
     variants: tuple[Variant, ...]
     seeds: tuple[int, ...]
     at_step: int | None
+    curated: str = ""
 
 
 def list_ablations() -> tuple[str, ...]:
@@ -85,12 +92,17 @@ def read_text(name_or_path: str) -> str:
         raise LearnableError(f"ablation {name_or_path!r} cannot be read: {error.strerror}; give a TOML file") from error
 
 
-def read_ablation(name_or_path: str, curated: str = "") -> Ablation:
-    """Read an ablation; `curated` stands before the set that its [base] names.
+def read_ablation(name_or_path: str, curated: str = "", form: str = "") -> Ablation:
+    """Read an ablation; `curated` stands before the set that its [base] names, `form` before the form that it has.
 
     Raises `LearnableError` naming file, key, value and fix for what cannot work whatever the data.
     """
-    table = _parse(read_text(name_or_path), name_or_path)
+    text = read_text(name_or_path)
+    if form and FORM not in text:
+        raise LearnableError(f"{name_or_path} is about no form: leave out --form {form}, or write {FORM} in the file")
+    table = _parse(text, name_or_path)
+    if form := form or str(table.get("form", "")):
+        table = _parse(text.replace(FORM, form.strip().replace(" ", "-").lower()), name_or_path)
     base: dict[str, Any] = dict(table.get("base", {}))
     if curated:
         base["curated"] = curated
@@ -105,7 +117,9 @@ def read_ablation(name_or_path: str, curated: str = "") -> Ablation:
     variants = tuple(_list_variants(table, base, name_or_path))
     _check_names(variants, name_or_path)
     _check_measures(variants, name_or_path)
-    return Ablation(Path(name_or_path).stem, str(table.get("title", "")), variants, tuple(seeds), at_step)
+    return Ablation(
+        Path(name_or_path).stem, str(table.get("title", "")), variants, tuple(seeds), at_step, str(base["curated"])
+    )
 
 
 def _shipped() -> Traversable:
@@ -139,15 +153,29 @@ def _list_variants(table: Mapping[str, Any], base: Mapping[str, Any], where: str
     for given in table.get("run") or [{}]:
         if not isinstance(given, dict):
             raise LearnableError(f"{where}: run = {given!r} is no table: write [[run]]")
-        own = {key: value for key, value in given.items() if key not in ("name", "made_by")}
+        own = {key: value for key, value in given.items() if key not in ("name", "made_by", "make")}
         name, made_by = str(given.get("name", "")), str(given.get("made_by", ""))
+        make = _read_make(given, f"{where}: run {name!r}")
         for point in points:
             if both := sorted(set(own) & set(point)):
                 raise LearnableError(f"{where}: run {name!r} gives {both[0]}, and so does [grid]: give it once")
             full = ", ".join(filter(None, (name, *(f"{key}={write_value(value)}" for key, value in point.items()))))
             if not full and len(table.get("run", [])) > 1:
                 raise LearnableError(f'{where}: a [[run]] has no name: add name = "..."')
-            yield _make_variant(full or ONLY, base, {**own, **point}, made_by, table.get("at_step"), where)
+            variant = _make_variant(full or ONLY, base, {**own, **point}, made_by, table.get("at_step"), where)
+            yield replace(variant, make=make)
+
+
+def _read_make(given: Mapping[str, Any], where: str) -> Mapping[str, object]:
+    make = given.get("make", {})
+    if not isinstance(make, dict) or (make and "curated" not in given):
+        raise LearnableError(f"{where}: make = {make!r} makes the set of curated = ...: give that, and a table")
+    for key, value in make.items():
+        if key not in MAKES:
+            raise UnknownNameError(f"{where}: make: key", key, MAKES)
+        if not fits_type(value, MAKES[key]) or (key == "band" and len(value) != 2):
+            raise LearnableError(f"{where}: make: {key} = {value!r} is no {describe_type(MAKES[key])}: correct it")
+    return make
 
 
 def _list_points(grid: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:

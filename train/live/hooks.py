@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from learnable.data.errors import LearnableError
+from learnable.train.live.course import Course
 from learnable.train.live.rates import DRIFT, Certificates, PassRates
 from learnable.train.live.sampler import Layout, LiveOrder, PromptPicker
 
@@ -39,7 +40,15 @@ class LearnabilitySampler:
     does, or else where the sum of its rewards reaches `passed_at`. The state is kept in each checkpoint.
     """
 
-    def __init__(self, trainer: GRPOTrainer, *, drift: float = DRIFT, passed_at: float = PASSED_AT) -> None:
+    def __init__(
+        self,
+        trainer: GRPOTrainer,
+        *,
+        drift: float = DRIFT,
+        passed_at: float = PASSED_AT,
+        course: Course | None = None,
+        is_even: bool = False,
+    ) -> None:
         """Read the certificates of the trainer's prompts. Raises `LearnableError` as `attach` does."""
         self.trainer: Any = trainer
         self.passed_at = passed_at
@@ -50,25 +59,37 @@ class LearnabilitySampler:
             repeats=self.trainer.num_iterations * arguments.steps_per_generation,
         )
         rates = PassRates.of(read_certificates(self.trainer.train_dataset), drift)
-        self.order = LiveOrder(PromptPicker(rates, self.layout, arguments.seed))
+        if course:
+            course.steps_per_batch = self.layout.repeats / arguments.gradient_accumulation_steps
+        self.order = LiveOrder(PromptPicker(rates, self.layout, arguments.seed, course=course, is_even=is_even))
         self.passed: list[bool | None] = []
         self.steps = 0  # of the optimizer since the run began or went on
         self.finished = 0  # batches since then
         self.told_starved = False
 
     @classmethod
-    def attach(cls, trainer: GRPOTrainer, *, drift: float = DRIFT, passed_at: float = PASSED_AT) -> LearnabilitySampler:
+    def attach(
+        cls,
+        trainer: GRPOTrainer,
+        *,
+        drift: float = DRIFT,
+        passed_at: float = PASSED_AT,
+        course: Course | None = None,
+        is_even: bool = False,
+    ) -> LearnabilitySampler:
         """Let a trainer draw its prompts by what they can teach; call it before `trainer.train()`.
 
-        Raises `LearnableError` for a data set that is a stream, for fewer prompts than a batch takes, and where the
-        installed TRL has not the methods that are replaced.
+        A `course` has it draw stage by stage, and with `is_even` all prompts of a stage alike. Raises `LearnableError`
+        for a data set that is a stream, for fewer prompts than a batch takes, and where the installed TRL has not the
+        methods that are replaced.
         """
         if missing := [name for name in REPLACED if not hasattr(trainer, name)]:
             raise LearnableError(f"the live sampler does not know this version of TRL: no {', '.join(missing)}")
         if not hasattr(trainer.train_dataset, "add_column"):
             raise LearnableError("the live sampler needs a data set with rows that can be counted, not a stream")
-        sampler = cls(trainer, drift=drift, passed_at=passed_at)
-        sampler._warn_uncertified()
+        sampler = cls(trainer, drift=drift, passed_at=passed_at, course=course, is_even=is_even)
+        if not is_even:
+            sampler._warn_uncertified()
         sampler._replace_methods()
         return sampler
 
@@ -112,6 +133,9 @@ class LearnabilitySampler:
             groups[row] = (passes + (verdict == 1), failures + (verdict == 0))
         self._log(groups)
         self.order.picker.observe(groups)
+        if course := self.order.picker.course:
+            for name, value in course.list_metrics():
+                self.trainer._log_metric(f"sampler/{name}", value)
 
     def _judge(self, rewards: Any) -> list[bool | None]:
         """Return which completions reach `passed_at`, None for those without a reward. `rewards` is (n, functions)."""
@@ -134,7 +158,7 @@ class LearnabilitySampler:
         usable = picker.rates.expect_usable(self.layout.group_size)[list(groups)]
         self.trainer._log_metric("sampler/expected_zero_std_share", float(1 - usable.mean()))
         self.trainer._log_metric("sampler/prompts_seen", float((picker.last_drawn >= 0).sum()))
-        if picker.is_starved(list(groups)) and not self.told_starved:
+        if not picker.course and picker.is_starved(list(groups)) and not self.told_starved:
             self.told_starved = True
             self._warn_starved(float(usable.mean()))
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
+from learnable.train.live.course import Course
 from learnable.train.live.rates import PassRates
 
 REVIEWED = 32  # places, of which one is a review
@@ -49,12 +50,15 @@ class Layout:
 class PromptPicker:
     """Picks batches of prompts by their rates, the same ones from the same seed, state and observations.
 
-    `last_drawn` is the number of the batch that a prompt was in last, -1 for none.
+    `last_drawn` is the number of the batch that a prompt was in last, -1 for none. A `course` has prompts of its stage
+    drawn, and of those before. Where `is_even`, prompts are taken alike, whatever is expected of them.
     """
 
     rates: PassRates
     layout: Layout
     seed: int = 0
+    course: Course | None = None
+    is_even: bool = False
     batches: int = 0
     order: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     last_drawn: NDArray[np.int64] = field(init=False)
@@ -72,35 +76,46 @@ class PromptPicker:
 
     def draw(self) -> list[int]:
         """Return the next batch: `prompts` different indices."""
-        usable = self.rates.expect_usable(self.layout.group_size)
-        batch = self._review()
+        chances = self.list_chances()
+        if self.course:
+            chances = self.course.begin_batch(self.batches, chances)
+        batch = self._review(chances > 0 if self.course else np.ones(self.count, bool))
         rounds = 0
         while len(batch) < self.layout.prompts and rounds < ROUNDS:
             if not len(self.order):
                 self.order = self.generator.permutation(self.count)
                 rounds += 1
-            batch = self._walk(batch, usable)
+            batch = self._walk(batch, chances)
         if missing := self.layout.prompts - len(batch):
-            best = np.argsort(-usable, kind="stable")
+            best = np.argsort(-chances, kind="stable")
             batch += [int(index) for index in best if index not in batch][:missing]
         self.last_drawn[batch] = self.batches
         self.batches += 1
         return batch
 
-    def _review(self) -> list[int]:
+    def list_chances(self) -> NDArray[np.float64]:
+        """Return the chance with which a round takes each prompt, whatever its stage, (n,)."""
+        if self.is_even:
+            return np.ones(self.count)
+        return take_with(self.rates.expect_usable(self.layout.group_size))
+
+    def _review(self, may: NDArray[np.bool_]) -> list[int]:
         """Return the prompt that waited longest where this batch has the place of a review, else none."""
         places = self.layout.prompts
         due = (self.batches + 1) * places // REVIEWED > self.batches * places // REVIEWED
         if not due or not self.batches:
             return []
-        waiting = np.flatnonzero(self.last_drawn == self.last_drawn.min())
+        longest = self.last_drawn[may].min(initial=self.batches)
+        waiting = np.flatnonzero(may & (self.last_drawn == longest))
+        if self.is_even or not len(waiting):
+            return []
         return [int(self.generator.choice(waiting))]
 
-    def _walk(self, batch: Sequence[int], usable: NDArray[np.float64]) -> list[int]:
+    def _walk(self, batch: Sequence[int], take: NDArray[np.float64]) -> list[int]:
         """Go on through the order until the batch is full or the order ends."""
         missing = self.layout.prompts - len(batch)
         chances = self.generator.random(len(self.order))
-        taken = np.flatnonzero((chances < take_with(usable[self.order])) & ~np.isin(self.order, batch))[:missing]
+        taken = np.flatnonzero((chances < take[self.order]) & ~np.isin(self.order, batch))[:missing]
         end = taken[-1] + 1 if len(taken) == missing else len(self.order)
         found = [int(index) for index in self.order[taken]]
         self.order = self.order[end:]
@@ -108,6 +123,8 @@ class PromptPicker:
 
     def observe(self, groups: dict[int, tuple[int, int]]) -> None:
         """Take in the passes and failures of each prompt of a batch; the policy moves on."""
+        if self.course:
+            self.course.observe(groups, self.list_chances())
         for prompt, (passes, failures) in sorted(groups.items()):
             self.rates.observe(prompt, passes, failures)
         self.rates.drift_on()
@@ -118,13 +135,14 @@ class PromptPicker:
 
     def get_state(self) -> JsonObject:
         """Return all that the next draws depend on: arrays, and numbers that JSON takes."""
-        return {
+        state: JsonObject = {
             "weights": self.rates.weights.copy(),
             "order": self.order.copy(),
             "last_drawn": self.last_drawn.copy(),
             "batches": self.batches,
             "generator": self.generator.bit_generator.state,
         }
+        return state | ({"course": self.course.get_state()} if self.course else {})
 
     def set_state(self, state: JsonObject) -> None:
         """Go on from a state. Raises `LearnableError` where it is of another number of prompts."""
@@ -137,6 +155,8 @@ class PromptPicker:
         self.order, self.last_drawn = state["order"].copy(), state["last_drawn"].copy()
         self.batches = int(state["batches"])
         self.generator.bit_generator.state = state["generator"]
+        if self.course:
+            self.course.set_state(state["course"])
 
 
 class LiveOrder:
@@ -175,6 +195,8 @@ class LiveOrder:
     def finish_batch(self) -> None:
         """Say that all of the oldest pending batch is trained on."""
         self.pending.pop(0)
+        if self.picker.course:
+            self.picker.course.finish_batch()
 
     def resume(self, pending: Sequence[Sequence[int]]) -> None:
         """Begin with the batches that were pending when a state was kept."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
+from statistics import fmean
 from typing import IO
 
 import polars as pl
@@ -26,14 +28,26 @@ METRICS = {
     "completions/mean_length": "completion_length",
     "completions/clipped_ratio": "clipped_ratio",
     "clip_ratio/region_mean": "clipped_tokens",
+    "importance_ratio/mean": "importance_ratio",
+    "importance_ratio/min": "importance_ratio_min",
+    "importance_ratio/max": "importance_ratio_max",
+    "sampling/importance_sampling_ratio/mean": "engine_ratio",
+    "sampling/importance_sampling_ratio/min": "engine_ratio_min",
+    "sampling/importance_sampling_ratio/max": "engine_ratio_max",
+    "epoch": "epoch",
     "step_time": "step_seconds",
     "num_tokens": "num_tokens",
     "eval_reward": "eval_reward",
+    "eval_rewards/verifier_reward/pass_rate": "eval_pass_rate",
+    "eval_rewards/pass_reward/pass_rate": "eval_pass_rate",
     "eval_held_out/mastered_share": "eval_mastered_share",
     "eval_held_out/forgotten_share": "eval_forgotten_share",
     "sampler/expected_zero_std_share": "expected_zero_std_share",
     "sampler/prompts_seen": "prompts_seen",
+    "sampler/stage": "stage",
+    "sampler/stage_success": "stage_success",
 }
+SHARES = "sampler/stage_share/"  # before the name of a curriculum's stage: its share of the places of a batch
 # Of a look at mastered prompts, which TRL logs under the same names as that at others.
 REVIEW_METRICS = {
     "eval_reward": "review_reward",
@@ -86,6 +100,8 @@ class StepRecord:
             *path, name = key.split("/")
             if path[:1] == ["rewards"] and name in REWARD_METRICS:
                 metrics[name] = value
+            elif key.startswith(SHARES):
+                metrics[key.removeprefix("sampler/")] = value
             elif path[:1] == ["component"]:
                 components["/".join((*path[1:], name))] = value
         return cls(step, metrics, components)
@@ -127,6 +143,53 @@ class StepRecord:
                 yield name, value
         for name, value in self.components.items():
             yield f"{COMPONENTS}{name}", value
+
+
+@dataclass(frozen=True, slots=True)
+class EpochTotals:
+    """What one pass through the prompts came to: its number from 1 on, its steps, and their sums and means.
+
+    `tokens` are those of prompts and completions, `seconds` those of its steps; None where they were not logged.
+    """
+
+    epoch: int
+    steps: int
+    tokens: float | None
+    seconds: float | None
+    reward: float | None
+    zero_std_share: float | None
+
+
+def total_epochs(records: Sequence[StepRecord]) -> list[EpochTotals]:
+    """Return the totals of each epoch of a run, of which the last may not be whole.
+
+    An epoch ends with the step at which the trainer's count of them gets to the next whole number.
+    """
+    epochs: dict[int, list[StepRecord]] = {}
+    for record in records:
+        at = record.read("epoch")
+        if at is not None and "reward" in record.metrics:  # and no look, nor the summary at the end
+            epochs.setdefault(max(1, ceil(round(at, 6))), []).append(record)
+    totals, before = [], 0.0
+    for number, steps in sorted(epochs.items()):
+        counted = steps[-1].read("num_tokens")
+        spent = [value for one in steps if (value := one.read("step_seconds")) is not None]
+        tokens = None if counted is None else counted - before
+        before = before if counted is None else counted
+        means = (_mean(steps, "reward"), _mean(steps, "frac_reward_zero_std"))
+        totals.append(EpochTotals(number, len(steps), tokens, round(sum(spent), 3) if spent else None, *means))
+    return totals
+
+
+def find_first_reach(records: Sequence[StepRecord], share: float) -> int | None:
+    """Return the step of the first look at which held-out completions passed so often; None where none did."""
+    looks = ((record.step, record.read("eval_pass_rate")) for record in records)
+    return next((step for step, rate in looks if rate is not None and rate >= share), None)
+
+
+def _mean(records: Sequence[StepRecord], name: str) -> float | None:
+    values = [value for record in records if (value := record.read(name)) is not None]
+    return fmean(values) if values else None
 
 
 class MetricsFile:

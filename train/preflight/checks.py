@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from learnable.rollouts.vllm_engine import check_options
 from learnable.train.monitor.forecast import explain_other_signal
 from learnable.train.monitor.rules import Rule, read_rules
 from learnable.train.preflight.batch import fit_batch
-from learnable.train.preflight.device import find_device
-from learnable.train.preflight.drawing import choose_drawing, explain_forgetting
+from learnable.train.preflight.device import Device, find_device
+from learnable.train.preflight.drawing import choose_drawing, explain_curriculum, explain_forgetting
 from learnable.train.preflight.memory import (
     MemoryEstimate,
     check_memory,
@@ -27,7 +27,7 @@ from learnable.train.preflight.memory import (
     read_rank,
     read_shape,
 )
-from learnable.train.preflight.output import check_output, choose_run_folder, resume_settings
+from learnable.train.preflight.output import begin_or_resume, check_output
 from learnable.train.preflight.pairs import check_preferences, explain_pairs, measure_longest_stored, read_pairs
 from learnable.train.preflight.shards import (
     check_families,
@@ -50,6 +50,7 @@ from learnable.train.preflight.weak_settings import (
     warn_of_temperature,
 )
 from learnable.train.settings import (
+    CURRICULUM_BY,
     HELD_OUT,
     LOSS_TYPES,
     METHODS,
@@ -61,7 +62,6 @@ from learnable.train.settings import (
     TrainSettings,
 )
 from learnable.train.trl_options import check_trl_options
-from learnable.verifiers.registry import trust_verifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class PreparedRun:
         return bool(self.settings.lora_rank or self.policy.adapter)
 
 
-def prepare_run(settings: TrainSettings) -> PreparedRun:
+def prepare_run(settings: TrainSettings, device: Device | None = None) -> PreparedRun:
     """Fill `settings` from the curated set and check them. Loads no model.
 
-    Raises `LearnableError` naming the setting or file, its value and the fix.
+    `device` is one to estimate the memory for that need not be here: what does not fit it is not refused. Raises
+    `LearnableError` naming the setting or file, its value and the fix.
     """
-    trust_verifiers(settings.verifiers)  # as they were typed, and not as the file of a run that is resumed has them
-    settings = _begin(settings)
+    settings = begin_or_resume(settings)
     check_numbers(settings)
     rules = read_rules(settings.monitor)
     curated = download_curated(open_curated(settings.curated))
@@ -104,6 +104,7 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     rows = count_prompts(settings, curated)
     settings, fitted = fit_batch(settings, curated, rows[part])
     check_rows(settings, curated, rows)
+    staged = explain_curriculum(settings, curated)
     changed = check_verifiers(curated, part)
     silent = check_silent_rewards(settings, curated)
     policy = find_policy(settings.policy)
@@ -114,26 +115,20 @@ def prepare_run(settings: TrainSettings) -> PreparedRun:
     trained, held_out = (read_prompt_texts(curated, name, settings.families) for name in (part, "test"))
     longest = measure_longest_prompt([*trained, *held_out], policy)
     check_lengths(settings, policy, longest)
-    memory = estimate_run(settings, policy, longest, measure_longest_stored(settings, curated, policy))
+    lengths = (longest, measure_longest_stored(settings, curated, policy))
+    memory = estimate_run(settings, policy, *lengths, device or find_device())
     warnings = [
         *silent,
         *changed,
         *find_weak_settings(settings, curated, policy, rows),
         *warn_of_repeats(trained, held_out, part),
-        *(check_memory(memory, settings) if memory else []),
+        *(check_memory(memory, settings) if memory and device is None else []),
     ]
     notes = [
-        *(*drawn, *explain_forgetting(settings, curated), *fitted, *explain_other_signal(curated, settings)),
+        *(*staged, *drawn, *explain_forgetting(settings, curated), *fitted, *explain_other_signal(curated, settings)),
         *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
     ]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
-
-
-def _begin(settings: TrainSettings) -> TrainSettings:
-    """Return the settings with a folder, and as the run in it began where it is resumed."""
-    if not settings.output:
-        settings = replace(settings, output=choose_run_folder(settings.curated, settings.part, resume=settings.resume))
-    return resume_settings(settings) if settings.resume else settings
 
 
 def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int]:
@@ -147,9 +142,9 @@ def count_prompts(settings: TrainSettings, curated: CuratedSet) -> dict[str, int
 
 
 def estimate_run(
-    settings: TrainSettings, policy: Policy, longest: int | None, longest_stored: int | None = None
+    settings: TrainSettings, policy: Policy, longest: int | None, longest_stored: int | None, device: Device
 ) -> MemoryEstimate | None:
-    """Return what memory a run takes; None where the policy's sizes or its tokenizer are not known here.
+    """Return what memory a run takes on a device; None where the policy's sizes or its tokenizer are not known here.
 
     `longest` are the tokens of the longest prompt, `longest_stored` those of the longest stored completion with its
     prompt.
@@ -158,9 +153,7 @@ def estimate_run(
     if shape is None or longest is None:
         return None
     rank = read_rank(settings, policy)
-    return estimate_memory(
-        shape, settings, find_device(), prompt_tokens=longest, rank=rank, stored_tokens=longest_stored or 0
-    )
+    return estimate_memory(shape, settings, device, prompt_tokens=longest, rank=rank, stored_tokens=longest_stored or 0)
 
 
 def check_foreign_options(settings: TrainSettings) -> None:
@@ -186,6 +179,7 @@ def check_numbers(settings: TrainSettings) -> None:
         ("loss_type", LOSS_TYPES),
         ("signal", SIGNALS),
         ("sampler", SAMPLERS),
+        ("curriculum_by", CURRICULUM_BY),
         ("on_alarm", ON_ALARM),
         ("held_out", HELD_OUT),
     )
@@ -203,15 +197,25 @@ def check_numbers(settings: TrainSettings) -> None:
             "leave out --part, or give --method grpo"
         )
     check_preferences(settings)
-    if settings.sampler == "live" and settings.method != "grpo":
-        raise LearnableError(
-            f"--sampler live chooses among groups, and --method {settings.method} has none: leave it out"
-        )
+    chooses = "--sampler live" if settings.sampler == "live" else "--curriculum" if settings.curriculum else ""
+    if chooses and settings.method != "grpo":
+        raise LearnableError(f"{chooses} chooses among groups, and --method {settings.method} has none: leave it out")
     check_passes(settings)
+    check_reach(settings)
     if settings.evaluate and settings.eval_k > settings.eval_group_size:
         raise LearnableError(
             f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
             f"{settings.eval_group_size}: raise that, or lower --eval-k"
+        )
+
+
+def check_reach(settings: TrainSettings) -> None:
+    """Raise `LearnableError` for a share that held-out completions cannot have, or that nothing would measure."""
+    if wrong := [share for share in settings.reach if not 0 < share <= 1]:
+        raise LearnableError(f"--reach {wrong[0]:g} is no share of held-out completions: give one as 0.7")
+    if settings.reach and not settings.eval_steps:
+        raise LearnableError(
+            "--reach needs looks at held-out prompts during training: give --eval-steps too, such as 5"
         )
 
 

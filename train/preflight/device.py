@@ -6,8 +6,11 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Literal
+
+from learnable.data.errors import LearnableError
 
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a control group
 
@@ -18,6 +21,22 @@ class Device:
 
     kind: Literal["cuda", "host"]
     memory: int
+
+
+def describe_gpus(memory: float | None, gpus: int | None) -> Device | None:
+    """Return a GPU of another machine, of so many GiB; None where none is described.
+
+    Raises `LearnableError` for a memory or a number of GPUs that none has, and for a number alone.
+    """
+    if memory is None and gpus is None:
+        return None
+    if memory is None:
+        raise LearnableError(f"--gpus {gpus} says how many and not how large: give --gpu-memory too, such as 80 (GiB)")
+    if not 0 < memory < inf:
+        raise LearnableError(f"--gpu-memory {memory:g} is no memory: give the GiB of one GPU, such as 80")
+    if gpus is not None and gpus < 1:
+        raise LearnableError(f"--gpus {gpus} is no number of GPUs: give 1 or more")
+    return Device("cuda", int(memory * (1 << 30)))
 
 
 def find_device() -> Device:

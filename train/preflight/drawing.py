@@ -9,8 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+
 from learnable.data.curated.curated_set import ASIDE, CuratedSet, UnknownSideError
 from learnable.data.errors import LearnableError
+from learnable.data.sources.curriculum import read_curriculum
+from learnable.data.tables import prompt_from_row
+from learnable.train.live.course import Course
 from learnable.train.preflight.shards import check_columns, count_rows
 from learnable.train.settings import TrainSettings
 
@@ -48,6 +54,54 @@ def explain_forgetting(settings: TrainSettings, curated: CuratedSet) -> list[str
         f"--part train leaves out {mastered:,} prompts that the policy had mastered; trained on kept prompts alone, "
         "policies have forgotten such. --part reviewed takes some along, as a tenth of its prompts"
     ]
+
+
+def explain_curriculum(settings: TrainSettings, curated: CuratedSet) -> list[str]:
+    """Return what the stages of a run's curriculum are, where it has one.
+
+    Raises `LearnableError` for a curriculum that the set's prompts cannot follow.
+    """
+    course = make_course(settings, curated.read(settings.named_part, settings.families))
+    return [explain_course(settings, course)] if course else []
+
+
+def make_course(settings: TrainSettings, rows: pa.Table) -> Course | None:
+    """Return the course of a run over the rows that it is trained on; None for a run without a curriculum.
+
+    Raises `LearnableError` for a curriculum that cannot be read, or that these prompts cannot be assigned to.
+    """
+    if not settings.curriculum:
+        return None
+    curriculum = read_curriculum(settings.curriculum)
+    prompts = [prompt_from_row(row, settings.curated) for row in rows.to_pylist()]
+    return Course(curriculum, np.asarray(curriculum.assign(prompts), np.int64), settings.curriculum_by)
+
+
+def explain_course(settings: TrainSettings, course: Course) -> str:
+    """Return what the stages of a run are and how many prompts each has.
+
+    Raises `LearnableError` where a stage that may be reached has fewer prompts than a step takes.
+    """
+    stages, last = course.curriculum.stages, settings.steps
+    said, late = [], []
+    for number, stage in enumerate(stages):
+        count = int((course.stage_of == number).sum())
+        if course.by == "step" and stage.from_step >= last:
+            late.append(stage.name)
+            continue
+        if count < settings.prompts_per_step:
+            raise LearnableError(
+                f"--curriculum {settings.curriculum}: stage {stage.name!r} has {count} prompts of this set, and a step "
+                f"takes {settings.prompts_per_step}: curate prompts of that stage too (find-learnable --curriculum "
+                "FILE --stage NAME has its knobs), give a smaller --batch-size, or leave the stage out"
+            )
+        begins = f" from step {stage.from_step}" if course.by == "step" else ""
+        said.append(f"{stage.name}{begins} ({count:,} prompts)")
+    how = "by step" if course.by == "step" else f"up at {course.curriculum.up:g}, down at {course.curriculum.down:g}"
+    note = f"curriculum {settings.curriculum}, {how}: {', '.join(said)}"
+    none = int((course.stage_of < 0).sum())
+    note += f"; {none:,} prompts are of no stage and are not drawn" if none else ""
+    return note + (f"; --steps {last} ends before {', '.join(late)}" if late else "")
 
 
 def _count_both(settings: TrainSettings, curated: CuratedSet) -> tuple[int, int]:

@@ -39,7 +39,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, read_adapter_config
@@ -295,18 +295,41 @@ def _share_of_vllm(settings: TrainSettings, device: Device) -> int:
     return int(device.memory * share) if settings.use_vllm and isinstance(share, int | float) else 0
 
 
+Fit = Literal["fits", "may not fit", "cannot fit"]
+
+
+def judge_fit(estimate: MemoryEstimate, settings: TrainSettings) -> Fit:
+    """Return whether a run fits its device: not where what no micro batch does without is too much for it."""
+    memory = estimate.device.memory
+    if estimate.required * estimate.processes > memory and not any(name in settings.trl for name in OFFLOADING):
+        return "cannot fit"
+    return "fits" if estimate.peak * estimate.processes <= ROOM * memory else "may not fit"
+
+
+def explain_fit(estimate: MemoryEstimate, settings: TrainSettings) -> str:
+    """Return whether a run fits GPUs that need not be here, one process on each, and if not, what would help."""
+    fit, gpus = judge_fit(estimate, settings), settings.num_processes
+    memory = show_size(estimate.device.memory)
+    where = f"{gpus} GPUs of {memory}" if gpus > 1 else f"a GPU of {memory}"
+    each = " of each" if gpus > 1 else ""
+    terms = ", ".join(f"{name.replace('_', ' ')} {show_size(size)}" for name, size in estimate.list_terms().items())
+    helped = "" if fit == "fits" else f"; {suggest_smaller(estimate, settings)}"
+    return f"{where}: the run {fit}, it takes about {show_size(estimate.peak)}{each} ({terms}){helped}"
+
+
 def check_memory(estimate: MemoryEstimate, settings: TrainSettings) -> list[str]:
     """Warn of a run whose peak leaves its device no room.
 
     Raises `LearnableError` where even the smallest micro batch would not fit.
     """
-    required, memory = estimate.required * estimate.processes, estimate.device.memory
-    if required > memory and not any(name in settings.trl for name in OFFLOADING):
+    fit = judge_fit(estimate, settings)
+    if fit == "cannot fit":
+        required = estimate.required * estimate.processes
         raise LearnableError(
             f"this run cannot fit: {explain_memory(estimate)}; weights, optimizer and gradients alone take "
             f"{show_size(required)}: {suggest_smaller(estimate, settings)}"
         )
-    if estimate.peak * estimate.processes <= ROOM * memory:
+    if fit == "fits":
         return []
     return [f"this run may not fit: {explain_memory(estimate)}: {suggest_smaller(estimate, settings)}"]
 
@@ -323,7 +346,7 @@ def explain_memory(estimate: MemoryEstimate) -> str:
 def suggest_smaller(estimate: MemoryEstimate, settings: TrainSettings) -> str:
     """Return the flag that takes most off the peak."""
     widest = max(estimate.required, estimate.activations + estimate.logits, estimate.generating)
-    if widest == estimate.required:
+    if widest == estimate.required or estimate.required * estimate.processes > estimate.device.memory:
         smaller = "train a smaller policy"
         return smaller if settings.lora_rank else f"give --lora-rank 16, or {smaller}"
     if widest == estimate.generating:

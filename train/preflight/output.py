@@ -9,11 +9,12 @@ from learnable.data.errors import LearnableError
 from learnable.data.storage.places import make_folder
 from learnable.train.file_settings import check_file_settings
 from learnable.train.settings import TrainSettings, read_settings
+from learnable.verifiers.registry import trust_verifiers
 
 RUNS = Path("runs")  # for runs that were given no folder
 # What a resumed run may do otherwise than it began.
 MAY_CHANGE = {"output", "resume", "steps", "save_steps", "evaluate", "eval_group_size", "eval_k", "eval_limit"}
-MAY_CHANGE |= {"eval_steps", "num_processes", "micro_batch_size", "report_to", "allow_silent_reward"}
+MAY_CHANGE |= {"eval_steps", "reach", "num_processes", "micro_batch_size", "report_to", "allow_silent_reward"}
 MAY_CHANGE |= {"monitor", "on_alarm", "held_out", "engine_options", "verifiers"}
 
 
@@ -28,6 +29,18 @@ def choose_run_folder(curated: str, part: str | None = None, *, resume: bool = F
     numbers = [int(number) for path in RUNS.glob(f"{name}-*") if (number := path.name[len(name) + 1 :]).isdigit()]
     last = max(numbers, default=0)
     return str(RUNS / f"{name}-{last if resume and last else last + 1}")
+
+
+def begin_or_resume(settings: TrainSettings) -> TrainSettings:
+    """Return the settings with a folder, and those that a run to go on with began with.
+
+    Verifiers are trusted as they were typed, and not as the file of that run has them. Raises `LearnableError` as
+    `resume_settings` does, and for a verifier that cannot judge.
+    """
+    trust_verifiers(settings.verifiers)
+    if not settings.output:
+        settings = replace(settings, output=choose_run_folder(settings.curated, settings.part, resume=settings.resume))
+    return resume_settings(settings) if settings.resume else settings
 
 
 def check_output(settings: TrainSettings) -> None:

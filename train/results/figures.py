@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any
 
-from learnable.train.results.comparison import MIN_PROMPTS, Pair, describe_direction, judge_direction, list_measures
+from learnable.train.results.comparison import (
+    MIN_PROMPTS,
+    Measure,
+    Pair,
+    describe_direction,
+    judge_direction,
+    list_measures,
+)
 from learnable.train.results.evaluation import PromptResult
 from learnable.train.results.statistics import CONFIDENCE, Interval, estimate_change, estimate_mean
 
@@ -21,7 +28,8 @@ class Figures:
     There is none, but NaN, for a group of fewer problems than `MIN_PROMPTS`, where resampling says nothing.
 
     `by` says what the group is of (`all`, `part`, `family`, `form`, `difficulty`) and `name` which one it is.
-    `prompts` counts its prompts, `unscored` their completions without a reward, which are left out.
+    `prompts` counts its prompts, `unscored` their completions without a reward, which are left out. `pass_at` has each
+    k that was asked for, and `pass_at_k` is that of the largest.
     """
 
     by: str
@@ -32,53 +40,53 @@ class Figures:
     pass_at_1: Interval
     pass_at_k: Interval
     greedy_reward: Interval
+    pass_at: Mapping[int, Interval] = field(default_factory=dict)
 
 
 def summarise(
-    results: Sequence[PromptResult], *, k: int, confidence: float = CONFIDENCE, seed: int = 0
+    results: Sequence[PromptResult], *, ks: Sequence[int], confidence: float = CONFIDENCE, seed: int = 0
 ) -> tuple[Figures, ...]:
     """Return the figures of all prompts, and of each part, family, form and difficulty where there are several."""
-    measures = list_measures(k)
     rows = []
     for by, name, chosen in list_groups(results):
         members = [results[place] for place in chosen]
         problems = [result.problem_id or result.prompt_id for result in members]
-        found = {
-            label: _judge_size(
-                estimate_mean(list(map(measure, members)), problems=problems, confidence=confidence, seed=seed),
-                problems,
-            )
-            for label, measure in measures.items()
-        }
-        rows.append(Figures(by, name, len(members), sum(result.unscored for result in members), **found))
+
+        def estimate(
+            measure: Measure, members: Sequence[PromptResult] = members, problems: list[str] = problems
+        ) -> Interval:
+            values = list(map(measure, members))
+            return estimate_mean(values, problems=problems, confidence=confidence, seed=seed)
+
+        unscored = sum(result.unscored for result in members)
+        rows.append(Figures(by, name, len(members), unscored, **_measure(ks, estimate, problems)))
     return tuple(rows)
 
 
 def summarise_changes(
-    pairs: Sequence[Pair], *, k: int, confidence: float = CONFIDENCE, seed: int = 0
+    pairs: Sequence[Pair], *, ks: Sequence[int], confidence: float = CONFIDENCE, seed: int = 0
 ) -> tuple[Figures, ...]:
     """Return what changed from the first to the second of each pair, in the groups of `summarise`."""
-    measures = list_measures(k)
     rows = []
     for by, name, chosen in list_groups([early for early, _ in pairs]):
-        before, after = zip(*(pairs[place] for place in chosen), strict=True)
-        problems = [result.problem_id or result.prompt_id for result in before]
-        found = {
-            label: _judge_size(
-                estimate_change(
-                    list(map(measure, before)),
-                    list(map(measure, after)),
-                    problems=problems,
-                    confidence=confidence,
-                    seed=seed,
-                ),
-                problems,
-            )
-            for label, measure in measures.items()
-        }
-        unscored = sum(result.unscored for result in (*before, *after))
-        rows.append(Figures(by, name, len(before), unscored, **found))
+        members = [pairs[place] for place in chosen]
+        problems = [early.problem_id or early.prompt_id for early, _ in members]
+
+        def estimate(measure: Measure, members: Sequence[Pair] = members, problems: list[str] = problems) -> Interval:
+            before, after = ([measure(pair[side]) for pair in members] for side in (0, 1))
+            return estimate_change(before, after, problems=problems, confidence=confidence, seed=seed)
+
+        unscored = sum(early.unscored + late.unscored for early, late in members)
+        rows.append(Figures(by, name, len(members), unscored, **_measure(ks, estimate, problems)))
     return tuple(rows)
+
+
+def _measure(ks: Sequence[int], estimate: Callable[[Measure], Interval], problems: Sequence[str]) -> dict[str, Any]:
+    """Return the figures of one group by their names; without intervals where it has too few problems to resample."""
+    by_k = {k: list_measures(k) for k in sorted(ks)}
+    found = {label: _judge_size(estimate(measure), problems) for label, measure in by_k[max(ks)].items()}
+    pass_at = {k: _judge_size(estimate(measures["pass_at_k"]), problems) for k, measures in by_k.items()}
+    return {**found, "pass_at": pass_at}
 
 
 def list_groups(results: Sequence[PromptResult]) -> Iterator[tuple[str, str, list[int]]]:

@@ -12,6 +12,7 @@ from typing import Any
 from learnable.data.records import JsonObject
 from learnable.data.storage.places import write_whole
 from learnable.train.monitor.forecast import TrainingForecast
+from learnable.train.monitor.records import EpochTotals
 from learnable.train.monitor.watching import Alarm
 from learnable.train.results.comparison import Comparison, HeldOut
 from learnable.train.results.earlier_runs import PartsComparison
@@ -49,7 +50,9 @@ class TrainingReport:
     `families`: mean reward before and after, by family. `seconds`: of each stage, by its name. `forecast`: of training,
     from the set's certificates; None for a set without them. `comparisons` are with earlier runs on other parts of the
     same set; `not_compared` says why other runs were left out. `held_out_parts` has the kept and the rejected prompts
-    apart, where both were measured. `alarms` are those of all steps, a resumed run's earlier ones too.
+    apart, where both were measured. `epochs` are totals of each pass through the prompts. `reached` has, for each share
+    that was asked for, the step of the first look at which held-out completions passed so often;
+    None where none did. `alarms` are those of all steps, a resumed run's earlier ones too.
     """
 
     curated: str
@@ -70,6 +73,8 @@ class TrainingReport:
     not_compared: tuple[str, ...] = ()
     held_out_parts: Mapping[str, HeldOut] = field(default_factory=dict)
     alarms: tuple[Alarm, ...] = ()
+    epochs: tuple[EpochTotals, ...] = ()
+    reached: Mapping[str, int | None] = field(default_factory=dict)
 
     def to_json(self) -> JsonObject:
         """Return the report as plain data; what could not be estimated is null.
@@ -78,8 +83,9 @@ class TrainingReport:
         there where there were any.
         """
         plain: dict[str, Any] = without_nan(asdict(self) | {"settings": self.settings.as_json()})
-        if not self.alarms:
-            del plain["alarms"]
+        for name in ("alarms", "epochs", "reached"):
+            if not plain[name]:
+                del plain[name]
         if self.forecast:
             plain["forecast"]["sentence"] = self.forecast.sentence
         if not self.held_out_parts:

@@ -16,6 +16,7 @@ from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.drawing import make_course
 from learnable.train.rewards import (
     RewardFunction,
     judge_answers,
@@ -63,23 +64,64 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
     batch = count_looked_at(settings) * read_world_size()
+    rows = run.curated.read(settings.named_part, settings.families)
     trainer = GRPOTrainer(
         model=model,
         reward_funcs=[make_reward(settings, tags)],
         args=config,
-        train_dataset=make_dataset(run.curated, run.curated.read(settings.named_part, settings.families)),
+        train_dataset=make_dataset(run.curated, rows),
         eval_dataset=load_looks(run.curated, settings.families, batch) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
-    if settings.sampler == "live":
-        LearnabilitySampler.attach(trainer)
+    log_importance_ratios(trainer)
+    if settings.has_sampler_state:
+        LearnabilitySampler.attach(trainer, course=make_course(settings, rows), is_even=settings.sampler != "live")
     elif settings.resume:
         skip_epochs(trainer, count_epochs(find_last_checkpoint(settings)))
     if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none
         policy = trainer.accelerator.unwrap_model(trainer.model)
         policy.generate = partial(policy.generate, tokenizer=tokenizer)
     return trainer
+
+
+def log_importance_ratios(trainer: GRPOTrainer) -> None:
+    """Log how much likelier the policy makes each sampled token than the policy that sampled it: mean and extremes.
+
+    TRL logs what it clips of these ratios and not the ratios; its `sampling/importance_sampling_ratio` compares vLLM's
+    numbers with the trainer's. A step with one pass over its completions has ratios of 1.
+    """
+    own: Any = trainer
+    compute, measure = own._compute_loss, own._get_per_token_logps_and_entropies
+    found: list[Any] = []
+
+    def note(*arguments: Any, **options: Any) -> Any:
+        result = measure(*arguments, **options)
+        found.append(result[0].detach())
+        return result
+
+    def compute_loss(model: Any, inputs: Any) -> Any:
+        found.clear()
+        loss = compute(model, inputs)
+        if found and own.model.training:
+            old = inputs.get("old_per_token_logps")
+            ratios = (found[0] - (found[0] if old is None else old)).exp()
+            kept = ratios[inputs["completion_mask"].bool()]
+            means, lowest, highest = (own.accelerator.gather(end.reshape(1)) for end in _summarise(kept))
+            ends = {"mean": means.mean(), "min": lowest.min(), "max": highest.max()}
+            for name, value in ends.items():
+                own._metrics["train"][f"importance_ratio/{name}"].append(value.item())
+        return loss
+
+    own._get_per_token_logps_and_entropies, own._compute_loss = note, compute_loss
+
+
+def _summarise(ratios: Any) -> tuple[Any, Any, Any]:
+    """Return mean, least and largest; 1 where there is none, as of a batch of empty completions."""
+    if not ratios.numel():
+        one = ratios.new_ones(())
+        return one, one, one
+    return ratios.mean(), ratios.min(), ratios.max()
 
 
 def skip_epochs(trainer: GRPOTrainer, epochs: int) -> None:

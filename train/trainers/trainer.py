@@ -271,7 +271,7 @@ def find_last_checkpoint(settings: TrainSettings) -> Path | None:
     The trainer's state is what transformers writes last, and the live sampler's what we write after it: a process that
     is killed leaves either of them out, or a part of the first.
     """
-    last = NUMBERS if settings.sampler == "live" else STATE
+    last = NUMBERS if settings.has_sampler_state else STATE
     found = [path for path in (settings.folder / CHECKPOINTS).glob("checkpoint-*") if (path / last).is_file()]
     return max((path for path in found if _is_json(path / STATE)), key=read_step, default=None)
 

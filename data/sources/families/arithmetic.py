@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
-from learnable.data.sources.family import Family, check_knobs, count_pairs, knob, on_scale, shuffled_grid
+from learnable.data.sources.family import Family, UsualNumber, check_knobs, count_pairs, knob, on_scale, shuffled_grid
 
 TEMPLATES = (
     "Calculate: {a} {sign} {b} = ",
@@ -27,10 +27,13 @@ SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class ArithmeticKnobs:
-    """`largest`: the small forms draw operands from 0 to it. `digits`: how long operands of the large forms are."""
+    """`largest`: no operand is above it; unless it is set, those of the large forms may be.
 
-    largest: int = knob(20, 1, 10**12)
-    digits: int = knob(4, 2, 12)
+    `digits`: no operand has more; those of the large forms have just so many.
+    """
+
+    largest: int = knob(UsualNumber(20), 1, 10**12)
+    digits: int = knob(UsualNumber(4), 2, 12)
 
     def __post_init__(self) -> None:
         check_knobs("arithmetic", self)
@@ -58,15 +61,17 @@ def count_problems(forms: Sequence[str], knobs: ArithmeticKnobs) -> int:
         ranges = list(dict.fromkeys(_operands(form, knobs) for form in forms if sign in SIGNS[form]))
         total += sum(len(one) ** 2 if sign == "-" else count_pairs(len(one)) for one in ranges)
         if len(ranges) == 2:
-            small, large = ranges
-            total -= count_pairs(max(0, min(small.stop, large.stop) - large.start))
+            one, other = ranges
+            total -= count_pairs(max(0, min(one.stop, other.stop) - max(one.start, other.start)))
     return total
 
 
 def _operands(form: str, knobs: ArithmeticKnobs) -> range:
+    longest = 10**knobs.digits - 1
     if form.startswith("Large"):
-        return range(10 ** (knobs.digits - 1), 10**knobs.digits)
-    return range(knobs.largest + 1)
+        most = longest if UsualNumber.is_kept(knobs.largest) else min(longest, knobs.largest)
+        return range(10 ** (knobs.digits - 1), most + 1)
+    return range((knobs.largest if UsualNumber.is_kept(knobs.digits) else min(longest, knobs.largest)) + 1)
 
 
 def _name(a: int, sign: str, b: int) -> str:

@@ -6,25 +6,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
-from learnable.data.sources.family import Family, check_knobs, count_pairs, distinct, knob, on_scale, shuffled_grid
+from learnable.data.sources.family import (
+    Family,
+    UsualNumber,
+    check_knobs,
+    count_pairs,
+    distinct,
+    knob,
+    on_scale,
+    shuffled_grid,
+)
 
 CHOICES = ("Yes", "No")
 WORDS = {"GreaterThan": ("greater",), "LessThan": ("less",), "WideGap": ("greater", "less")}
 TEMPLATES = ("Is {a} {word} than {b}? Answer Yes or No.", "Yes or No: is {a} {word} than {b}?")
-WIDE = 100  # the numbers of WideGap are below it
+WIDE = 99  # the largest number of WideGap
 SIZES = {"Larger": "larger", "Smaller": "smaller"}
 SIZE_TEMPLATES = ("Which is {word}, {a} or {b}?", "Which number is {word}: {a} or {b}?")
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonKnobs:
-    """`largest`: the narrow forms compare 0 to it. `gap`: how far apart the numbers of WideGap are at least.
+    """`largest`: no number is above it; unless it is set, those of WideGap go to 99.
 
-    `decimals`: how many digits the numbers of Larger and Smaller have behind the point at most, as in 9.11 and 9.9.
+    `gap`: how far apart the two numbers are at least; unless it is set, in WideGap alone. `decimals`: how many digits
+    the numbers of Larger and Smaller have behind the point at most, as in 9.11 and 9.9.
     """
 
-    largest: int = knob(20, 1, 10**9)
-    gap: int = knob(50, 1, 90)
+    largest: int = knob(UsualNumber(20), 1, 10**9)
+    gap: int = knob(UsualNumber(50), 1, 90)
     decimals: int = knob(0, 0, 6)
 
     def __post_init__(self) -> None:
@@ -33,30 +43,40 @@ class ComparisonKnobs:
 
 def generate(form: str, seed: int, knobs: ComparisonKnobs) -> Iterator[Prompt]:
     """Yield the prompts of one comparison form."""
+    gap, numbers = _gap(form, knobs), range(_largest(form, knobs) + 1)
+    if gap > numbers.stop - 1:
+        return iter(())
     if form in SIZES:
         return _which(form, seed, knobs)
-    numbers = range(WIDE) if form == "WideGap" else range(knobs.largest + 1)
     points = shuffled_grid(f"{form}:{seed}", numbers, numbers, WORDS[form], TEMPLATES)
-    return distinct(
-        _whether(form, a, b, word, template)
-        for a, b, word, template in points
-        if form != "WideGap" or abs(a - b) >= knobs.gap
-    )
+    return distinct(_whether(form, a, b, word, template) for a, b, word, template in points if abs(a - b) >= gap)
 
 
 def count_problems(forms: Sequence[str], knobs: ComparisonKnobs) -> int:
     """Return how many problems the forms have: 3 is greater than 5 where 5 is less than 3, so that is one."""
     narrow = knobs.largest + 1 if {"GreaterThan", "LessThan"} & set(forms) else 0
-    total = narrow**2
+    total = _count_apart(narrow, _gap("GreaterThan", knobs))
     if "WideGap" in forms:
-        total += _count_wide(WIDE, knobs.gap) - _count_wide(min(narrow, WIDE), knobs.gap)
-    unlike_pairs = count_pairs(knobs.largest * 10**knobs.decimals)
-    return total + unlike_pairs * len(SIZES.keys() & set(forms))
+        wide = _largest("WideGap", knobs) + 1
+        total += _count_apart(wide, knobs.gap) - _count_apart(min(narrow, wide), knobs.gap)
+    parts = 10**knobs.decimals
+    unlike = knobs.largest * parts + 1 - max(1, _gap("Larger", knobs) * parts)
+    return total + count_pairs(max(0, unlike)) * len(SIZES.keys() & set(forms))
 
 
-def _count_wide(size: int, gap: int) -> int:
+def _count_apart(size: int, gap: int) -> int:
     """Return how many ordered pairs of the numbers below `size` are `gap` or more apart."""
-    return 2 * count_pairs(max(0, size - gap))
+    return 2 * count_pairs(max(0, size - gap)) if gap else size**2
+
+
+def _largest(form: str, knobs: ComparisonKnobs) -> int:
+    if form != "WideGap":
+        return knobs.largest
+    return WIDE if UsualNumber.is_kept(knobs.largest) else min(WIDE, knobs.largest)
+
+
+def _gap(form: str, knobs: ComparisonKnobs) -> int:
+    return 0 if form != "WideGap" and UsualNumber.is_kept(knobs.gap) else knobs.gap
 
 
 def _whether(form: str, a: int, b: int, word: str, template: str) -> Prompt:
@@ -75,9 +95,10 @@ def _whether(form: str, a: int, b: int, word: str, template: str) -> Prompt:
 
 def _which(form: str, seed: int, knobs: ComparisonKnobs) -> Iterator[Prompt]:
     parts = 10**knobs.decimals
+    least = max(1, _gap(form, knobs) * parts)
     numbers = range(knobs.largest * parts + 1)
     for a, b, template in shuffled_grid(f"{form}:{seed}", numbers, numbers, SIZE_TEMPLATES):
-        if a == b:
+        if abs(a - b) < least:
             continue
         low, high = sorted((a, b))
         written = {number: write_decimal(number, knobs.decimals) for number in (a, b)}

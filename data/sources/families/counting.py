@@ -12,7 +12,16 @@ from dataclasses import dataclass
 
 from learnable.data.records import Prompt, name_problem
 from learnable.data.sources.families.words import COUNTED_WORDS, LISTED_WORDS
-from learnable.data.sources.family import Family, check_knobs, distinct, knob, on_scale, shuffled_grid, shuffled_range
+from learnable.data.sources.family import (
+    Family,
+    UsualNumber,
+    check_knobs,
+    distinct,
+    knob,
+    on_scale,
+    shuffled_grid,
+    shuffled_range,
+)
 
 FORMS = ("LetterCount", "WordLength", "WordCount", "ShortList")
 MADE_WORD = "MadeWord"
@@ -31,11 +40,12 @@ LETTERS = 5  # that are asked for in one word of the dictionary
 class CountingKnobs:
     """`most_words`: how long the lists of WordCount get, from three words on.
 
-    `word_length`: how many letters the words of MadeWord have.
+    `word_length`: how many letters words have whose letters are counted: those of MadeWord just so many, those of the
+    dictionary at most, or any number unless it is set.
     """
 
     most_words: int = knob(12, SHORT + 1, 200)
-    word_length: int = knob(8, 2, 30)
+    word_length: int = knob(UsualNumber(8), 2, 30)
 
     def __post_init__(self) -> None:
         check_knobs("counting", self)
@@ -47,22 +57,31 @@ def generate(form: str, seed: int, knobs: CountingKnobs) -> Iterator[Prompt]:
         return _lists(form, seed, _list_lengths(form, knobs))
     if form == MADE_WORD:
         return _made_words(seed, knobs.word_length)
-    return distinct(_letters(seed) if form == "LetterCount" else _lengths(seed))
+    words = _words(knobs)
+    return distinct(_letters(seed, words) if form == "LetterCount" else _lengths(seed, words))
 
 
 def count_problems(forms: Sequence[str], knobs: CountingKnobs) -> int:
     """Return how many problems the forms have."""
     total = sum(math.prod([len(LISTED_WORDS)] * length) for form in forms for length in _list_lengths(form, knobs))
+    words = _words(knobs)
     if "LetterCount" in forms:
-        total += len({(word, _letter(word, turn)) for word in COUNTED_WORDS for turn in range(LETTERS)})
+        total += len({(word, _letter(word, turn)) for word in words for turn in range(LETTERS)})
     if "WordLength" in forms:
-        total += len(set(COUNTED_WORDS))
+        total += len(set(words))
     return total + math.prod(map(len, _letters_of(knobs.word_length))) * (MADE_WORD in forms)
 
 
-def _letters(seed: int) -> Iterator[Prompt]:
+def _words(knobs: CountingKnobs) -> Sequence[str]:
+    """Return the words of the dictionary that are no longer than the knob says."""
+    if UsualNumber.is_kept(knobs.word_length):
+        return COUNTED_WORDS
+    return [word for word in COUNTED_WORDS if len(word) <= knobs.word_length]
+
+
+def _letters(seed: int, words: Sequence[str]) -> Iterator[Prompt]:
     # Mostly letters that the word has; some that it has not, so that 0 is an answer too.
-    for word, turn, template in shuffled_grid(f"letters:{seed}", COUNTED_WORDS, range(LETTERS), LETTER_TEMPLATES):
+    for word, turn, template in shuffled_grid(f"letters:{seed}", words, range(LETTERS), LETTER_TEMPLATES):
         yield _ask_letter("LetterCount", _letter(word, turn), word, template)
 
 
@@ -89,8 +108,8 @@ def _made_words(seed: int, length: int) -> Iterator[Prompt]:
         yield _ask_letter(MADE_WORD, _letter(word, turn), word, template)
 
 
-def _lengths(seed: int) -> Iterator[Prompt]:
-    for word, template in shuffled_grid(f"lengths:{seed}", COUNTED_WORDS, LENGTH_TEMPLATES):
+def _lengths(seed: int, words: Sequence[str]) -> Iterator[Prompt]:
+    for word, template in shuffled_grid(f"lengths:{seed}", words, LENGTH_TEMPLATES):
         yield _prompt("WordLength", template.format(word=word), len(word), on_scale(len(word) - 1), word)
 
 

@@ -11,7 +11,7 @@ from learnable.data.records import Prompt
 from learnable.data.sources.families.arithmetic import ARITHMETIC
 from learnable.data.sources.families.comparison import COMPARISON
 from learnable.data.sources.families.counting import COUNTING
-from learnable.data.sources.family import Family, check_knobs, knob
+from learnable.data.sources.family import Family, UsualNumber, check_knobs, knob
 
 FORM = "Mixed"
 PARTS = (ARITHMETIC, COMPARISON, COUNTING)
@@ -21,13 +21,13 @@ PARTS = (ARITHMETIC, COMPARISON, COUNTING)
 class MixedKnobs:
     """`shares`: of arithmetic, comparison and counting, in every stretch of the stream.
 
-    `largest`, `digits`, `gap` and `most_words` are those of the three families. Raises `LearnableError` for a value out
-    of range, and for shares that are none.
+    `largest`, `digits`, `gap` and `most_words` are those of the three families, in whose questions they hold. Raises
+    `LearnableError` for a value out of range, and for shares that are none.
     """
 
-    largest: int = knob(20, 1, 10**9)
-    digits: int = knob(4, 2, 12)
-    gap: int = knob(50, 1, 90)
+    largest: int = knob(UsualNumber(20), 1, 10**9)
+    digits: int = knob(UsualNumber(4), 2, 12)
+    gap: int = knob(UsualNumber(50), 1, 90)
     most_words: int = knob(12, 3, 200)
     shares: str = knob("50/25/25")
 

@@ -12,7 +12,7 @@ from learnable.data.forms import CORE, Form, constrain_form, poem_forms, require
 from learnable.data.forms.labels import say_scheme
 from learnable.data.records import Prompt, Spec, name_problem
 from learnable.data.sources.families.words import QUOTES, SPELLED_WORDS, TOPICS
-from learnable.data.sources.family import Family, check_knobs, distinct, knob, on_scale, shuffled_grid
+from learnable.data.sources.family import Family, UsualNumber, check_knobs, distinct, knob, on_scale, shuffled_grid
 
 PLAIN = ("Write a {title} about {topic}{rhyming}.", "Compose a {title} about {topic}{rhyming}.")
 EXPLICIT = ("Write a {title} about {topic} with {requirement}.",)
@@ -49,15 +49,17 @@ ASKABLE = (
 
 @dataclass(frozen=True, slots=True)
 class PoetryKnobs:
-    """`topics`: how many of the topics, those of the wording where it has some, are used. `lines`: the longest Verse.
+    """`topics`: how many of the topics, those of the wording where it has some, are used.
+
+    `lines`: no poem has more; unless it is set, those of Verse alone.
 
     `constraints`: how many of a form's components are asked for (0: all). `tolerance`: syllables a line may be off
     (-1: as the form has it). `stanzas`: how many stanzas a form of any length has (0: a few lengths around its usual
-    one).
+    one); a form that may not have so many has no prompts.
     """
 
     topics: int = knob(len(TOPICS), 1, len(TOPICS))
-    lines: int = knob(8, 1, 8)
+    lines: int = knob(UsualNumber(8), 1, 8)
     constraints: int = knob(0, 0, len(ASKABLE))
     tolerance: int = knob(-1, -1, 5)
     stanzas: int = knob(0, 0, 100)
@@ -79,15 +81,17 @@ def generate_form(form: Form, seed: int, knobs: PoetryKnobs, own: bool = False) 
     if not form.is_reward:
         raise LearnableError(f"form {form.name} ({form.title}) cannot be a reward: {form.why}")
     topics = TOPICS[: knobs.topics]
-    if form.name == "Verse" and not own:
-        return distinct(_verses(seed, topics, knobs.lines))
     fixed = _fixed(form, knobs) | ({"declaration": form.declaration()} if own else {})
+    if form.name == "Verse" and not own:
+        return distinct(_verses(seed, topics, knobs.lines, fixed))
     if form.group == CORE and not fixed:
-        points = shuffled_grid(f"{form.name}:{seed}", topics, (*PLAIN, *EXPLICIT), _pins(form))
+        pins = _short_enough(form, knobs, _pins(form))
+        points = shuffled_grid(f"{form.name}:{seed}", topics, (*PLAIN, *EXPLICIT), pins)
         return distinct(
             make_prompt(form, topic, template, pin | _named_length(form, template)) for topic, template, pin in points
         )
-    points = shuffled_grid(f"{form.name}:{seed}", topics, SPELLED_OUT, _all_pins(form, knobs))
+    pins = _short_enough(form, knobs, _all_pins(form, knobs))
+    points = shuffled_grid(f"{form.name}:{seed}", topics, SPELLED_OUT, pins)
     return distinct(make_prompt(form, topic, template, {**pin, **fixed}) for topic, template, pin in points)
 
 
@@ -130,15 +134,21 @@ def verse_scheme(rhyme: str, lines: int) -> str:
     return "a" * lines if rhyme == "same" else "".join(pair * 2 for pair in ("ab", "cd")[: lines // 4])
 
 
-def _verses(seed: int, topics: Sequence[str], longest: int) -> Iterator[Prompt]:
+def _verses(seed: int, topics: Sequence[str], longest: int, fixed: dict[str, Any]) -> Iterator[Prompt]:
     form = poem_forms()["Verse"]
-    axes = (topics, range(1, longest + 1), VERSE_SYLLABLES, VERSE_RHYMES, (0, 1))
+    axes = (
+        topics,
+        range(1, longest + 1),
+        VERSE_SYLLABLES,
+        VERSE_RHYMES,
+        [fixed.get("tolerance", 0), fixed.get("tolerance", 1)],
+    )
     for topic, lines, syllables, rhyme, tolerance in shuffled_grid(f"Verse:{seed}", *axes):
         pins: dict[str, Any] = {"lines": lines, "syllables": syllables, "tolerance": tolerance}
         if scheme := verse_scheme(rhyme, lines):
             pins["schemes"] = [scheme]
         if scheme or not rhyme:
-            yield make_prompt(form, topic, EXPLICIT[0], pins)
+            yield make_prompt(form, topic, EXPLICIT[0], pins | fixed)
 
 
 def _pins(form: Form) -> list[dict[str, Any]]:
@@ -161,17 +171,32 @@ def _lengths(form: Form, knobs: PoetryKnobs) -> list[dict[str, Any]]:
     """Return the lengths that prompts name, where the form leaves it open."""
     if form.repeat is not None:
         allowed = form.repeat_range()
-        wanted = (
-            [knobs.stanzas - form.counts_opening]
-            if knobs.stanzas
-            else range(form.repeat_default - 1, form.repeat_default + 2)
-        )
-        units = sorted({min(max(unit, allowed.start), allowed.stop - 1) for unit in wanted})
+        if knobs.stanzas:
+            count, rest = divmod(knobs.stanzas, max(1, len(form.stanzas)))  # a unit may be of several
+            units = [unit for unit in [count - form.counts_opening] if unit in allowed and not rest]
+        else:
+            around = range(form.repeat_default - 1, form.repeat_default + 2)
+            units = sorted({min(max(unit, allowed.start), allowed.stop - 1) for unit in around})
         return [{"stanzas": unit + form.counts_opening} for unit in units]
     if form.lines is not None and not isinstance(form.lines, int):
         low, high = span(form.lines)
         return [{"lines": lines} for lines in (low, low + 2, low + 4) if lines <= high]
     return [{}]
+
+
+def _short_enough(form: Form, knobs: PoetryKnobs, pins: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the pins under which the form has no more lines than users set; all where it leaves its length open."""
+    if UsualNumber.is_kept(knobs.lines):
+        return pins
+    return [pin for pin in pins if (most_lines(constrain_form(form, pin)) or 0) <= knobs.lines]
+
+
+def most_lines(form: Form) -> int | None:
+    """Return the most lines that a poem of this form has, None where it leaves that open."""
+    if form.repeat is None:
+        return form.line_count if form.lines is None else span(form.lines)[1]
+    unit = form.part_lines() or 1
+    return unit * span(form.repeat)[1] + sum(part.part_lines() or 1 for part in (form.opening, form.closing) if part)
 
 
 def _given(form: Form) -> list[dict[str, Any]]:
@@ -189,7 +214,7 @@ def _given(form: Form) -> list[dict[str, Any]]:
 def _fixed(form: Form, knobs: PoetryKnobs) -> dict[str, Any]:
     """Return what the knobs set in every spec of the form."""
     fixed: dict[str, Any] = {}
-    if knobs.tolerance >= 0 and form.syllables:
+    if knobs.tolerance >= 0 and (form.syllables or form.name == "Verse"):
         fixed["tolerance"] = knobs.tolerance
     if knobs.constraints:
         fixed["asked"] = list(ASKABLE[: knobs.constraints])

@@ -154,6 +154,18 @@ def read_pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
     return pairs
 
 
+def read_counts(items: Sequence[str] | None, flag: str) -> list[int]:
+    """Return the whole numbers of a flag that is given several times, or with commas. Raises `LearnableError`.
+
+    >>> read_counts(["1", "4,16"], "--k")
+    [1, 4, 16]
+    """
+    texts = [text.strip() for item in items or () for text in item.split(",")]
+    if wrong := [text for text in texts if not (text.isascii() and text.isdigit())]:
+        raise LearnableError(f"{flag} {wrong[0]} is no whole number: give some as in {flag} 4, or {flag} 1,4,16")
+    return [int(text) for text in texts]
+
+
 def read_text_or_file(given: str, flag: str) -> str:
     """Return the text, or what is in FILE where it is `@FILE`. Raises `LearnableError` where that cannot be read."""
     if not given.startswith("@"):

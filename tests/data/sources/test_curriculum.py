@@ -10,6 +10,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.sources.curriculum import Curriculum, Stage, read_curriculum, shipped_curricula
+from learnable.data.sources.wordings.wording import find_wording
 
 EASY, HARD = Stage("easy", 0, {"bits": 3}), Stage("hard", 100, {"bits": 8})
 
@@ -65,6 +66,10 @@ def row(stage: str = "x", from_step: object = 0, **knobs: object) -> dict[str, o
         ({"family": "binary", "stages": [{"stage": "x", "knobs": {}}]}, "stage 1 has no from_step"),
         ({"family": "binary", "stages": [{**row(), "step": 1}]}, "unknown stage 1: key 'step'"),
         ({"family": "binary"}, "the file has no stages"),
+        ({"stages": [row(bits=3)]}, "stage 'x' has knobs, and the file no family whose they are"),
+        ({"stages": [{**row(), "difficulty": [1]}]}, "give the lowest and the highest"),
+        ({"family": "binary", "stages": [{**row(), "forms": ["ToBinry"]}]}, "did you mean 'ToBinary'"),
+        ({"family": "binary", "stages": [row()], "up": 0.2}, "down = 0.3 and up = 0.2 are no pass rates"),
         ([], "the file is no table"),
     ],
 )
@@ -82,3 +87,44 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("family = ")
     with pytest.raises(LearnableError, match="cannot be read"):
         read_curriculum(str(tmp_path / "bad.toml"))
+
+
+@pytest.mark.parametrize("name", shipped_curricula())
+@pytest.mark.parametrize("wording", ["plain", "natural"])
+def test_each_prompt_is_of_the_first_stage_that_may_ask_it(name: str, wording: str) -> None:
+    curriculum = read_curriculum(name)
+    words = find_wording(wording)
+    for number, stage in enumerate(curriculum.stages):
+        prompts = list(builtin_prompts(families=[curriculum.family], limit=200, knobs=stage.knobs))
+        prompts = list(words.reword(iter(prompts), {})) if words else prompts
+        found = curriculum.assign(prompts)
+        assert min(found) >= 0
+        assert max(found) == number
+        assert found.count(number) >= len(prompts) // 8
+
+
+def test_what_no_stage_may_ask_is_of_none() -> None:
+    curriculum = read_curriculum("arithmetic")
+    others = [
+        *builtin_prompts(families=["parity"], limit=3),
+        *builtin_prompts(["LargeSums"], limit=3, knobs={"digits": 8}),
+    ]
+    assert curriculum.assign(others) == [-1] * 6
+
+
+def test_prompts_are_assigned_by_form_and_difficulty_without_a_family(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        '[[stages]]\nstage="easy"\nfrom_step=0\nforms=["Addition"]\n'
+        '[[stages]]\nstage="hard"\nfrom_step=9\ndifficulty=[5, 10]\n'
+    )
+    prompts = list(builtin_prompts(["Addition", "LargeProducts"], limit=20))
+    hard = [0 if p.form == "Addition" else 1 if (p.difficulty or 0) >= 5 else -1 for p in prompts]
+    assert read_curriculum(str(file)).assign(prompts) == hard
+    assert set(hard) >= {0, 1}
+
+
+def test_a_knob_that_no_question_shows_is_refused() -> None:
+    curriculum = Curriculum("poetry", (Stage("short", 0, {"tolerance": 2}),))
+    with pytest.raises(LearnableError, match="keep tolerance=2 cannot be read out of them: say it by forms"):
+        curriculum.assign([])

@@ -148,3 +148,30 @@ def test_unknown_names_are_offered_the_nearest(read: Any) -> None:
         read_ablation("gone.toml")
     with pytest.raises(LearnableError, match="names no curated set: give --curated"):
         read_ablation("samplers")
+
+
+def test_an_ablation_of_one_form_takes_the_form_that_is_named() -> None:
+    usual, other = (read_ablation("single-form", "store/curated/poems", form).variants[1] for form in ("", "Haiku"))
+    assert (usual.name, usual.settings.curated, usual.make) == (
+        "sonnet alone",
+        "store/curated/sonnet",
+        {"form": "sonnet"},
+    )
+    assert (other.name, other.settings.curated, other.make) == ("haiku alone", "store/curated/haiku", {"form": "haiku"})
+    assert other.made_by.endswith("--form haiku --name haiku")
+    with pytest.raises(LearnableError, match="samplers is about no form: leave out --form haiku"):
+        read_ablation("samplers", "store/curated/poems", "haiku")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        ("{ bend = [0, 1] }", "unknown .*make: key 'bend': did you mean 'band'"),
+        ("{ band = [0.1] }", "make: band = .* is no"),
+        ("{ best_forms = true }", "make: best_forms = True is no"),
+        ('"band"', "give that, and a table"),
+    ],
+)
+def test_what_makes_no_set_is_refused(read: Any, make: str, message: str) -> None:
+    with pytest.raises(LearnableError, match=message):
+        read(f'[[run]]\nname="a"\ncurated="other"\nmake={make}\n')

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from learnable.data.errors import LearnableError
+from learnable.data.sources.curriculum import Curriculum, Stage
 from learnable.train import LearnabilitySampler
+from learnable.train.live.course import Course
 from learnable.train.live.hooks import CERTIFICATE, NUMBERS, ROW, read_certificates
+from learnable.train.monitor.records import StepRecord
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:TRL currently supports vLLM:UserWarning"),
@@ -94,6 +97,31 @@ def test_a_resumed_run_takes_what_an_uninterrupted_one_takes(
     assert sampler.order.picker.batches >= len(reward.seen) // 8
     logs = [log for log in whole.state.log_history if "reward" in log]
     assert all(0 < log["sampler/expected_zero_std_share"] < 1 for log in logs)
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("by", ["step", "success"])
+def test_a_curriculum_goes_on_where_a_checkpoint_left_it_and_is_in_the_metrics(
+    tiny_policy: Path, tmp_path: Path, prompts: list[str], by: Literal["step", "success"]
+) -> None:
+    def attach(trainer: Any) -> LearnabilitySampler:
+        stages = Curriculum("", (Stage("first", 0), Stage("second", 3)), up=0.01, down=0.0)
+        return LearnabilitySampler.attach(trainer, course=Course(stages, np.repeat([0, 1], 12), by), is_even=True)
+
+    whole, reward = make_trainer(tiny_policy, tmp_path / "run", prompts)
+    attach(whole)
+    whole.train()
+    resumed, again = make_trainer(tiny_policy, tmp_path / "run", prompts)
+    attach(resumed)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-4"))
+
+    assert again.seen == reward.seen[len(reward.seen) // 2 :]
+    logs = [StepRecord.from_logs(1, log) for log in whole.state.log_history if "reward" in log]
+    stages = [log.metrics["stage"] for log in logs]
+    if by == "step":
+        assert stages == [1.0] * 3 + [2.0] * 5
+        assert logs[-1].metrics["stage_share/second"] == pytest.approx(0.8)
+    assert all(set(reward.seen[8 * n : 8 * n + 8]) <= set(prompts[: 12 * int(stage)]) for n, stage in enumerate(stages))
 
 
 @pytest.mark.e2e

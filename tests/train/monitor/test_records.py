@@ -8,7 +8,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics, write_table
+from learnable.train.monitor.records import (
+    MetricsFile,
+    StepRecord,
+    find_first_reach,
+    read_metrics,
+    total_epochs,
+    write_table,
+)
+
+DEAD = {"frac_reward_zero_std": 0.25}
 
 
 def test_record_keeps_what_matters_under_short_names() -> None:
@@ -134,3 +143,61 @@ def test_the_table_has_a_row_a_log_and_a_column_for_each_name(tmp_path: Path) ->
     assert set(table.dtypes) == {pl.Int64, pl.Float64}
     write_table([], tmp_path / "metrics.parquet")
     assert pl.read_parquet(tmp_path / "metrics.parquet").columns == ["step"]
+
+
+def test_what_trl_and_the_trainer_say_of_ratios_is_passed_on() -> None:
+    logs = {
+        "reward": 0.5,
+        "epoch": 0.25,
+        "importance_ratio/mean": 1.01,
+        "importance_ratio/min": 0.4,
+        "importance_ratio/max": 2.5,
+        "sampling/importance_sampling_ratio/mean": 0.99,
+        "sampling/importance_sampling_ratio/max": 1.9,
+    }
+    assert StepRecord.from_logs(3, logs).to_json() == {
+        "step": 3,
+        "reward": 0.5,
+        "epoch": 0.25,
+        "importance_ratio": 1.01,
+        "importance_ratio_min": 0.4,
+        "importance_ratio_max": 2.5,
+        "engine_ratio": 0.99,
+        "engine_ratio_max": 1.9,
+    }
+
+
+def test_stages_and_their_shares_are_kept() -> None:
+    logs = {"reward": 0.5, "sampler/stage": 2.0, "sampler/stage_success": 0.6, "sampler/stage_share/ten": 0.2}
+    assert StepRecord.from_logs(1, logs).metrics == {
+        "reward": 0.5,
+        "stage": 2.0,
+        "stage_success": 0.6,
+        "stage_share/ten": 0.2,
+    }
+
+
+def test_epochs_are_added_up() -> None:
+    steps = [
+        StepRecord(n, {"reward": n / 10, "epoch": n / 2, "num_tokens": 100.0 * n, "step_seconds": 2.0, **DEAD})
+        for n in range(1, 6)
+    ]
+    look = StepRecord(2, {"eval_reward": 0.9, "epoch": 1.0})
+    first, second, third = total_epochs([*steps[:2], look, *steps[2:], StepRecord(5, {"loss": 1.0, "epoch": 2.5})])
+    assert (first.epoch, first.steps, first.tokens, first.seconds) == (1, 2, 200, 4.0)
+    assert first.reward == pytest.approx(0.15)
+    assert (second.steps, second.tokens, third.epoch, third.steps, third.tokens) == (2, 200, 3, 1, 100)
+    assert third.zero_std_share == 0.25
+    assert total_epochs([StepRecord(1, {"reward": 1.0})]) == []
+
+
+def test_the_first_look_at_which_a_share_passes() -> None:
+    looks = [
+        StepRecord(step, {"eval_reward": 0.1, "eval_pass_rate": rate})
+        for step, rate in ((5, 0.4), (10, 0.7), (15, 0.6))
+    ]
+    assert [find_first_reach([StepRecord(1, {"reward": 1.0}), *looks], share) for share in (0.3, 0.7, 0.71)] == [
+        5,
+        10,
+        None,
+    ]

@@ -14,6 +14,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.preflight.drawing import choose_drawing, explain_forgetting
+from learnable.train.preflight.output import resume_settings
 from learnable.train.settings import TrainSettings
 
 MakeCurated = Callable[..., Path]
@@ -112,3 +113,51 @@ def test_an_earlier_run_on_the_kept_prompts_is_resumed_as_it_began(with_rejects:
     prepare_run(settings).settings.write(tmp_path / "run" / "settings.json")
     again = prepare_run(replace(settings, part=None, resume=True)).settings
     assert (again.part, again.sampler) == ("train", "static")
+
+
+@pytest.fixture
+def by_length(tmp_path: Path) -> str:
+    """A curriculum of which the rejects, four digits long, are the first stage, and the kept prompts the second."""
+    file = tmp_path / "length.toml"
+    stages = [("short", 0, 4), ("long", 6, 5), ("huge", 900, 9)]
+    tables = [f'[[stages]]\nstage="{n}"\nfrom_step={step}\nknobs={{digits={digits}}}\n' for n, step, digits in stages]
+    file.write_text('family="arithmetic"\n' + "".join(tables))
+    return str(file)
+
+
+def test_a_curriculum_says_what_its_stages_have(with_rejects: Path, by_length: str, tmp_path: Path) -> None:
+    settings = TrainSettings(str(with_rejects), str(tmp_path / "run"), curriculum=by_length, num_generations=4, steps=9)
+    run = prepare_run(replace(settings, batch_size=16))
+    assert run.notes[0] == (
+        f"curriculum {by_length}, by step: short from step 0 (6 prompts), long from step 6 (8 prompts); "
+        "--steps 9 ends before huge"
+    )
+    assert (run.settings.sampler, run.settings.has_sampler_state) == ("live", True)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"curriculum_by": "success"}, "stage 'huge' has 0 prompts of this set, and a step takes 4"),
+        ({"part": "train"}, "stage 'short' has 0 prompts of this set, and a step takes 4"),
+        ({"curriculum_by": "luck"}, "--curriculum-by 'luck' is not known: choose one of step, success"),
+        ({"method": "sft"}, "--curriculum chooses among groups, and --method sft has none"),
+        ({"curriculum": "counting"}, "stage 'few' has 0 prompts"),
+        ({"curriculum": "nothing"}, "neither a file nor one of ours"),
+    ],
+)
+def test_a_curriculum_that_the_set_cannot_follow_is_refused(
+    with_rejects: Path, by_length: str, tmp_path: Path, given: dict[str, Any], message: str
+) -> None:
+    usual = {"curriculum": by_length, "num_generations": 4, "batch_size": 16, "steps": 9}
+    with pytest.raises(LearnableError, match=message):
+        prepare_run(TrainSettings(str(with_rejects), str(tmp_path / "run"), **{**usual, **given}))
+
+
+def test_a_resumed_run_keeps_its_curriculum(with_rejects: Path, by_length: str, tmp_path: Path) -> None:
+    settings = TrainSettings(str(with_rejects), str(tmp_path / "run"), curriculum=by_length, curriculum_by="success")
+    settings.write(tmp_path / "run" / "settings.json")
+    resumed = resume_settings(TrainSettings(settings.curated, settings.output, resume=True))
+    assert (resumed.curriculum, resumed.curriculum_by) == (by_length, "success")
+    with pytest.raises(LearnableError, match="--curriculum counting is not what this run was started with"):
+        resume_settings(TrainSettings(settings.curated, settings.output, resume=True, curriculum="counting"))

@@ -56,7 +56,7 @@ def find(rows: tuple[Figures, ...], by: str, name: str = "") -> Figures:
 
 def test_each_group_has_the_means_of_its_own_prompts() -> None:
     results = make(1)
-    rows = summarise(results, k=K)
+    rows = summarise(results, ks=[K])
     for by, name, mine in (
         ("all", "", results),
         ("part", "kept", [one for one in results if one.part == "kept"]),
@@ -85,8 +85,8 @@ def test_groups_that_tell_nothing_apart_are_left_out_and_difficulties_are_in_ord
 def test_an_interval_is_that_of_the_prompts_as_sure_as_is_wanted() -> None:
     results = make(3)
     means = [one.passes / N for one in results]
-    assert find(summarise(results, k=K), "all").mean_reward == estimate_mean(means)
-    narrow = find(summarise(results, k=K, confidence=0.9), "all").mean_reward
+    assert find(summarise(results, ks=[K]), "all").mean_reward == estimate_mean(means)
+    narrow = find(summarise(results, ks=[K], confidence=0.9), "all").mean_reward
     assert narrow == estimate_mean(means, confidence=0.9)
     assert narrow.high - narrow.low < estimate_mean(means).high - estimate_mean(means).low
 
@@ -94,21 +94,21 @@ def test_an_interval_is_that_of_the_prompts_as_sure_as_is_wanted() -> None:
 def test_prompts_of_one_problem_are_one_case() -> None:
     results = make(4, 8)
     same = [replace(one, prompt_id=f"{one.prompt_id}{word}") for one in results for word in "ab"]
-    [single, double] = [find(summarise(some, k=K), "all").mean_reward for some in (results, same)]
+    [single, double] = [find(summarise(some, ks=[K]), "all").mean_reward for some in (results, same)]
     assert double.value == pytest.approx(single.value)
     assert double.high - double.low == pytest.approx(single.high - single.low, rel=0.1)
-    few = find(summarise(same[:14], k=K), "all").mean_reward  # 14 prompts of 7 problems
+    few = find(summarise(same[:14], ks=[K]), "all").mean_reward  # 14 prompts of 7 problems
     assert not isnan(few.value)
     assert isnan(few.low)
 
 
 def test_what_could_not_be_measured_is_left_out() -> None:
     lost = replace(result(90, 0), n=0, mean=None, greedy=None, greedy_passed=None)
-    rows = summarise([*make(5), lost], k=K)
-    without = summarise(make(5), k=K)
+    rows = summarise([*make(5), lost], ks=[K])
+    without = summarise(make(5), ks=[K])
     assert find(rows, "all").prompts == 41
     assert find(rows, "all").mean_reward.value == find(without, "all").mean_reward.value
-    assert isnan(find(summarise(make(5), k=N + 1), "all").pass_at_k.value)
+    assert isnan(find(summarise(make(5), ks=[N + 1]), "all").pass_at_k.value)
 
 
 def test_changes_are_paired() -> None:
@@ -116,7 +116,7 @@ def test_changes_are_paired() -> None:
     luck = random.Random(7)
     passes = [min(N, one.passes + luck.randrange(2)) for one in before]
     after = [replace(one, passes=count, mean=count / N) for one, count in zip(before, passes, strict=True)]
-    rows = summarise_changes(list(zip(before, after, strict=True)), k=K)
+    rows = summarise_changes(list(zip(before, after, strict=True)), ks=[K])
     mine = [(b, a) for b, a in zip(before, after, strict=True) if b.part == "kept"]
     row = find(rows, "part", "kept")
     assert row.mean_reward.value == pytest.approx(sum(a.passes - b.passes for b, a in mine) / N / len(mine))
@@ -130,6 +130,6 @@ def test_changes_are_paired() -> None:
 
 def test_few_prompts_allow_no_verdict() -> None:
     pairs = [(result(index, 0), result(index, N)) for index in range(5)]
-    said = write_verdict(summarise_changes(pairs, k=K)[0])
+    said = write_verdict(summarise_changes(pairs, ks=[K])[0])
     assert said.startswith("held-out reward cannot be judged on so few prompts: +1.000, 5 prompts")
     assert "nan" not in said

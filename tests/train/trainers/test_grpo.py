@@ -14,9 +14,10 @@ import pytest
 from learnable.data.records import Prompt, Rollout, message_list
 from learnable.train import rewards
 from learnable.train.live.hooks import NUMBERS
+from learnable.train.monitor.records import StepRecord
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.settings import TrainSettings
-from learnable.train.trainers.grpo import make_config, make_reward, skip_epochs
+from learnable.train.trainers.grpo import log_importance_ratios, make_config, make_reward, skip_epochs
 from learnable.train.trainers.trainer import count_epochs, find_last_checkpoint, read_step, restore_adapter
 from learnable.verifiers.own.finding import find_own_judge
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
@@ -123,6 +124,32 @@ def test_a_reward_function_of_trls_kind_rewards_in_training_as_in_curation(
         assert [score.reward for score in pool.submit(jobs).result()] == step["found"]
     assert [(raw + 10) / 100 for raw in step["raw"]] == step["found"]
     assert len(set(step["found"])) > 1
+
+
+@pytest.mark.e2e
+@pytest.mark.usefixtures("_closed_pool")
+def test_importance_ratios_are_logged_with_their_extremes(tiny_policy: Path, tmp_path: Path) -> None:
+    from datasets import Dataset
+    from trl import GRPOTrainer
+
+    def reward_ones(completions: list[str], **_: Any) -> list[float]:
+        return [float(text.startswith("1")) for text in completions]
+
+    trainer = GRPOTrainer(
+        str(tiny_policy),
+        reward_funcs=[reward_ones],
+        args=short_run(tmp_path, max_steps=4, learning_rate=1e-2, num_iterations=2),
+        train_dataset=Dataset.from_dict({"prompt": ["12=", "21=", "22=", "11="] * 2}),
+    )
+    log_importance_ratios(trainer)
+    trainer.train()
+    first, again, *_ = (
+        StepRecord.from_logs(1, log).metrics for log in trainer.state.log_history if "reward" in log or "loss" in log
+    )
+    assert [first[f"importance_ratio{end}"] for end in ("", "_min", "_max")] == pytest.approx([1.0] * 3)
+    low, mean, high = (float(again[f"importance_ratio{end}"] or 0) for end in ("_min", "", "_max"))
+    assert 0 < low < 1 < high
+    assert low < mean < high
 
 
 @pytest.mark.e2e

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from learnable.cli.console import BAD_INPUT, STOPPED_ABLATION, Shell, open_shell
 from learnable.cli.display.fitted_table import Column, FittedTable
 from learnable.data.errors import LearnableError
 from learnable.data.plain_text import escape_controls
-from learnable.train.ablation.planning import list_ablations, read_ablation, read_text
+from learnable.train.ablation.planning import Ablation, Variant, list_ablations, read_ablation, read_text, write_value
 from learnable.train.preflight.output import RUNS
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Examples:
   learnable ablate --list
   learnable ablate samplers --curated learnable-store/curated/arithmetic --dry-run
   learnable ablate samplers --curated learnable-store/curated/arithmetic
+  learnable ablate single-form --form haiku --curated learnable-store/curated/poetry
   learnable ablate samplers --show > mine.toml
   learnable ablate mine.toml --output runs/mine
 """
@@ -43,6 +45,12 @@ def ablate(
     file: Annotated[str | None, typer.Argument(metavar="FILE", help="A TOML file, or a shipped one's name.")] = None,
     curated: Annotated[
         str, run_option(help="A curated set: its folder, or a version's. (default: the file's own)")
+    ] = "",
+    form: Annotated[
+        str,
+        run_option(
+            "--form", help="The form that the file is about, as in single-form --form haiku. (default: its own)"
+        ),
     ] = "",
     verifier: options.TrustedVerifiers = None,
     output: Annotated[str | None, run_option(help="Folder of all runs. (default: runs/ablation-NAME)")] = None,
@@ -68,11 +76,14 @@ def ablate(
         if show:
             shell.out.file.write(escape_controls(read_text(file)))
             return
-        from learnable.train.ablation.preparing import prepare_ablation
         from learnable.verifiers.registry import trust_verifiers
 
         trust_verifiers(verifier or ())
-        ablation = read_ablation(file, curated)
+        ablation = read_ablation(file, curated, form)
+        if is_any_missing(shell, ablation, dry_run=dry_run):
+            return
+        from learnable.train.ablation.preparing import prepare_ablation
+
         prepared = prepare_ablation(ablation, Path(output) if output else RUNS / f"ablation-{ablation.name}")
         if dry_run:
             show_plan(shell, prepared)
@@ -95,6 +106,34 @@ def show_list(shell: Shell) -> None:
     for one in found:
         table.add_row(one.name, str(len(one.variants)), one.title)
     shell.out.print(table)
+
+
+def is_any_missing(shell: Shell, ablation: Ablation, *, dry_run: bool) -> bool:
+    """Make the sets that are not there, or, of a dry run, say which would be made; return whether any is missing then.
+
+    Raises `LearnableError` as a curation does.
+    """
+    from learnable.flows.ablating import find_missing_sets, make_set
+
+    missing = find_missing_sets(ablation)
+    if dry_run and missing:
+        show_missing(shell, ablation.curated, missing)
+        return True
+    for variant in missing:
+        make_set(ablation, variant)
+    return False
+
+
+def show_missing(shell: Shell, curated: str, missing: Sequence[Variant]) -> None:
+    """Show the sets that are made first; what the runs come to is known when they are there."""
+    sets = [{"curated": one.settings.curated, "make": dict(one.make), "made_by": one.made_by} for one in missing]
+    if shell.as_json:
+        shell.dump({"missing": sets})
+        return
+    for one in missing:
+        name, made = one.settings.curated, write_value(one.make)
+        shell.line(f"{name} is not there: it is made first, of the prompts of {curated} ({made})")
+    shell.line("\nthe runs are planned when it is")
 
 
 def show_plan(shell: Shell, prepared: PreparedAblation) -> None:

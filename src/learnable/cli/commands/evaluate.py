@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from learnable.cli import options
-from learnable.cli.arguments import EngineArguments, RunArguments, count_workers
+from learnable.cli.arguments import EngineArguments, RunArguments, count_workers, read_counts
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_figures
 from learnable.flows.settings.evaluation import EvalSettings
@@ -30,6 +30,7 @@ Examples:
   learnable eval --curated SET --verifier my_judge.py:score
   learnable eval --curated SET --engine server --base-url http://127.0.0.1:8000/v1 --output now.json
   learnable eval --curated SET --policy path/to/model --against now.json --held-out kept
+  learnable eval --curated SET --k 1,4,16 --temperature 0.6 --top-p 0.95
 """
 measure_option = options.panel("What is measured")
 DEFAULTS = EvalSettings(curated="")
@@ -55,7 +56,16 @@ class EvalArguments:
         options.policy_option(help="Another policy to compare with, or a file that --output wrote of one."),
     ] = DEFAULTS.against
     group_size: Annotated[int, measure_option(help="New completions a prompt.")] = DEFAULTS.group_size
-    k: Annotated[int, measure_option("--k", help="The k of pass@k.")] = DEFAULTS.k
+    k: Annotated[
+        list[str] | None,
+        measure_option("--k", help="The k of pass@k, --group-size at most; repeatable, or as 1,4,16. (default: 8)"),
+    ] = None
+    temperature: Annotated[
+        float | None, measure_option(help="Sampling temperature, such as 0.6. (default: the set's)")
+    ] = DEFAULTS.temperature
+    top_p: Annotated[float | None, measure_option(help="Nucleus sampling, such as 0.95. (default: the set's)")] = (
+        DEFAULTS.top_p
+    )
     greedy: Annotated[
         bool, measure_option("--greedy/--no-greedy", help="Also one completion a prompt at temperature 0.")
     ] = DEFAULTS.greedy
@@ -79,7 +89,9 @@ class EvalArguments:
             engine=engine.settings(),
             held_out=cast(HeldOutName, self.held_out),
             group_size=self.group_size,
-            k=self.k,
+            k=tuple(read_counts(self.k, "--k")) or DEFAULTS.k,
+            temperature=self.temperature,
+            top_p=self.top_p,
             greedy=self.greedy,
             limit=self.limit,
             confidence=self.confidence,
@@ -115,12 +127,13 @@ def show_evaluation(shell: Shell, report: EvalReport) -> None:
     if shell.as_json:
         shell.dump(report.to_json())
         return
-    how = f"{report.group_size} new completions a prompt, {report.confidence:.0%} intervals"
-    shell.out.print(tabulate_figures(f"policy {report.policy_id}, {how}", report.figures, report.k))
+    sampling = f"temperature {report.sampling.temperature:g}, top-p {report.sampling.top_p:g}"
+    how = f"{report.group_size} new completions a prompt, {report.confidence:.0%} intervals, {sampling}"
+    shell.out.print(tabulate_figures(f"policy {report.policy_id}, {how}", report.figures))
     if other := report.against:
-        shell.out.print(tabulate_figures(f"policy {other.policy_id}, the shared prompts", other.figures, report.k))
+        shell.out.print(tabulate_figures(f"policy {other.policy_id}, the shared prompts", other.figures))
         title = f"{report.policy_id} against {other.policy_id}, prompt by prompt"
-        shell.out.print(tabulate_figures(title, other.changes, report.k, signed=True))
+        shell.out.print(tabulate_figures(title, other.changes, signed=True))
         shell.line(f"\n{report.policy_id} against {other.policy_id}: {other.verdict}")
     unscored = report.figures[0].unscored
     if unscored:

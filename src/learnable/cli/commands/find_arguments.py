@@ -167,6 +167,10 @@ class PromptArguments:
         if self.stage is None:
             names = ", ".join(stage.name for stage in curriculum.stages)
             raise LearnableError(f"--curriculum {self.curriculum} has the stages {names}: give one as --stage")
+        if not curriculum.family:
+            raise LearnableError(
+                f"--curriculum {self.curriculum} names no family to generate: it is for learnable train"
+            )
         stage = curriculum.find_stage(self.stage)
         staged = {f"{curriculum.family}.{name}": str(value) for name, value in stage.knobs.items()}
         given = {name.rpartition(".")[2] for name in knobs if name.rpartition(".")[0] in ("", curriculum.family)}

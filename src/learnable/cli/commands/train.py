@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields
 from shlex import quote
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments, read_literal, read_pairs
+from learnable.cli.commands.settings_page import show_settings
 from learnable.cli.console import Shell, open_shell
-from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts, tabulate_settings
+from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
+from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
+from learnable.train.preflight.device import describe_gpus
 from learnable.train.presets import (
     TrainPreset,
-    explain_settings,
     find_train_preset,
     list_train_presets,
     merge_settings,
@@ -39,10 +40,12 @@ Examples:
   learnable train --curated SET --part train
   learnable train --curated SET --verifier my_judge.py:score
   learnable train --curated SET --method dpo --dpo-margin 0.5
+  learnable train --curated SET --lora-rank 16 --explain --gpu-memory 80 --gpus 8
   learnable train --curated SET --preset dapo-like --trl warmup_steps=20 --explain
   learnable train --curated SET --eval-steps 5 --on-alarm stop
   learnable train --curated SET --monitor my_rules.toml --on-alarm checkpoint
   learnable train --curated SET --part control
+  learnable train --curated SET --curriculum arithmetic --curriculum-by success
   learnable train --curated SET --part pool --sampler static --held-out pool
   learnable train --curated SET --reward-range -1 1 --scale-rewards none
   learnable train --curated SET --output runs/first --resume
@@ -133,6 +136,20 @@ class TrainArguments:
             "(default: live, unless a part is named)"
         ),
     ] = None
+    curriculum: Annotated[
+        str | None,
+        training_option(
+            help="Draw prompts stage by stage: arithmetic, counting, or a TOML or JSON file of stages "
+            "(docs/training.md), as in --curriculum arithmetic --curriculum-by success."
+        ),
+    ] = None
+    curriculum_by: Annotated[
+        str | None,
+        training_option(
+            help="What leads to the next stage: step, where the stages' from_step says so; or success, at a pass rate "
+            "of .7, and back at .3. (default: step)"
+        ),
+    ] = None
     signal: Annotated[
         str | None, training_option("--signal", help="Train on what: reward, or pass. (default: reward)")
     ] = None
@@ -197,6 +214,14 @@ class TrainArguments:
             "and forgetting. (default: none)"
         ),
     ] = None
+    reach: Annotated[
+        list[float] | None,
+        measure_option(
+            "--reach",
+            help="Report at which look this share of held-out completions first passes, as --eval-steps 5 --reach 0.7; "
+            "repeatable.",
+        ),
+    ] = None
     on_alarm: Annotated[
         str | None,
         measure_option(
@@ -223,11 +248,13 @@ class TrainArguments:
     def list_given(self) -> JsonObject:
         """Return the settings that were typed. Raises `LearnableError` for an item that is no key=value."""
         typed = {name: getattr(self, name) for name in SETTINGS}
-        given = {name: value for name, value in typed.items() if value is not None}
+        given = {name: value for name, value in typed.items() if value not in (None, [])}
         if self.family:
             given["families"] = tuple(self.family)
         if self.verifier:
             given["verifiers"] = tuple(self.verifier)
+        if self.reach:
+            given["reach"] = tuple(self.reach)
         if self.trl:
             given["trl"] = read_trl_options(self.trl)
         if self.engine_arg:
@@ -263,49 +290,35 @@ def train(
             help="Print every setting of the run, where it is from and why, and its memory; train nothing.",
         ),
     ] = False,
+    gpu_memory: Annotated[
+        float | None,
+        training_option(help="With --explain: would it fit GPUs of so many GiB? As --gpu-memory 80 --gpus 8."),
+    ] = None,
+    gpus: Annotated[
+        int | None, training_option(help="With --gpu-memory: how many GPUs, a process on each. (default: 1)")
+    ] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train on a curated set."""
+    """Train on a curated set. Raises `LearnableError` for what cannot work."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
         from learnable.flows.launch import run_training
 
         scheduled = schedule.timetable(prefect=True)
         settings = arguments.settings()
+        other = describe_gpus(gpu_memory, gpus)
         if explain:
-            show_settings(shell, arguments)
+            given = arguments.list_given() | ({"num_processes": gpus or 1} if other else {})
+            show_settings(shell, settings, arguments.find_preset(), given, other)
             return
+        if other:
+            raise LearnableError("--gpu-memory describes a machine that is not here: add --explain")
         if scheduled:
             from learnable.flows.launch import serve_training
 
             serve_training(settings, scheduled)
             return
         show_training(shell, run_training(settings, use_prefect=prefect))
-
-
-def show_settings(shell: Shell, arguments: TrainArguments) -> None:
-    """Show the settings that a run would have, where each is from and why, its memory, and what to mind."""
-    from learnable.train.preflight.checks import prepare_run
-    from learnable.train.preflight.memory import explain_memory
-
-    settings, preset, given = arguments.settings(), arguments.find_preset(), arguments.list_given()
-    with TemporaryDirectory() as folder:  # a run without --output would begin a folder of its own
-        run = prepare_run(replace(settings, output=settings.output or folder))
-    rows = explain_settings(settings, replace(run.settings, output=settings.output), given, preset)
-    if shell.as_json:
-        memory = asdict(run.memory) | {"peak": run.memory.peak} if run.memory else None
-        told = {"notes": run.notes, "warnings": run.warnings, "memory": memory}
-        shell.dump({"settings": [asdict(row) for row in rows], **told})
-        return
-    if preset:
-        shell.line(f"{preset.name}: {preset.title} ({preset.source})\n")
-    shell.out.print(tabulate_settings(rows))
-    for note in run.notes:
-        shell.line(f"\n{note}")
-    if run.memory:
-        shell.line(f"\nmemory: {explain_memory(run.memory)}")
-    for warning in run.warnings:
-        shell.line(f"\nwarning: {warning}")
 
 
 def show_training(shell: Shell, report: TrainingReport) -> None:
@@ -321,6 +334,8 @@ def show_training(shell: Shell, report: TrainingReport) -> None:
     if report.forecast:
         shell.line(f"{report.forecast.sentence}\n")
     _show_parts(shell, report)
+    for share, step in report.reached.items():
+        shell.line(f"{'reached':<12} {share} of held-out completions: {'never' if step is None else f'step {step}'}")
     for alarm in report.alarms:
         shell.line(f"{'alarm':<12} {alarm.rule}, since step {alarm.since}: {alarm.says}")
     for name, place in (("policy", report.trained_policy), ("curve", report.curve), ("metrics", report.metrics)):

@@ -119,14 +119,14 @@ def tabulate_held_out(held_out: HeldOut, part: str = "") -> FittedTable:
     return table
 
 
-def tabulate_figures(title: str, rows: Sequence[Figures], k: int, *, signed: bool = False) -> FittedTable:
+def tabulate_figures(title: str, rows: Sequence[Figures], *, signed: bool = False) -> FittedTable:
     """Return the table of an evaluation's figures, or with signs of what changed, group by group."""
-    measures = ("mean_reward", "pass_at_1", "pass_at_k", "greedy_reward")
-    headings = ("mean reward", "pass@1", f"pass@{k}", "greedy")
-    columns = [Column(heading, need=need) for heading, need in zip(headings, (0, 2, 3, 4), strict=True)]
+    ks = sorted({1, *(k for row in rows for k in row.pass_at)})
+    columns = [Column("mean reward"), *(Column(f"pass@{k}", need=2 + (k > 1)) for k in ks), Column("greedy", need=4)]
     table = FittedTable([Column("", text=14), Column("prompts", need=5), *columns], title)
     for row in rows:
-        cells = [_interval(getattr(row, measure), signed=signed) for measure in measures]
+        passes = [row.pass_at_1 if k == 1 else row.pass_at[k] for k in ks]
+        cells = [_interval(found, signed=signed) for found in (row.mean_reward, *passes, row.greedy_reward)]
         table.add_row(f"{row.by} {row.name}".strip(), f"{row.prompts:,}", *cells)
     return table
 
