@@ -63,7 +63,7 @@ def extract_program(completion: str, entry: str | None = None, stub: str | None 
         return ""
     given = read_stub(stub, entry) if stub and entry else None
     if given is None or entry is None:
-        return _whole_program(text, entry)
+        return _with_method(_whole_program(text, entry), entry)
     return _completed(text, entry, given)
 
 
@@ -98,9 +98,22 @@ def _blocks(text: str) -> list[str]:
 
 
 def _defines(block: str, entry: str) -> bool:
-    return (
-        re.search(rf"^(?:async\s+)?def\s+{re.escape(entry)}\b|^{re.escape(entry)}\s*=", block, re.MULTILINE) is not None
-    )
+    name = re.escape(entry)
+    defined = rf"^(?:async\s+)?def\s+{name}\b|^{name}\s*="
+    return re.search(defined, block, re.MULTILINE) is not None or _is_method(block, entry)
+
+
+def _is_method(block: str, entry: str) -> bool:
+    """Whether a class `Solution` has it, as answers in the manner of LeetCode do."""
+    method = rf"^[ \t]+def\s+{re.escape(entry)}\s*\(\s*self\b"
+    return bool(re.search(r"^class\s+Solution\b", block, re.MULTILINE) and re.search(method, block, re.MULTILINE))
+
+
+def _with_method(program: str, entry: str | None) -> str:
+    """Return the program with the method of its class `Solution` under the name that is called."""
+    if entry is None or not _is_method(program, entry):
+        return program
+    return f"{program.rstrip()}\n\n{entry} = Solution().{entry}\n"
 
 
 def _between_prose(text: str, entry: str | None) -> str:

@@ -15,7 +15,7 @@ from learnable.data.sources.files.templates import find_column
 
 # Columns that stand with a question by their names, whatever is in them.
 ABOVE = ("passage", "context", "article", "body", "story", "paragraph", "premise", "background", "scenario", "table")
-BELOW = ("input", "hypothesis")
+BELOW = ("input", "hypothesis", "input_format", "output_format", "constraints")
 OPTIONS = re.compile(r"options?|choices|endings|alternatives|candidate_answers|answer_choices", re.IGNORECASE)
 ONE_OPTION = re.compile(r"(?:(?:option|choice|answer|ending|opt?|op|sol)[_ ]?)?([a-j]|\d)", re.IGNORECASE)
 # Parts of names of columns that are for judges, trainers and people, and not for whoever is asked.

@@ -30,7 +30,7 @@ SHAPES = {
     "a question behind": f"{PROGRAM}\nfoo(bar)?",
     "prose in other signs": f"\u51fd\u6570\uff1a\n\n{PROGRAM}\n\u4e24\u4e2a\u6570\u76f8\u52a0\u3002",
     "indented between prose": "Solution:\n\n    def add(a, b):\n        return a + b\n\nThis works.",
-    "a helper first": "First one to help:\n\ndef plus(a, b):\n    return a + b\n\nThen the one asked for:\n\nadd = plus\n",
+    "a helper first": "First one to help:\n\ndef plus(a, b):\n    return a + b\n\nThen it:\n\nadd = plus\n",
     "an annotated constant": "NOTHING: int = 0\n\ndef add(a, b):\n    return a + b + NOTHING\n",
 }
 

@@ -137,6 +137,18 @@ LAYOUTS = (
     Layout("HumanEval", ("prompt",), ("test",), "tests", ("programs",), more=("entry_point",)),
     Layout("MBPP", ("text", "prompt"), ("test_list",), "tests", ("programs",), more=("code",)),
     Layout("APPS", ("question",), ("input_output",), "tests", ("programs",), levels=APPS_LEVELS),
+    Layout(
+        "Codeforces",
+        ("description",),
+        ("official_tests", "examples"),
+        "tests",
+        ("programs",),
+        template="{description}\n\n{input_format}\n\n{output_format}",
+        more=("input_format",),
+    ),
+    Layout("CodeContests", ("description",), ("public_tests",), "tests", ("programs",)),
+    Layout("LiveCodeBench", ("question_content",), ("public_test_cases",), "tests", ("programs",)),
+    Layout("DeepCoder", ("problem",), ("tests",), "tests", ("programs",)),
     Layout("IFEval", ("prompt",), ("instruction_id_list",), "instructions", ("instructions",), arguments="kwargs"),
 )
 
