@@ -52,9 +52,10 @@ class PromptSettings:
 
     That is a file, a folder, a hub id, or data sets of reasoning-gym (see `read_location`). `forms_file` declares
     poem forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier` and `dataset_split`
-    say how `location` is read; `prompt_template` makes a prompt of several columns. `spec` is for the judge of every prompt: what its own spec does not say. `split_by` is
-    its column that says which rows are one problem, so that none is on both sides of the split; None for what their
-    cases or questions say. `skip_bad_rows` leaves out its rows that are no prompt, which otherwise end the run.
+    say how `location` is read; `prompt_template` makes prompts of several columns, whose names it has in braces. `spec`
+    is for the judge of every prompt: what its own spec does not say. `split_by` is its column that says which rows are
+    one problem, so that none is on both sides of the split; None for what their cases or questions say. `skip_bad_rows`
+    leaves out its rows that are no prompt, which otherwise end the run.
     `limit` is the most prompts to look at. `decontaminate` names evaluation sets that no prompt may repeat;
     `near_duplicates` is the overlap, more than 0 and at most 1, from which on a prompt repeats another one, None for
     exact repeats only. `knobs` set the generators of the built-in families, as `arithmetic.largest`. `wording` says

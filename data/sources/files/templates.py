@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -43,7 +44,10 @@ class Template:
         return tuple(dict.fromkeys(name for line in self._lines for _, name in line if name))
 
     def fill(self, row: Row, place: str) -> str:
-        """Return the prompt of a row, "" where all of its columns are empty. Raises `BadRowError` for a missing one."""
+        """Return the prompt of a row, "" where all of its columns are empty.
+
+        Raises `BadRowError` for a column that is missing or cannot be shown, `LearnableError` as `names` does.
+        """
         values = {name: self._show(row, name, place) for name in self.names}
         shown: list[str] = []
         left_out = False  # and the blank line behind what is left out goes with it
@@ -63,7 +67,7 @@ class Template:
         text = self.text
         for name in self.names:
             text = text.replace(f"{{{name}}}", f"{{{found[name]}}}" if name in found else "")
-        return replace(self, text=text.strip())
+        return replace(self, text=re.sub(r"\n{3,}", "\n\n", text.strip()))
 
     def options(self, row: Row) -> Options | None:
         """Return the choices that the prompt of a row lists, None where it lists none."""

@@ -116,7 +116,7 @@ def _pairs(row: Row, column: str, tests: Any) -> list[tuple[Any, Any]] | None:
 
 
 def _listed(tests: Row, keys: tuple[str, ...]) -> list[Any]:
-    value = next((tests[key] for key in keys if tests.get(key)), [])
+    value: Any = next((tests[key] for key in keys if tests.get(key)), [])
     return value if isinstance(value, list) else [value]
 
 
@@ -205,7 +205,7 @@ def _without_own_call(test_code: str, entry: str) -> str:
 
 
 def _asked_for(row: Row, prompt: Any) -> str | None:
-    """Return the one function that the starter code, a reference solution or the prompt has, None where there are more."""
+    """Return the one function that the starter code, a solution or the prompt has, None where there are more."""
     for text in (row.get(STARTER), *(row.get(name) for name in SOLUTIONS), _words(prompt)):
         names = set(re.findall(r"^\s*(?:async\s+)?def\s+(\w+)", text, re.MULTILINE)) if isinstance(text, str) else ()
         if len(names) == 1:

@@ -22,7 +22,7 @@ SHAPES = {
     "four backticks": f"````python\n{PROGRAM}````\nIt adds.",
     "a fence in a fence": f"~~~\n```python\n{PROGRAM}```\n~~~\n",
     "prose before and behind": f"To add we sum.\n\n{PROGRAM}\nThis adds them, and result = a + b.",
-    "prose that begins like code": f"result = something like this\nfrom there we go on\nclass of its own\n{PROGRAM}for example so",
+    "prose that begins like code": f"result = all of it\nfrom there on\nclass of its own\n{PROGRAM}for example so",
     "an example in prose": f"x = 3 is an example.\n\n{PROGRAM}\nadd(1, 2) gives 3.",
     "a list behind": f"The function:\n\n{PROGRAM}\n1. First, it takes two.\n- It adds them",
     "a heading behind": f"{PROGRAM}\n**Explanation**\n* so it is",

@@ -81,7 +81,7 @@ LAYOUTS = (
         "measured",
         ("number", "text"),
         template="{body} {question}",
-        more=("body", "formula"),
+        more=("body",),
     ),
     Layout("MAWPS", ("input",), ("target",), "number", ("number",), unsure=True),
     Layout("MAWPS", ("sQuestion",), ("lSolutions",), "number", ("number",)),
