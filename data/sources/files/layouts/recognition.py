@@ -155,7 +155,8 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     if columns.verifier and (named or is_own_verifier(columns.verifier)):
         return None
     plain = [(place, row) for place, row in rows if not _is_complete(row, columns.verifier)]
-    found = list(filter(None, (_find_columns(layout, plain, columns) for layout in LAYOUTS)))
+    layouts = [layout for layout in LAYOUTS if _may_judge(columns.verifier, layout)]
+    found = list(filter(None, (_find_columns(layout, plain, columns) for layout in layouts)))
     read = {one: sum(_can_read(one, row, place) for place, row in plain) for one in found}
     most = max(read.values(), default=0)
     if not most:  # the columns may tell a layout by themselves; then each row says what is wrong with its answer
@@ -186,6 +187,12 @@ def find_question(rows: Sequence[tuple[str, Row]], columns: Columns) -> tuple[st
         return None
     template = found.question.whole_template() if found is not None else None
     return None if found is None or template is None else (found.layout.name, template)
+
+
+def _may_judge(verifier: str | None, layout: Layout) -> bool:
+    """Whether a judge that a flag names, if any, can do with what the layout reads: tests are for programs alone."""
+    made = {one.verifiers[0] for one in LAYOUTS if one.reading in MADE_SPECS}
+    return verifier in layout.verifiers if verifier in made else True
 
 
 def tell_question(source: str, name: str, template: Template) -> str:
