@@ -20,7 +20,7 @@ from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.locations import find_local
 from learnable.data.sources.files.prompts import file_prompts
-from learnable.data.sources.files.templates import Template
+from learnable.data.sources.files.templates import read_template
 from learnable.data.sources.gym.location import is_gym
 from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
@@ -90,9 +90,15 @@ def _find_candidates(
 
 def columns_of(wanted: PromptSettings) -> Columns:
     """Return how the columns of a source are read. Raises `LearnableError` for a template that names none."""
-    template = Template(wanted.prompt_template) if wanted.prompt_template else None
+    if wanted.prompt_template:
+        read_template(wanted.prompt_template)  # a wrong one is no fault of the rows
     return Columns(
-        wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by, wanted.spec, template=template
+        wanted.prompt_column,
+        wanted.answer_column,
+        wanted.verifier,
+        wanted.split_by,
+        wanted.spec,
+        template=wanted.prompt_template,
     )
 
 

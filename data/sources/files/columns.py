@@ -14,14 +14,11 @@ from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, Row, Spec
 from learnable.data.sources.files.bad_rows import BadRowError
-
-if TYPE_CHECKING:
-    from learnable.data.sources.files.templates import Template
 
 MAX_NAMED = 40  # of the names within a column
 PROMPT = "prompt"  # the column of prompts where none is named
@@ -46,7 +43,8 @@ class Columns:
     A dot reaches into an object, or into its JSON or Python literal, and by a number into a list:
     `reward_model.ground_truth`, `turns.0.text`. A column that has the dot in its own name comes first. `problem` says
     which rows are one problem, None for what their cases or questions say. `template` makes the prompt of several
-    columns, in place of `prompt`. `advice` is what messages say of a file whose rows have no judge.
+    columns, in place of `prompt` (`templates.Template`); rows may lack those that are `optional`. `advice` is what
+    messages say of a file whose rows have no judge.
     """
 
     prompt: str = PROMPT
@@ -54,7 +52,8 @@ class Columns:
     verifier: str | None = None
     problem: str | None = None
     spec: Spec = field(default_factory=dict)
-    template: Template | None = None
+    template: str = ""
+    optional: bool = False
     advice: str = ""
 
 

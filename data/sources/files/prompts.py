@@ -47,7 +47,7 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
     if layout := recognise(rows.first, columns):
         progress().note(layout.describe(name))
     elif known := find_question(rows.first, columns):
-        columns = replace(columns, template=known[1])
+        columns = replace(columns, template=known[1].text, optional=True)
         progress().note(tell_question(name, *known))
     if layout is None and rows.first:
         columns = replace(columns, advice=advise([row for _, row in rows.first], columns))

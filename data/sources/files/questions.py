@@ -82,7 +82,7 @@ def advise(rows: Sequence[Row], columns: Columns) -> str:
     asked = [str(row.get(prompt)) for row in rows]
     missed = find_overlooked(rows, asked, Columns(prompt=prompt, answer=answer), ())
     flags = [f"--prompt-column {_quoted(prompt)}"] if prompt != PROMPT else []
-    if columns.template is not None:
+    if columns.template:
         flags = []
     elif missed.above or missed.below:
         flags = [f"--prompt-template {_quoted(missed.template(prompt))}"]

@@ -30,7 +30,7 @@ from learnable.data.sources.files.columns import (
 )
 from learnable.data.sources.files.layouts.readings import UnreadError, read_choice
 from learnable.data.sources.files.layouts.recognition import Recognised
-from learnable.data.sources.files.templates import Template
+from learnable.data.sources.files.templates import read_template
 from learnable.data.sources.test_code.program_rows import MORE_TESTS, TEST_COLUMNS, BadTestsError, read_program_row
 
 OWN_FIELDS = ("verifier", "spec", "family", "form", "difficulty")
@@ -80,9 +80,9 @@ def _read_row(
         row = layout.fill(reached, place)
         if _has_spec(row):
             read |= set() if columns.template else {PROMPT, layout.question.column}
-            columns = replace(columns, prompt=PROMPT, answer=None, template=None)
-    if columns.template is not None:
-        row, columns = {**row, PROMPT: _fill(columns.template, row, place)}, replace(columns, prompt=PROMPT)
+            columns = replace(columns, prompt=PROMPT, answer=None, template="")
+    if columns.template:
+        row, columns = {**row, PROMPT: _fill(columns, row, place)}, replace(columns, prompt=PROMPT)
     tests = row
     row = _program_row(row, columns, place)
     if row is not tests:
@@ -117,10 +117,10 @@ def _reach(row: Row, columns: Columns) -> Row:
     return row
 
 
-def _fill(template: Template, row: Row, place: str) -> str:
-    if text := template.fill(row, place):
+def _fill(columns: Columns, row: Row, place: str) -> str:
+    if text := read_template(columns.template, columns.optional).fill(row, place):
         return text
-    raise BadRowError(f"{place}: the columns of --prompt-template {template.text!r} are all empty: fill one")
+    raise BadRowError(f"{place}: the columns of --prompt-template {columns.template!r} are all empty: fill one")
 
 
 def _program_row(row: Row, columns: Columns, place: str) -> Row:
@@ -182,7 +182,8 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
 
 def _choice_spec(answer: Any, row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
     """Return the spec of a choice: of those that the prompt lists by letters, where a template lists them."""
-    if columns.template is None or (listed := columns.template.options(row)) is None:
+    listed = read_template(columns.template).options(row) if columns.template else None
+    if listed is None:
         return choices.make(answer, row.get("choices") or columns.spec.get("choices"), place)
     try:
         return read_choice(answer, listed)

@@ -6,7 +6,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from learnable.data.errors import LearnableError
@@ -56,8 +56,8 @@ class Template:
             line = "".join(words + values.get(name, "") for words, name in parts)
             left_out = not any(map(values.get, names)) if names else left_out and not line.strip()
             if not left_out:
-                shown.append(line)
-        return "\n".join(shown).strip() if any(values.values()) else ""
+                shown.append(line if all(map(values.get, names)) else line.strip())
+        return "\n".join(shown).strip("\n") if any(values.values()) else ""
 
     def among(self, rows: Iterable[Row]) -> Template:
         """Return the template with the names that rows have for its columns, and without those that no row has."""
@@ -107,13 +107,19 @@ class Template:
             return ""
         if _may_be_list(value) and (options := find_choices(value)):
             return "\n".join(options.lines)
-        text = choice_text(value)
+        text = value if isinstance(value, str) else choice_text(value)
         if isinstance(text, str):
             return text
         raise BadRowError(
             f"{place}: column {name!r} is {str(value)[:60]!r}: a template takes texts, numbers and lists of choices; a "
             "chat is named with --prompt-column"
         )
+
+
+@lru_cache(maxsize=64)
+def read_template(text: str, known: bool = False) -> Template:
+    """Return the template that a text is. Raises `LearnableError` as `Template` does."""
+    return Template(text, known)
 
 
 def find_column(row: Row, column: str) -> str | None:

@@ -22,7 +22,7 @@ from learnable.data.sources.files.columns import (
 from learnable.data.sources.files.layouts.readings import READINGS, UnreadError
 from learnable.data.sources.files.layouts.table import CONTEXT, LAYOUTS, LETTERS, OPEN_LAYOUTS, Layout
 from learnable.data.sources.files.options import NO_OPTIONS, Options, read_choices
-from learnable.data.sources.files.templates import Template, find_column
+from learnable.data.sources.files.templates import Template, find_column, read_template
 
 LOOKED_AT = 200  # rows at the beginning of a file, by which its layout is told
 OTHERWISE = "--prompt-column, --answer-column and --verifier say otherwise"
@@ -176,7 +176,7 @@ def find_question(rows: Sequence[tuple[str, Row]], columns: Columns) -> tuple[st
     It is for rows of which flags say what is right, and no flag says what is asked.
     """
     plain = [(place, row) for place, row in rows if not find_column(row, PROMPT)]
-    if columns.prompt != PROMPT or columns.template is not None or not plain:
+    if columns.prompt != PROMPT or columns.template or not plain:
         return None
     for layout in OPEN_LAYOUTS:
         if all(any(find_column(row, name) for _, row in plain) for name in (*layout.prompt, *layout.more)):
@@ -231,8 +231,8 @@ def _find_columns(layout: Layout, rows: Sequence[tuple[str, Row]], columns: Colu
 
 
 def _find_question(layout: Layout, prompt: str, rows: Sequence[tuple[str, Row]], columns: Columns) -> Question:
-    if columns.template is not None:
-        return Question(prompt, columns.template)
+    if columns.template:
+        return Question(prompt, read_template(columns.template))
     if columns.prompt != PROMPT:
         return Question(prompt, None, layout.choices)
     context = "".join(f"{{{name}}}\n\n" for name in CONTEXT if name != prompt.casefold())
@@ -241,7 +241,7 @@ def _find_question(layout: Layout, prompt: str, rows: Sequence[tuple[str, Row]],
 
 
 def _prompt_column(layout: Layout, row: Row, columns: Columns) -> str | None:
-    if columns.prompt != PROMPT or (find_column(row, PROMPT) and columns.template is None):
+    if columns.prompt != PROMPT or (find_column(row, PROMPT) and not columns.template):
         fits = columns.prompt.casefold() in map(
             str.casefold, layout.prompt
         )  # named, or by the name that flags have for it

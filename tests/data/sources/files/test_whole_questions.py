@@ -14,7 +14,6 @@ from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.prompts import file_prompts
-from learnable.data.sources.files.templates import Template
 
 Rows = list[dict[str, Any]]
 
@@ -211,7 +210,7 @@ def test_labels_solutions_and_copies_are_not_told(tmp_path: Path) -> None:
 
 
 def test_a_template_joins_columns(tmp_path: Path) -> None:
-    template = Template("{Body} {Question}\n\n{{in digits}}")
+    template = "{Body} {Question}\n\n{{in digits}}"
     prompts, _ = read(tmp_path, SVAMP, template=template, answer="Answer", verifier="number")
     assert prompts[1].prompt == "Ann has 9 pens. And with 2 more?\n\n{in digits}"
     assert prompts[1].columns["Body"] == "Ann has 9 pens."
@@ -233,14 +232,14 @@ def test_a_template_joins_columns(tmp_path: Path) -> None:
 )
 def test_lists_in_a_template_are_lettered(options: Any, listed: str, tmp_path: Path) -> None:
     rows = [{"q": "1 + 2?", "o": options, "a": "B"}]
-    [prompt], _ = read(tmp_path, rows, template=Template("{q}\n{o}"), answer="a", verifier="choice")
+    [prompt], _ = read(tmp_path, rows, template="{q}\n{o}", answer="a", verifier="choice")
     assert prompt.prompt == f"1 + 2?\n{listed}"
     assert (prompt.spec["answer"], prompt.spec["choices"]) == ("B", ["A", "B"])
 
 
 def test_lines_without_anything_are_left_out(tmp_path: Path) -> None:
     rows = [{"hint": hint, "q": "1 + 2?", "answer": 3} for hint in ("Count.", "", None)]
-    prompts, _ = read(tmp_path, rows, template=Template("Hint: {hint}\n\n{q}"), verifier="number")
+    prompts, _ = read(tmp_path, rows, template="Hint: {hint}\n\n{q}", verifier="number")
     assert [prompt.prompt for prompt in prompts] == ["Hint: Count.\n\n1 + 2?", "1 + 2?", "1 + 2?"]
 
 
@@ -258,7 +257,7 @@ def test_lines_without_anything_are_left_out(tmp_path: Path) -> None:
 def test_what_is_no_template_is_refused(template: str, message: str, tmp_path: Path) -> None:
     rows = [{"q": "1 + 2?", "chat": [{"role": "user", "content": "1 + 2?"}], "answer": 3}]
     with pytest.raises(LearnableError, match=message):
-        read(tmp_path, rows, template=Template(template), verifier="number")
+        read(tmp_path, rows, template=template, verifier="number")
 
 
 @pytest.mark.parametrize(
