@@ -88,8 +88,8 @@ def _find_column(row: Row, place: str) -> str:
 
 def _contexts(row: Row, column: str) -> list[str]:
     """Return what a question is about: without it, many questions have the same words."""
-    names = [find_column(row, name) for name in CONTEXT]
-    return [row[name] for name in names if name in row and name != column and isinstance(row[name], str)]
+    names = (find_column(row, name) for name in CONTEXT)
+    return [row[name] for name in names if name and name != column and isinstance(row.get(name), str)]
 
 
 def _text(row: Row, column: str, place: str, where: str) -> str:

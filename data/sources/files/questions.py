@@ -32,7 +32,7 @@ ANSWER_LIKE = (
     *("correct", "answer_idx", "gold", "gt", "result", "reference", "solution", "output", "response"),
 )
 LEAST_LENGTH = 12  # characters of a text, on average: shorter ones are labels
-LEAST_SHARE = 0.05  # of the rows that have a text there
+LEAST_SHARE = 0.05  # of the rows, that have a text there or an answer of a kind
 LINE = "\\n"  # as the flag takes a new line
 
 
@@ -116,7 +116,7 @@ def _judge(rows: Sequence[Row], column: str, missed: Overlooked) -> str:
         return "choice"
     judges = Counter(_judge_one(single(row[column])) for row in rows if row.get(column) not in (None, ""))
     formal = judges["number"] + judges["mathematics"]
-    if judges["mathematics"] and 2 * formal >= judges.total():  # which reads numbers too
+    if judges["mathematics"] > LEAST_SHARE * judges.total() and 2 * formal >= judges.total():  # which reads numbers too
         return "mathematics"
     return max(judges, key=lambda judge: judges[judge], default="text")
 
@@ -177,7 +177,7 @@ def _length(text: str) -> int:
 
 
 def _is_prose(text: str) -> bool:
-    return " " in text.strip() or any(sign >= "\u2e80" for sign in text)
+    return re.search(r"[^\W\d_]{2,}\s+\S*[^\W\d_]", text) is not None or any(sign >= "\u2e80" for sign in text)
 
 
 def _words(name: str) -> str:

@@ -49,6 +49,8 @@ class Template:
         Raises `BadRowError` for a column that is missing or cannot be shown, `LearnableError` as `names` does.
         """
         values = {name: self._show(row, name, place) for name in self.names}
+        if self.known:  # a question may have what it is about in it already
+            values = {name: "" if _is_within(text, values.values()) else text for name, text in values.items()}
         shown: list[str] = []
         left_out = False  # and the blank line behind what is left out goes with it
         for parts in self._lines:
@@ -139,6 +141,10 @@ def _find(row: Row, name: str) -> Any:
     if found is not None:
         return column_value(row, found)
     return "" if any(str(column).casefold() == name.casefold() for column in row) else None
+
+
+def _is_within(text: str, others: Iterable[str]) -> bool:
+    return any(len(text) < len(other) and " ".join(text.split()) in " ".join(other.split()) for other in others)
 
 
 def _may_be_list(value: Any) -> bool:

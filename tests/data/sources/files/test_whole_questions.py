@@ -133,6 +133,13 @@ def test_well_known_sets_are_asked_whole(name: str, tmp_path: Path) -> None:
     assert heard.warnings == []
 
 
+def test_what_a_question_has_in_it_is_not_repeated(tmp_path: Path) -> None:
+    row = SVAMP[0] | {"Question": "A hen  lays 4 eggs. How many do 3 lay?", "numbers": "[4, 3, 12, 7, 15, 1]"}
+    [prompt], heard = read(tmp_path, [row])
+    assert prompt.prompt == row["Question"]
+    assert heard.warnings == []
+
+
 def test_the_columns_of_a_known_set_are_said(tmp_path: Path) -> None:
     _, heard = read(tmp_path, SVAMP)
     assert "the prompt is columns 'Body' and 'Question'" in heard.notes[0]
