@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from learnable.data.errors import LearnableError
+from learnable.data.progress import progress
 from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list, whole_characters
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
@@ -46,10 +47,10 @@ def prompts_table(prompts: Sequence[Prompt]) -> pa.Table:
 def carried_table(prompts: Sequence[Prompt]) -> pa.Table:
     """Return one row per prompt: its id, and the other columns of the row that it was read from, under `carried_name`.
 
-    A column whose values have no common Arrow type is written as JSON.
+    A column whose values have no common Arrow type is written as text: what is no text as JSON, which is told.
     """
     names = dict.fromkeys(name for prompt in prompts for name in prompt.columns)
-    columns = {carried_name(name): _column([prompt.columns.get(name) for prompt in prompts]) for name in names}
+    columns = {carried_name(name): _column(name, [prompt.columns.get(name) for prompt in prompts]) for name in names}
     return pa.table({"prompt_id": pa.array([prompt.prompt_id for prompt in prompts], pa.string()), **columns})
 
 
@@ -170,9 +171,16 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _column(values: Sequence[Any]) -> pa.Array[Any]:
+def _column(name: str, values: Sequence[Any]) -> pa.Array[Any]:
     try:
         column: pa.Array[Any] = pa.array(values)
         return column
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return pa.array([None if value is None else canonical_json(value) for value in values], pa.string())
+        progress().note(
+            f"column {name!r} has values of several types: it is carried as text, and what is no text as JSON"
+        )
+        return pa.array([_as_text(value) for value in values], pa.string())
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else canonical_json(value)

@@ -9,11 +9,10 @@ from learnable.data.curated.manifest import to_plain
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import JsonObject, Prompt, Spec, Split
-from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.layouts.recognition import Recognised
 from learnable.data.sources.files.prompts import find_layout
 from learnable.flows.curation.chat import render
-from learnable.flows.curation.steps import read_prompts
+from learnable.flows.curation.steps import columns_of, read_prompts
 from learnable.flows.engines import policy_for
 from learnable.flows.settings import CurateSettings, PromptSettings, SimulatedSettings
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
@@ -100,8 +99,7 @@ def _extract(verifier: Verifier, completion: str, spec: Spec) -> str | None:
 def _layout(wanted: PromptSettings) -> Recognised | None:
     if wanted.location is None or wanted.is_generated:
         return None
-    columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by)
-    return find_layout(wanted.location, columns, wanted.dataset_split)
+    return find_layout(wanted.location, columns_of(wanted), wanted.dataset_split)
 
 
 def _read_from(wanted: PromptSettings, prompt: Prompt, layout: Recognised | None) -> str:

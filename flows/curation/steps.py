@@ -20,6 +20,7 @@ from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.locations import find_local
 from learnable.data.sources.files.prompts import file_prompts
+from learnable.data.sources.files.templates import read_template
 from learnable.data.sources.gym.location import is_gym
 from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
@@ -78,12 +79,26 @@ def _find_candidates(
     if wanted.location and is_gym(wanted.location):
         return gym_prompts(wanted.location, settings.seed)
     if wanted.location:
-        columns = Columns(wanted.prompt_column, wanted.answer_column, wanted.verifier, wanted.split_by, wanted.spec)
+        columns = columns_of(wanted)
         prompts = file_prompts(wanted.location, columns, wanted.dataset_split, bad_rows.add)
         streams = limit is not None and find_local(wanted.location) is None
         return _read_ahead(prompts, wanted.location) if streams else prompts
     own = _generate(wanted, limit or BUILTIN_LIMIT, settings.seed, is_chat=is_chat)
     return (replace(prompt, spec={**wanted.spec, **prompt.spec}) for prompt in own) if wanted.spec else own
+
+
+def columns_of(wanted: PromptSettings) -> Columns:
+    """Return how the columns of a source are read. Raises `LearnableError` for a template that names none."""
+    if wanted.prompt_template:
+        read_template(wanted.prompt_template)  # a wrong one is no fault of the rows
+    return Columns(
+        wanted.prompt_column,
+        wanted.answer_column,
+        wanted.verifier,
+        wanted.split_by,
+        wanted.spec,
+        template=wanted.prompt_template,
+    )
 
 
 def _generate(wanted: PromptSettings, count: int, seed: int, *, is_chat: bool) -> Iterator[Prompt]:

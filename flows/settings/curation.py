@@ -45,14 +45,15 @@ class PromptSettings:
 
     That is a file, a folder, a hub id, or data sets of reasoning-gym (see `read_location`). `forms_file` declares poem
     forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier` and `dataset_split` say
-    how `location` is read. `spec` is for the judge of every prompt: what its own spec does not say. `split_by` is its
-    column that says which rows are one problem, so that none is on both sides of the split; None for what their cases
-    or questions say. `trusted` are verifiers of users' own, beside `verifier`, that rows may name. `skip_bad_rows`
-    leaves out its rows that are no prompt, which otherwise end the run. `limit` is the most prompts to look at.
-    `decontaminate` names evaluation sets that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and
-    at most 1, from which on a prompt repeats another one, None for exact repeats only. `knobs` set the generators of
-    the built-in families, as `arithmetic.largest`. `wording` says in which words those ask: `plain`, `natural` or a
-    file of one's own; empty is natural where prompts are chats, and plain elsewhere.
+    how `location` is read; `prompt_template` makes prompts of several columns, whose names it has in braces. `spec` is
+    for the judge of every prompt: what its own spec does not say. `split_by` is its column that says which rows are one
+    problem, so that none is on both sides of the split; None for what their cases or questions say. `trusted` are
+    verifiers of users' own, beside `verifier`, that rows may name. `skip_bad_rows` leaves out its rows that are no
+    prompt, which otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names evaluation sets
+    that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which on a prompt
+    repeats another one, None for exact repeats only. `knobs` set the generators of the built-in families, as
+    `arithmetic.largest`. `wording` says in which words those ask: `plain`, `natural` or a file of one's own; empty is
+    natural where prompts are chats, and plain elsewhere.
 
     Raises `LearnableError` for settings that cannot work.
     """
@@ -62,6 +63,7 @@ class PromptSettings:
     forms_file: str | None = None
     location: str | None = None
     prompt_column: str = "prompt"
+    prompt_template: str = ""
     answer_column: str | None = None
     verifier: str | None = None
     trusted: tuple[str, ...] = ()
@@ -80,6 +82,10 @@ class PromptSettings:
             raise LearnableError("--prompts '' names nothing: give a file, a folder or a hub id, or leave it out")
         if self.location and (self.forms or self.families or self.forms_file):
             raise LearnableError("--prompts brings its own prompts: leave out --form, --forms and --family")
+        if self.prompt_template and (self.prompt_column != "prompt" or not self.location):
+            raise LearnableError(
+                "--prompt-template makes prompts of columns of --prompts: give those, and leave out --prompt-column"
+            )
         if self.split_by and not self.location:
             raise LearnableError(f"--split-by {self.split_by} names a column of --prompts: give those too")
         if self.wording and self.location:
@@ -91,7 +97,7 @@ class PromptSettings:
 
     def _check_gym(self, location: str) -> None:
         read_location(location)
-        for flag in ("answer_column", "verifier", "split_by"):
+        for flag in ("prompt_template", "answer_column", "verifier", "split_by"):
             if getattr(self, flag):
                 raise LearnableError(
                     f"--prompts {location} brings its own answers and judge: leave out --{flag.replace('_', '-')}"

@@ -230,3 +230,20 @@ def test_answers_of_all_kinds_are_no_choices(find: Find, answer: str) -> None:
     found = find(write("q.jsonl", rows), "--verifier", "choice")
     assert found.specs[3] == {"answer": answer.format(n=3)}
     assert found.err.count("the answers are not a closed set") == 1
+
+
+# 14. Prompts of several columns.
+
+
+def test_a_template_joins_columns(find: Find) -> None:
+    path = write("q.jsonl", [{"setting": "2 + ", "asked": f"{n} = ", "answer": n + 2} for n in (2, 3)])
+    found = find(path, "--verifier", "arithmetic", "--prompt-template", r"{setting}{asked}\nin digits")
+    assert sorted(str(prompt.prompt) for prompt in found.prompts) == ["2 + 2 = \nin digits", "2 + 3 = \nin digits"]
+
+
+def test_a_template_stands_in_place_of_a_column(find: Find) -> None:
+    found = find(
+        write("q.jsonl", sums(2)), "--verifier", "arithmetic", "--prompt-template", "{prompt}", "--prompt-column", "q"
+    )
+    assert found.status == 2
+    assert "leave out --prompt-column" in found.err

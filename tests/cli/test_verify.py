@@ -193,3 +193,13 @@ def test_an_answer_that_is_none_is_named_with_its_line(verify: Verify) -> None:
     status, err, _ = verify("choice", [{"completion": "B", "answer": "B", "choices": 7}])
     assert status == 2
     assert "in.jsonl, line 1: column 'choices' is '7'" in err
+
+
+def test_a_bad_line_costs_itself_and_is_told(verify: Verify) -> None:
+    rows = [{"completion": "B", "answer": "B"}, {"answer": "B"}, {"completion": None, "answer": "B"}]
+    status, err, scores = verify("choice", rows)
+    assert status == 0
+    assert "1 of 3 lines are bad and have no reward: in.jsonl, line 2: key 'completion' is missing" in err
+    assert [row["reward"] for row in scores] == [1.0, None, None]
+    assert [row["verdict"] for row in scores] == ["scored", "verifier_error", "engine_error"]
+    assert verify("choice", rows[2:])[0] == 1

@@ -1,4 +1,4 @@
-"""Scoring a JSON Lines file of completions with any verifier: all of it is checked before any of it is scored.
+"""Scoring a JSON Lines file of completions with any verifier: a line that cannot be scored costs itself alone.
 
 A path of `-` is standard input.
 """
@@ -13,10 +13,10 @@ import shutil
 import sys
 import tempfile
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -30,19 +30,25 @@ from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 STANDARD = Path("-")
 REASONS_SHOWN, MAX_REASONS = 3, 1000
+BAD_SHOWN = 20
 CHUNK_ROWS = 512
 CHUNKS_IN_FLIGHT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class VerifySummary:
-    """What a scored file holds. Means are over the rows that have a reward; None where no row has one."""
+    """What a scored file holds. Means are over the rows that have a reward; None where no row has one.
+
+    `bad_rows` are lines that are no rows, or none that the verifier could score; `first_bad` says why of the first.
+    """
 
     rows: int
     verdicts: dict[str, int]
     mean_reward: float | None
     pass_rate: float | None
     reasons: dict[str, int]  # the most common ones of rows without a reward
+    bad_rows: int = 0
+    first_bad: tuple[str, ...] = ()
 
 
 def verify_file(
@@ -55,43 +61,60 @@ def verify_file(
 ) -> VerifySummary:
     """Score each row of `input_path` into the same row of `output`: a file that appears when all are done, or a stream.
 
-    `reader` says what a row is and who judges it; ids of rows are written to their scores. `on_progress` gets the
-    rows done and the rows in all. `time_limit` is in seconds for each completion, instead of the verifier's own;
-    whoever watches is told of a completion that reaches it. Raises `LearnableError` for a row that cannot be scored,
-    before anything is written.
+    A line that is bad, or has no completion, has a row there without a reward, which says why. `reader` says what a
+    row is and who judges it; ids of rows are written to their scores. `on_progress` gets the rows done and the rows in
+    all. `time_limit` is in seconds for each completion, instead of the verifier's own; whoever watches is told of a
+    completion that reaches it. Raises `LearnableError` where no row can be scored, before anything is written.
     """
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise LearnableError(f"--verifier-timeout {time_limit:g} is no time: give seconds, more than 0")
     ids: deque[JsonObject] = deque()  # of the rows under way
     tally = _Tally()
     with _seekable(input_path) as (path, name):
-        total = check_rows(path, reader, name)
+        found = check_rows(path, reader, name)
         with _published(output) as out, ScoringPool(workers, time_limit, TimeOutWarning().see) as pool:
             pool.warm_up([reader.verifier])
-            jobs = (reader.make_job(row) for row in _noting_ids(read_rows(path, name), ids))
+            jobs = (_job(reader, row, found.bad.get(where)) for where, row in _noting_ids(read_rows(path, name), ids))
             for scores in _scored_chunks(pool, jobs):
                 out.writelines(json.dumps({**ids.popleft(), **_score_row(score)}) + "\n" for score in scores)
                 tally.add(scores)
-                on_progress(tally.rows, total)
-    return tally.summary()
+                on_progress(tally.rows, found.count)
+    told = tuple(map(str, islice(found.bad.values(), BAD_SHOWN)))
+    return replace(tally.summary(), bad_rows=len(found.bad), first_bad=told)
 
 
-def _scored_chunks(pool: ScoringPool, jobs: Iterable[ScoreJob]) -> Iterator[list[Score]]:
-    """Yield scores chunk by chunk, in order, with a few chunks under way and no more in memory."""
+def _job(reader: RowReader, row: JsonObject | LearnableError, fault: LearnableError | None) -> ScoreJob | Score:
+    if fault is not None or isinstance(row, LearnableError):
+        return Score.unscored(f"bad row: {fault or row}")
+    return reader.make_job(row)
+
+
+def _scored_chunks(pool: ScoringPool, jobs: Iterable[ScoreJob | Score]) -> Iterator[list[Score]]:
+    """Yield scores chunk by chunk, in order, with a few chunks under way and no more in memory.
+
+    What is a score already stays in its place.
+    """
     jobs = iter(jobs)
-    pending: deque[Future[list[Score]]] = deque()
+    pending: deque[tuple[list[ScoreJob | Score], Future[list[Score]]]] = deque()
     while chunk := list(islice(jobs, CHUNK_ROWS)):
-        pending.append(pool.submit(chunk))
+        pending.append((chunk, pool.submit([job for job in chunk if isinstance(job, ScoreJob)])))
         if len(pending) >= CHUNKS_IN_FLIGHT:
-            yield pending.popleft().result()
+            yield _in_place(*pending.popleft())
     while pending:
-        yield pending.popleft().result()
+        yield _in_place(*pending.popleft())
 
 
-def _noting_ids(rows: Iterable[tuple[str, JsonObject]], ids: deque[JsonObject]) -> Iterator[JsonObject]:
-    for _, row in rows:
-        ids.append({key: row[key] for key in row_ids(row)})
-        yield row
+def _in_place(chunk: Sequence[ScoreJob | Score], scored: Future[list[Score]]) -> list[Score]:
+    made = iter(scored.result())
+    return [next(made) if isinstance(job, ScoreJob) else job for job in chunk]
+
+
+def _noting_ids(
+    rows: Iterable[tuple[str, JsonObject | LearnableError]], ids: deque[JsonObject]
+) -> Iterator[tuple[str, JsonObject | LearnableError]]:
+    for where, row in rows:
+        ids.append({} if isinstance(row, LearnableError) else {key: row[key] for key in row_ids(row)})
+        yield where, row
 
 
 def _score_row(score: Score) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Which language a text is in: by its script, and among languages of one script by words of grammar and letters.
 
 It says no more than it can tell. Most scripts here are of one language. Where several languages share one, a text has
-some fifth of its words from the lists of `languages.toml`; a word or letter of several languages counts for each of
-them, the less the more they are.
+some fifth of its words from the lists of `languages.toml`, or words that end or begin as no other language's do; what
+is of several languages counts for each of them, the less the more they are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ KANA = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HALFWIDTH")
 MIN_KANA = 0.1  # of the signs of a Japanese text; the rest may be Chinese ones
 MIN_SHARE = 0.7  # of the letters that are of the script, names and terms in another apart
 MIN_EVIDENCE = 0.08  # a word, on average
-LETTER = 0.5  # what a word counts that is told by a letter alone, as names are in any language
+LETTER = 0.5  # what a word counts that is told by a letter or by an end alone, as names are in any language
+STEM = 2  # characters of a word that stand before an ending or behind a beginning, at least
 FEW_WORDS = 2  # which may be of several languages
 FEW_EVIDENCE = 0.25  # a word, of so few
 LINE_WORDS = 6  # of a line that may be told by itself
@@ -169,22 +170,41 @@ def _script(sign: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _weigh(word: str, script: str) -> tuple[tuple[str, float], ...]:
-    """Return the languages that a word is of, each with its weight: by the lists, or else by its letters."""
-    words, letters = _tables(script)
-    if found := words.get(word):
+    """Return the languages that a word is of, each with its weight: by the lists, else by its ends or its letters."""
+    tables = _tables(script)
+    if found := tables.words.get(word):
         return tuple((code, 1 / len(found)) for code in found)
-    by_letters = sorted({code for letter in set(word) for code in letters.get(letter, ())})
-    return tuple((code, LETTER / len(by_letters)) for code in by_letters)
+    by_letters = sorted({code for letter in set(word) for code in tables.letters.get(letter, ())})
+    codes = _by_ends(word, tables) or tuple(by_letters)
+    return tuple((code, LETTER / len(codes)) for code in codes)
+
+
+def _by_ends(word: str, tables: _Tables) -> tuple[str, ...]:
+    """Return the languages of the longest ending that a word has, or else of its longest beginning."""
+    sizes = range(len(word) - STEM, 0, -1)
+    endings = (tables.endings[word[-size:]] for size in sizes if word[-size:] in tables.endings)
+    beginnings = (tables.beginnings[word[:size]] for size in sizes if word[:size] in tables.beginnings)
+    return next(endings, ()) or next(beginnings, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The languages of one script, by word, by letter, and by the two ends of words."""
+
+    words: Mapping[str, tuple[str, ...]]
+    letters: Mapping[str, tuple[str, ...]]
+    endings: Mapping[str, tuple[str, ...]]
+    beginnings: Mapping[str, tuple[str, ...]]
 
 
 @cache
-def _tables(script: str) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
-    """Return the languages of each listed word, and those of each listed letter."""
+def _tables(script: str) -> _Tables:
     entries = {code: entry for code, entry in _load().items() if entry["script"] == script}
-    return (
-        _invert({code: entry["words"].split() for code, entry in entries.items()}),
-        _invert({code: entry["letters"] for code, entry in entries.items()}),
+    words, endings, beginnings = (
+        _invert({code: entry.get(key, "").split() for code, entry in entries.items()})
+        for key in ("words", "endings", "beginnings")
     )
+    return _Tables(words, _invert({code: entry["letters"] for code, entry in entries.items()}), endings, beginnings)
 
 
 def _invert(lists: Mapping[str, Iterable[str]]) -> Mapping[str, tuple[str, ...]]:

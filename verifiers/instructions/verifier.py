@@ -30,7 +30,7 @@ class InstructionsVerifier:
     """
 
     name: str = KEY
-    version: str = "1"
+    version: str = "2"
 
     def check_spec(self, spec: Spec) -> None:
         """Raise `SpecError` unless there are instructions, each with the arguments that it needs."""

@@ -89,7 +89,7 @@ class ProgramVerifier:
     """
 
     name: str = "programs"
-    version: str = "3"
+    version: str = "4"
     time_limit: float = TIME_LIMIT
 
     @property

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from learnable.data.progress import progress
 from learnable.data.records import Row, Spec
-from learnable.data.sources.files.bad_rows import BadRowError
-from learnable.data.sources.files.columns import Columns, NoColumnError, column_value, json_ready, parse_cell, roots
+from learnable.data.sources.files.columns import (
+    Columns,
+    NoColumnError,
+    choice_text,
+    column_value,
+    fit_number,
+    json_ready,
+    roots,
+)
+from learnable.data.sources.files.options import read_choices
 
 NUMERIC = ("arithmetic", "counting", "number")  # their answer is a number
 CHOICE = "choice"
@@ -18,7 +26,6 @@ PATTERN = "regex"  # it needs no answer, whatever columns a row has
 MAX_CHOICES = 26
 MAX_CHOICE_LENGTH = 40  # characters; longer answers are not a closed set
 
-_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", re.ASCII)
 _FINAL = re.compile(r"####[ \t]*(\S[^\n]*?)\s*\Z")
 
 
@@ -30,32 +37,6 @@ def final_answer(answer: Any) -> Any:
     """
     found = _FINAL.search(answer) if isinstance(answer, str) else None
     return found[1] if found else answer
-
-
-def fit_number(answer: Any) -> Any:
-    """Return a number that is written as text as a number, and a whole one as an `int`; anything else as it is.
-
-    >>> [fit_number(answer) for answer in ("7", " -1,024 ", "007", 7.0, "2.5", "seven", True)]
-    [7, -1024, 7, 7, 2.5, 'seven', True]
-    """
-    if isinstance(answer, str) and _NUMBER.fullmatch(answer.strip()) and len(answer) < 300:
-        whole, _, fraction = answer.strip().replace(",", "").replace("\u2212", "-").partition(".")
-        return float(f"{whole}.{fraction}") if fraction.strip("0") else int(whole)
-    return int(answer) if isinstance(answer, float) and answer.is_integer() else answer
-
-
-def choice_text(answer: Any) -> Any:
-    """Return an answer as text without spaces around it: JSON's words for booleans, digits for whole numbers.
-
-    >>> [choice_text(answer) for answer in (0, 1.0, True, " Yes", None)]
-    ['0', '1', 'true', 'Yes', None]
-    """
-    if isinstance(answer, bool):
-        return str(answer).lower()
-    if isinstance(answer, str):
-        return answer.strip()
-    answer = fit_number(answer) if isinstance(answer, float) else answer
-    return str(answer) if isinstance(answer, int | float) else answer
 
 
 class ChoiceSpecs:
@@ -81,7 +62,7 @@ class ChoiceSpecs:
         if given is None or given in ("", [], {}):
             text, choices = choice_text(answer), self._closed_set()
             return {"answer": text, "choices": choices} if choices else {"answer": text}
-        labels, texts = read_choices(given, place)
+        labels, texts, _ = read_choices(given, place)
         text = choice_text(answer)
         for choices in (labels, texts):
             if str(text).casefold() in map(str.casefold, choices):
@@ -145,35 +126,6 @@ def _texts(choices: list[str], texts: list[str]) -> Spec:
 def choice_columns(columns: Columns) -> set[str]:
     """Return the names of the columns that `ChoiceSpecs` looks at."""
     return {"verifier", "choices", "spec", *roots(columns.answer or "answer")}
-
-
-def read_choices(given: Any, place: str, column: str = "choices") -> tuple[list[str], list[str]]:
-    """Return the labels of the choices, none where they have none, and their texts.
-
-    It reads a list of texts, a list of `{"label", "text"}`, and `{"label": [...], "text": [...]}`, each also as JSON or
-    as a Python literal, as cells of CSV files have it. Raises `BadRowError` for anything else.
-    """
-    value = parse_cell(given) if isinstance(given, str) else given
-    if isinstance(value, Mapping) and {"label", "text"} <= value.keys():
-        labels, texts = value["label"], value["text"]
-    elif _is_sequence(value) and all(isinstance(item, Mapping) and {"label", "text"} <= item.keys() for item in value):
-        labels, texts = [item["label"] for item in value], [item["text"] for item in value]
-    else:
-        labels, texts = [], value
-    if not (_are_texts(texts) and texts) or not (_are_texts(labels) and len(labels) in (0, len(texts))):
-        raise BadRowError(
-            f"{place}: column {column!r} is {str(given)[:60]!r}: give a list of texts, a list of "
-            '{"label": ..., "text": ...}, or {"label": [...], "text": [...]}'
-        )
-    return [choice_text(label) for label in labels], [choice_text(text) for text in texts]
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def _are_texts(values: Any) -> bool:
-    return _is_sequence(values) and all(isinstance(choice_text(value), str) for value in values)
 
 
 def _index(answer: Any) -> int | None:

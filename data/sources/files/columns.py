@@ -6,6 +6,7 @@ import ast
 import base64
 import json
 import math
+import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -22,7 +23,15 @@ from learnable.data.sources.files.bad_rows import BadRowError
 MAX_NAMED = 40  # of the names within a column
 PROMPT = "prompt"  # the column of prompts where none is named
 # What data sets call the prompt, the likeliest first: named in errors, never guessed.
-PROMPT_LIKE = ("messages", "conversations", "conversation", "question", "problem", "instruction", "query", "text")
+PROMPT_LIKE = (
+    *("messages", "conversations", "conversation", "question", "problem", "instruction", "query", "text"),
+    *("content", "input", "sentence", "goal", "task"),
+)
+# What data sets write for a difficulty, easiest first.
+LEVELS = {"easy": 1.0, "medium": 2.0, "moderate": 2.0, "hard": 3.0, "difficult": 3.0}
+
+_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?", re.ASCII)
+_LEVEL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +42,9 @@ class Columns:
 
     A dot reaches into an object, or into its JSON or Python literal, and by a number into a list:
     `reward_model.ground_truth`, `turns.0.text`. A column that has the dot in its own name comes first. `problem` says
-    which rows are one problem, None for what their cases or questions say.
+    which rows are one problem, None for what their cases or questions say. `template` makes the prompt of several
+    columns, in place of `prompt` (`templates.Template`); rows may lack those that are `optional`. `advice` is what
+    messages say of a file whose rows have no judge.
     """
 
     prompt: str = PROMPT
@@ -41,6 +52,9 @@ class Columns:
     verifier: str | None = None
     problem: str | None = None
     spec: Spec = field(default_factory=dict)
+    template: str = ""
+    optional: bool = False
+    advice: str = ""
 
 
 class NoColumnError(LearnableError):
@@ -156,6 +170,55 @@ def parse_cell(text: str) -> Any:
             warnings.simplefilter("ignore")  # "\\d" in other people's text is no news
             return read(text)
     return None
+
+
+def fit_number(answer: Any) -> Any:
+    """Return a number that is written as text as a number, and a whole one as an `int`; anything else as it is.
+
+    >>> [fit_number(answer) for answer in ("7", " -1,024 ", "007", 7.0, "2.5", "seven", True)]
+    [7, -1024, 7, 7, 2.5, 'seven', True]
+    """
+    if isinstance(answer, str) and _NUMBER.fullmatch(answer.strip()) and len(answer) < 300:
+        whole, _, fraction = answer.strip().replace(",", "").replace("\u2212", "-").partition(".")
+        return float(f"{whole}.{fraction}") if fraction.strip("0") else int(whole)
+    return int(answer) if isinstance(answer, float) and answer.is_integer() else answer
+
+
+def choice_text(answer: Any) -> Any:
+    """Return an answer as text without spaces around it: JSON's words for booleans, digits for whole numbers.
+
+    >>> [choice_text(answer) for answer in (0, 1.0, True, " Yes", None)]
+    ['0', '1', 'true', 'Yes', None]
+    """
+    if isinstance(answer, bool):
+        return str(answer).lower()
+    if isinstance(answer, str):
+        return answer.strip()
+    answer = fit_number(answer) if isinstance(answer, float) else answer
+    return str(answer) if isinstance(answer, int | float) else answer
+
+
+def single(value: Any) -> Any:
+    """Return the item of a list of one, in a cell too, and anything else as it is.
+
+    >>> single(["gsm8k"]), single('["gsm8k"]'), single([1, 2]), single("easy")
+    ('gsm8k', 'gsm8k', [1, 2], 'easy')
+    """
+    listed = parse_cell(value) if isinstance(value, str) and value.lstrip().startswith("[") else value
+    return listed[0] if isinstance(listed, list | tuple) and len(listed) == 1 else value
+
+
+def level_number(value: Any, levels: Mapping[str, float] | None = None) -> float | None:
+    """Return a difficulty as a number: one of the `levels` by its word, or the number in it; None where it has none.
+
+    >>> [level_number(value) for value in ("Level 3", "easy", ["Hard"], 7, "-1", "tricky", True)]
+    [3.0, 1.0, 3.0, 7.0, -1.0, None, None]
+    """
+    value = single(value)
+    if isinstance(value, str):
+        digits = _LEVEL.search(value)
+        return {**LEVELS, **(levels or {})}.get(value.strip().casefold(), float(digits[0]) if digits else None)
+    return float(value) if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else None
 
 
 def _splits(column: str) -> Iterator[tuple[str, str]]:

@@ -9,8 +9,10 @@ from typing import Any
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Row
 from learnable.data.sources.files.data_sets import split_names
+from learnable.data.sources.files.layouts.table import CONTEXT
 from learnable.data.sources.files.locations import find_local, local_path, path_exists, plain_name
 from learnable.data.sources.files.prompts import location_rows
+from learnable.data.sources.files.templates import find_column
 
 TEXT_COLUMNS = ("prompt", "question", "problem", "text", "input")
 ID_COLUMNS = ("task_id", "id")
@@ -33,16 +35,18 @@ def read_evaluation_set(location: str) -> EvaluationSet:
     Args:
         location: a file that `files.location_rows` reads, a folder or a hub id (of which the first of `SPLITS` that it
             has is read); `:column` behind it names the column, which is otherwise the first of `TEXT_COLUMNS` that
-            there is.
+            there is, in whatever case, behind those of `CONTEXT` that a row has.
 
     Items are named by the first of `ID_COLUMNS`, or else by their number from 1 on.
     Raises `LearnableError` naming the place and the fix.
     """
     place, column = _split_column(location)
     item_ids, texts = [], []
+    whole = column is None
     for number, (where, row) in enumerate(_rows(place), start=1):
         column = column or _find_column(row, place)
-        texts.append(_text(row, column, place, where))
+        text = _text(row, column, place, where)
+        texts.append("\n\n".join([*_contexts(row, column), text]) if whole else text)
         item_ids.append(_item_id(row, number))
     if not texts:
         raise LearnableError(f"evaluation set {place!r} is empty: it needs at least one row with a text")
@@ -74,10 +78,18 @@ def _find_column(row: Row, place: str) -> str:
     for column in TEXT_COLUMNS:
         if column in row:
             return column
+        if found := find_column(row, column):
+            return found
     raise LearnableError(
         f"evaluation set {place!r} has none of the columns {', '.join(TEXT_COLUMNS)} (there are: {', '.join(row)}): "
         f"name the one with the question, as in {place}:COLUMN"
     )
+
+
+def _contexts(row: Row, column: str) -> list[str]:
+    """Return what a question is about: without it, many questions have the same words."""
+    names = (find_column(row, name) for name in CONTEXT)
+    return [row[name] for name in names if name and name != column and isinstance(row.get(name), str)]
 
 
 def _text(row: Row, column: str, place: str, where: str) -> str:

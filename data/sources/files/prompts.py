@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from learnable.data.errors import LearnableError
@@ -12,9 +13,17 @@ from learnable.data.sources.files.answers import choice_columns
 from learnable.data.sources.files.bad_rows import OnBad, refuse
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.data_sets import data_set_rows
-from learnable.data.sources.files.layouts.recognition import LOOKED_AT, Recognised, recognise
+from learnable.data.sources.files.doubts import Doubts
+from learnable.data.sources.files.layouts.recognition import (
+    LOOKED_AT,
+    Recognised,
+    find_question,
+    recognise,
+    tell_question,
+)
 from learnable.data.sources.files.locations import find_local, local_path, plain_name
 from learnable.data.sources.files.problems import problems_by_id
+from learnable.data.sources.files.questions import advise
 from learnable.data.sources.files.readers import Rows, file_rows
 from learnable.data.sources.files.rows import prompts_from_rows
 
@@ -33,12 +42,19 @@ def file_prompts(location: str, columns: Columns, split: str = "train", on_bad: 
         on_bad(error)
 
     rows = _LookedAhead(location, split, count_bad)
+    path = find_local(location)
+    name = path.name if path is not None and path.name else location
     if layout := recognise(rows.first, columns):
-        path = find_local(location)
-        progress().note(layout.describe(path.name if path is not None and path.name else location))
+        progress().note(layout.describe(name))
+    elif known := find_question(rows.first, columns):
+        columns = replace(columns, template=known[1].text, optional=True)
+        progress().note(tell_question(name, *known))
+    if layout is None and rows.first:
+        columns = replace(columns, advice=advise([row for _, row in rows.first], columns))
     answers = location_rows(location, split, _ignore, choice_columns(columns))  # read where it is needed alone
     source = plain_name(local_path(location))
-    for prompt in prompts_from_rows(rows.read(), columns, source, count_bad, answers, layout):
+    prompts = prompts_from_rows(rows.read(), columns, source, count_bad, answers, layout)
+    for prompt in Doubts(name, dict(rows.first), columns, layout).watch(prompts):
         found += 1
         yield prompt
     if not found:

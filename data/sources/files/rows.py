@@ -15,7 +15,6 @@ from learnable.data.sources.files.answers import (
     PATTERN,
     ChoiceSpecs,
     final_answer,
-    fit_number,
 )
 from learnable.data.sources.files.bad_rows import BadRowError, OnBad, refuse
 from learnable.data.sources.files.columns import (
@@ -24,10 +23,14 @@ from learnable.data.sources.files.columns import (
     NoColumnError,
     carried,
     column_value,
+    fit_number,
     json_ready,
+    level_number,
     read_column,
 )
+from learnable.data.sources.files.layouts.readings import UnreadError, read_choice
 from learnable.data.sources.files.layouts.recognition import Recognised
+from learnable.data.sources.files.templates import read_template
 from learnable.data.sources.test_code.program_rows import MORE_TESTS, TEST_COLUMNS, BadTestsError, read_program_row
 
 OWN_FIELDS = ("verifier", "spec", "family", "form", "difficulty")
@@ -71,19 +74,23 @@ def read_answer_spec(row: Row, verifier: str, place: str) -> Spec:
 def _read_row(
     given: Row, columns: Columns, place: str, source: str, choices: ChoiceSpecs, layout: Recognised | None
 ) -> Prompt:
-    read = {columns.prompt, *OWN_FIELDS}
+    read = {"" if columns.template else columns.prompt, *OWN_FIELDS}
     reached = row = _reach(given, columns)
     if layout is not None and layout.is_for(given):
         row = layout.fill(reached, place)
         if _has_spec(row):
-            read |= {PROMPT, layout.prompt}
-            columns = replace(columns, prompt=PROMPT, answer=None)
+            read |= set() if columns.template else {PROMPT, layout.question.column}
+            columns = replace(columns, prompt=PROMPT, answer=None, template="")
+    if columns.template:
+        row, columns = {**row, PROMPT: _fill(columns, row, place)}, replace(columns, prompt=PROMPT)
     tests = row
     row = _program_row(row, columns, place)
     if row is not tests:
         read |= {*TEST_COLUMNS, MORE_TESTS, columns.answer or ""}
         columns = replace(columns, answer=None)
     verifier = _verifier(row, columns, place)
+    if (level := level_number(row.get("difficulty"))) is None:
+        read -= {"difficulty"}  # words that are no level go along as they are
     try:
         return Prompt(
             prompt=_prompt_text(row, columns.prompt, place),
@@ -91,7 +98,7 @@ def _read_row(
             spec=json_ready({**columns.spec, **_spec_of_row(given, row, columns, place, choices)}),
             family=json_ready(str(row.get("family") or source)),
             form=json_ready(str(row.get("form") or source)),
-            difficulty=_difficulty(row, place),
+            difficulty=level,
             source=place,
             columns=carried(given, read),
             named_problem=_problem(reached, columns, place),
@@ -108,6 +115,12 @@ def _reach(row: Row, columns: Columns) -> Row:
             with suppress(NoColumnError):  # whoever needs it says so
                 row = {**row, name: column_value(row, name)}
     return row
+
+
+def _fill(columns: Columns, row: Row, place: str) -> str:
+    if text := read_template(columns.template, columns.optional).fill(row, place):
+        return text
+    raise BadRowError(f"{place}: the columns of --prompt-template {columns.template!r} are all empty: fill one")
 
 
 def _program_row(row: Row, columns: Columns, place: str) -> Row:
@@ -163,8 +176,19 @@ def _spec(row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
         )
     answer = json_ready(answer)
     if verifier == CHOICE:
-        return choices.make(answer, row.get("choices") or columns.spec.get("choices"), place)
+        return _choice_spec(answer, row, columns, place, choices)
     return {"answer": fit_number(final_answer(answer)) if verifier in NUMERIC else answer}
+
+
+def _choice_spec(answer: Any, row: Row, columns: Columns, place: str, choices: ChoiceSpecs) -> Spec:
+    """Return the spec of a choice: of those that the prompt lists by letters, where a template lists them."""
+    listed = read_template(columns.template).options(row) if columns.template else None
+    if listed is None:
+        return choices.make(answer, row.get("choices") or columns.spec.get("choices"), place)
+    try:
+        return read_choice(answer, listed)
+    except UnreadError as error:
+        raise BadRowError(f"{place}: the right answer is {_short(answer)}: {error}") from error
 
 
 def _own_spec(row: Row, columns: Columns, place: str) -> dict[str, Any]:
@@ -197,7 +221,9 @@ def _parse_spec(value: Any, place: str) -> dict[str, Any]:
 def _verifier(row: Row, columns: Columns, place: str) -> str:
     verifier = row.get("verifier") or columns.verifier
     if not verifier:
-        raise BadRowError(f"{place}: no verifier: add a 'verifier' column, or name one for all rows with --verifier")
+        raise BadRowError(
+            f"{place}: no verifier: add a 'verifier' column, or name one for all rows with --verifier{columns.advice}"
+        )
     return str(verifier)
 
 
@@ -207,16 +233,6 @@ def _problem(row: Row, columns: Columns, place: str) -> str:
         return ""
     value = json_ready(read_column(row, columns.problem, place, "--split-by"))
     return "" if value in (None, "") else name_problem("split-by", value)
-
-
-def _difficulty(row: Row, place: str) -> float | None:
-    value = row.get("difficulty")
-    if value is None or value == "":
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise BadRowError(f"{place}: column 'difficulty' is {_short(value)}: it must be a number") from error
 
 
 def _is_message(turn: object) -> bool:

@@ -19,11 +19,20 @@ from learnable.data.sources.test_code.stubs import BODY, find_stub
 from learnable.data.sources.test_code.tests_to_cases import CHECK, bound_names, find_entry, json_cases, parse
 
 VERIFIER = "programs"
-TEST_COLUMNS = ("test", "test_list", "tests", "test_code", "input_output")
+TEST_COLUMNS = (
+    *("test", "test_list", "tests", "test_code", "input_output"),
+    *("official_tests", "public_test_cases", "public_tests", "test_cases", "examples"),
+)
 ENTRY_COLUMNS = ("entry_point", "entry", "function_name")
-PROMPT_COLUMNS = ("text", "question", "problem", "description")  # where there is no column 'prompt'
+PROMPT_COLUMNS = ("text", "question", "problem", "description", "question_content")  # where there is no column 'prompt'
 SETUP_COLUMNS = ("test_setup_code", "test_imports")
 MORE_TESTS = "challenge_test_list"
+MORE_PAIRS = {"public_tests": "private_tests", "public_test_cases": "private_test_cases"}
+READ_FROM = ("input", "inputs", "stdin")  # keys of what a program reads
+WRITTEN = ("output", "outputs", "expected_output", "stdout")  # and of what it writes
+STARTER = "starter_code"  # the head of a function or of a class, where it is not in the prompt
+SOLUTIONS = ("code", "canonical_solution", "completion", "solution")
+METHOD = re.compile(r"Solution\(\)\.")
 PUBLIC = ({"entry_point", "test"}, {"test_list", "code"})  # HumanEval, MBPP: known by their columns
 
 
@@ -45,12 +54,22 @@ def read_program_row(row: Row, prompt_column: str, tests_column: str | None, ver
         return None
     tests = _parse_json(row[column])
     prompt = _find_prompt(row, prompt_column)
-    if isinstance(tests, Mapping):
-        return {**row, prompt_column: prompt, "spec": {"stdin": _stdin_cases(tests, column)}, "verifier": VERIFIER}
+    if isinstance(tests, Mapping) and isinstance(tests.get("functional"), str):
+        tests = tests["functional"]
+    prompt = _with_starter(prompt, row.get(STARTER))
+    if (pairs := _pairs(row, column, tests)) is not None:
+        return {**row, prompt_column: prompt, "spec": _pairs_spec(row, column, pairs), "verifier": VERIFIER}
     test_code = _join_tests(row, column, tests)
-    entry = _find_entry(row, column, test_code)
-    spec = _make_spec(test_code, entry, prompt)
+    entry = _find_entry(row, column, test_code, prompt)
+    spec = _make_spec(_without_own_call(test_code, entry), entry, prompt)
     return {**row, prompt_column: _name_function(prompt, entry, test_code), "spec": spec, "verifier": VERIFIER}
+
+
+def _with_starter(prompt: Any, starter: Any) -> Any:
+    """Return a prompt with the code that the answer is to begin with, where it does not show it."""
+    if not (isinstance(prompt, str) and isinstance(starter, str) and starter.strip()) or starter.strip() in prompt:
+        return prompt
+    return f"{prompt.rstrip()}\n\nBegin with this code:\n\n```python\n{starter.rstrip()}\n```"
 
 
 def _find_prompt(row: Row, prompt_column: str) -> Any:
@@ -68,14 +87,71 @@ def _parse_json(tests: Any) -> Any:
     return tests
 
 
-def _stdin_cases(tests: Row, column: str) -> list[list[str]]:
-    inputs, outputs = (tests.get(name, tests.get(f"{name}s")) for name in ("input", "output"))
-    if tests.get("fn_name") or not _are_texts(inputs) or not _are_texts(outputs) or len(inputs) != len(outputs):
+def _pairs(row: Row, column: str, tests: Any) -> list[tuple[Any, Any]] | None:
+    """Return what a program reads and what it writes, in pairs, None for tests of another kind.
+
+    Raises `BadTestsError` for an object that has no such pairs.
+    """
+    more = _parse_json(row.get(MORE_PAIRS.get(column, "")))
+    both = [tests, more] if isinstance(more, type(tests)) else [tests]
+    if isinstance(tests, Mapping):
+        inputs, outputs = ([value for part in both for value in _listed(part, keys)] for keys in (READ_FROM, WRITTEN))
+        if tests.get("fn_name") or not inputs or len(inputs) != len(outputs):
+            raise BadTestsError(
+                f"column {column!r} must have as many texts in 'inputs' as in 'outputs', what a program reads and what "
+                "it writes; for calls of a function, give 'spec' with 'entry' and 'cases'"
+            )
+        return list(zip(inputs, outputs, strict=True))
+    items = [item for part in both for item in part] if isinstance(tests, list) else []
+    if not items or not all(isinstance(item, Mapping) for item in items):
+        return None
+    pairs = [
+        tuple(next((item[key] for key in keys if key in item), None) for keys in (READ_FROM, WRITTEN)) for item in items
+    ]
+    if any(value is None for pair in pairs for value in pair):
         raise BadTestsError(
-            f"column {column!r} must have as many texts in 'inputs' as in 'outputs', what a program reads and what it "
-            "writes; for calls of a function, give 'spec' with 'entry' and 'cases'"
+            f"column {column!r} has a test without input or output: give a list of {{'input': ..., 'output': ...}}"
         )
-    return [list(pair) for pair in zip(inputs, outputs, strict=True)]
+    return [(given, wanted) for given, wanted in pairs]
+
+
+def _listed(tests: Row, keys: tuple[str, ...]) -> list[Any]:
+    value: Any = next((tests[key] for key in keys if tests.get(key)), [])
+    return value if isinstance(value, list) else [value]
+
+
+def _pairs_spec(row: Row, column: str, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return the spec of pairs: runs of a program, or calls of a function that the row's metadata names."""
+    name = _function_name(row)
+    kinds = {item.get("testtype") for item in _parse_json(row[column]) if isinstance(item, Mapping)}
+    if name is None or kinds != {"functional"}:
+        return {"stdin": [[_as_lines(given, column), _as_lines(wanted, column)] for given, wanted in pairs]}
+    try:
+        cases = [
+            [[json.loads(line) for line in given.splitlines() if line.strip()], json.loads(wanted)]
+            for given, wanted in pairs
+        ]
+    except (ValueError, AttributeError) as error:
+        raise BadTestsError(f"column {column!r}: the arguments of a call are JSON, one a line: {error}") from error
+    return {"entry": name, "cases": cases, "equality": "plain"}
+
+
+def _as_lines(value: Any, column: str) -> str:
+    """Return what a program reads or writes as text: a list has its lines."""
+    if isinstance(value, list) and all(isinstance(line, str | int | float) for line in value):
+        return "\n".join(map(str, value))
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise BadTestsError(f"column {column!r} has {str(value)[:40]!r} for what a program reads or writes: give text")
+
+
+def _function_name(row: Row) -> str | None:
+    """Return the function that a row names, in a column or in its metadata; of a class `Solution` the method."""
+    metadata = _parse_json(row.get("metadata"))
+    inner = metadata if isinstance(metadata, Mapping) else {}
+    names = [row.get(name) for name in ENTRY_COLUMNS] + [inner.get(name) for name in ("func_name", *ENTRY_COLUMNS)]
+    named = next((METHOD.sub("", name) for name in names if isinstance(name, str) and name), "")
+    return named if named.isidentifier() else None
 
 
 def _are_texts(values: Any) -> bool:
@@ -94,17 +170,48 @@ def _join_tests(row: Row, column: str, tests: Any) -> str:
     return "\n".join(lines)
 
 
-def _find_entry(row: Row, column: str, test_code: str) -> str:
-    named = next((row[name] for name in ENTRY_COLUMNS if row.get(name)), None)
-    if isinstance(named, str) and named.isidentifier():
+def _find_entry(row: Row, column: str, test_code: str, prompt: Any) -> str:
+    if named := _function_name(row):
         return named
-    if not parse(test_code):
+    if not (body := parse(test_code)):
         raise BadTestsError(f"column {column!r} is not Python code: correct or remove the row")
-    if (found := find_entry(test_code, row.get("code"))) is None:
+    found = find_entry(test_code, row.get("code")) or _checked(body)
+    if found is None and CHECK in bound_names(body):
+        found = _asked_for(row, prompt)
+    if found is None:
         raise BadTestsError(
             f"column {column!r} has no one function that every assert calls: name it in a column 'entry_point'"
         )
     return found
+
+
+def _checked(body: list[ast.stmt]) -> str | None:
+    """Return the function that tests give to their `check`, also as a method: `check(Solution().add)`."""
+    for statement in body:
+        match statement:
+            case ast.Expr(
+                value=ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given) | ast.Attribute(attr=given)])
+            ):
+                if name == CHECK:
+                    return given
+    return None
+
+
+def _without_own_call(test_code: str, entry: str) -> str:
+    """Return tests without the call of `check` that they end in: it is made with the function by its name."""
+    body = parse(test_code)
+    kept = [one for one in body if not (isinstance(one, ast.Expr) and _checked([one]))]
+    return test_code if len(kept) == len(body) else "\n".join(map(ast.unparse, kept)) + "\n"
+
+
+def _asked_for(row: Row, prompt: Any) -> str | None:
+    """Return the one function that the starter code, a solution or the prompt has, None where there are more."""
+    for text in (row.get(STARTER), *(row.get(name) for name in SOLUTIONS), _words(prompt)):
+        names = set(re.findall(r"^\s*(?:async\s+)?def\s+(\w+)", text, re.MULTILINE)) if isinstance(text, str) else ()
+        if len(names) == 1:
+            return str(next(iter(names)))
+    quoted = set(re.findall(r"`([A-Za-z_]\w*)(?:\([^`]*\))?`", _words(prompt)))
+    return str(quoted.pop()) if len(quoted) == 1 else None
 
 
 def _make_spec(test_code: str, entry: str, prompt: Any) -> dict[str, Any]:

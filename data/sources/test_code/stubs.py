@@ -15,7 +15,8 @@ from learnable.data.sources.test_code.tests_to_cases import parse
 
 MAX_OPENINGS = 20  # lines of a prompt that a stub may begin at
 BODY = "\n    pass\n"
-FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]*(`{3,9}|~{3,9})[^\n`]*\n(.*?)^[ \t]*\1", re.DOTALL | re.MULTILINE)
+_OPENS_FENCE = re.compile(r"\s*(?:```|~~~)")
 _OPENING = re.compile(r"^(?:async\s|def\s|class\s|import\s|from\s|@|\w+\s*=)", re.MULTILINE)
 QUOTES = re.compile(r"'''|\"\"\"")
 
@@ -69,6 +70,16 @@ def read_stub(code: str, entry: str) -> Stub | None:
     )
 
 
+def fenced_blocks(text: str) -> list[str]:
+    r"""Return what stands in fences that close, of backticks or of tildes.
+
+    >>> fenced_blocks("~~~python\na\n~~~\n```\nb\n```")
+    ['a\n', 'b\n']
+    """
+    blocks = [block for _, block in _FENCED.findall(text)]
+    return [one for block in blocks for one in (fenced_blocks(block) if _OPENS_FENCE.match(block) else [block])]
+
+
 def margin_lines(lines: list[str]) -> list[int]:
     """Return the places of the lines that begin at the margin with code or words, outside of triple quotes.
 
@@ -83,7 +94,7 @@ def margin_lines(lines: list[str]) -> list[int]:
 
 
 def _candidates(prompt: str, entry: str) -> Iterator[str]:
-    yield from FENCED.findall(prompt)
+    yield from fenced_blocks(prompt)
     yield prompt
     head = re.search(rf"^(?:async\s+)?def\s+{re.escape(entry)}\b", prompt, re.MULTILINE)
     if head is None:

@@ -1,4 +1,4 @@
-"""A file of completions becomes a file of scores, or one message and nothing."""
+"""A file of completions becomes a file of scores; where no row can be scored, one message and nothing."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_blank_lines_windows_ends_and_a_byte_order_mark_are_no_rows(tmp_path: Pa
         (b'"3"', "line 2: '3' is not an object"),
         (b'{"completions": "3"}', "line 2: key 'completion' is missing"),
         (b'{"completion": 3}', "line 2: key 'completion' is 3: give a string"),
-        (b'{"completion": null}', "line 2: key 'completion' is None: give a string"),
+        (b'{"completion": ["3"]}', "line 2: key 'completion' is ['3']: give a string"),
         (b'{"completion": "3", "prompt": ["x"]}', "line 2: key 'prompt' is"),
         (b'{"completion": "3", "spec": "x"}', "line 2: key 'spec' is 'x': give an object"),
         (b'{"completion": "3", "form": 5}', "line 2: key 'form' is 5"),
@@ -107,15 +107,61 @@ def test_blank_lines_windows_ends_and_a_byte_order_mark_are_no_rows(tmp_path: Pa
         (b'{"completion": "\xff"}', "line 2: not UTF-8"),
     ],
 )
-def test_a_bad_row_is_named_and_nothing_is_written(line: bytes, message: str, tmp_path: Path) -> None:
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(b'{"completion": "3", "spec": {"answer": 3}}\n' + line + b"\n")
-    with pytest.raises(LearnableError) as caught:
+def test_a_bad_row_costs_itself_alone(line: bytes, message: str, tmp_path: Path) -> None:
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    good = b'{"completion": "3", "spec": {"answer": 3}, "id": %d}\n'
+    source.write_bytes(good % 1 + line + b"\n" + good % 3)
+    summary = verify_file(RowReader("arithmetic"), source, output, 0, quiet)
+    first, bad, last = read_rows(output)
+    assert (first["reward"], first["id"], last["reward"], last["id"]) == (1.0, 1, 1.0, 3)
+    assert (bad["reward"], bad["passed"], bad["verdict"]) == (None, None, "verifier_error")
+    assert (summary.rows, summary.bad_rows, summary.mean_reward) == (3, 1, 1.0)
+    for told in (bad["reason"], *summary.first_bad):
+        assert str(source) in told
+        assert message in told
+        assert len(told) < 400
+
+
+def test_where_every_row_is_bad_nothing_is_written(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "in.jsonl", [{"completions": "3"}])
+    with pytest.raises(LearnableError, match="line 1: key 'completion' is missing"):
         verify_file(RowReader("arithmetic"), source, tmp_path / "out.jsonl", 0, quiet)
-    assert str(source) in str(caught.value)
-    assert message in str(caught.value)
-    assert len(str(caught.value)) < 400
     assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_completion_that_is_null_is_no_zero(tmp_path: Path) -> None:
+    spec = {"answer": 3}
+    rows = [{"completion": None, "spec": spec}, {"completion": "3", "spec": spec}]
+    rows.append({"completion": [{"role": "assistant", "content": None}], "spec": spec})
+    source = write_rows(tmp_path / "in.jsonl", rows)
+    summary = verify_file(RowReader("arithmetic"), source, tmp_path / "out.jsonl", 0, quiet)
+    assert (summary.verdicts, summary.mean_reward) == ({"engine_error": 2, "scored": 1}, 1.0)
+    assert summary.bad_rows == 0
+    assert [row["reward"] for row in read_rows(tmp_path / "out.jsonl")] == [None, 1.0, None]
+
+
+def test_chats_are_judged_by_their_last_turn(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "1 + 2 = "}
+    said = {"role": "assistant", "content": "3"}
+    parts = {"role": "assistant", "content": [{"type": "text", "text": "3"}]}
+    spec = {"answer": 3}
+    rows: list[dict[str, Any]] = [
+        {"prompt": [asked], "completion": [said], "spec": spec},
+        {"prompt": [{"role": "system", "content": "Be brief."}, asked], "completion": "4", "spec": spec},
+        {"messages": [asked, said], "spec": spec},
+        {"prompt": "1 + 2 = ", "completion": [parts], "spec": spec},
+    ]
+    source = write_rows(tmp_path / "in.jsonl", rows)
+    verify_file(RowReader("arithmetic"), source, tmp_path / "out.jsonl", 0, quiet)
+    assert [row["reward"] for row in read_rows(tmp_path / "out.jsonl")] == [1.0, 0.0, 1.0, 1.0]
+
+
+def test_rows_of_ifeval_bring_their_instructions(tmp_path: Path) -> None:
+    row = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+    rows = [row | {"completion": "One, two."}, row | {"completion": "One and two."}]
+    source = write_rows(tmp_path / "in.jsonl", rows)
+    verify_file(RowReader("instructions"), source, tmp_path / "out.jsonl", 0, quiet)
+    assert [score["passed"] for score in read_rows(tmp_path / "out.jsonl")] == [False, True]
 
 
 @pytest.mark.parametrize("content", ["", "\n\n"])
@@ -167,5 +213,5 @@ def test_a_users_form_is_judged_by_its_declaration(tmp_path: Path) -> None:
     source = write_rows(tmp_path / "in.jsonl", rows)
     verify_file(RowReader("poetry", load_forms(forms)), source, tmp_path / "out.jsonl", 1, quiet)
     assert [score["passed"] for score in read_rows(tmp_path / "out.jsonl")] == [True, False]
-    with pytest.raises(LearnableError, match="unknown poem form"):
-        verify_file(RowReader("poetry"), source, tmp_path / "out.jsonl", 1, quiet)
+    verify_file(RowReader("poetry"), source, tmp_path / "out.jsonl", 0, quiet)
+    assert "unknown poem form" in read_rows(tmp_path / "out.jsonl")[0]["reason"]

@@ -60,3 +60,37 @@ def test_what_a_text_reads_as_instead_is_said() -> None:
     assert find_foreign("!!!", "es") == "it reads as no language, not es"
     assert find_foreign("Она говорит, что это не так", "en") == "it reads as ru, not en"
     assert find_foreign("ab вг де", "ru") == "33% of its letters are in another script than ru"
+
+
+# Everyday sentences, in languages that share a script with others and say by endings what those say by words.
+SENTENCES = {
+    "ne": (
+        "आज मौसम निकै राम्रो देखिन्छ।",
+        "हिमालमा हिउँ पर्यो।",
+        "पानी परेपछि बाटोमा हिलो जम्यो।",
+        "मेरी आमाले मिठो खाना पकाउनुहुन्छ।",
+        "हामीलाई यहाँको खाना मन पर्छ।",
+    ),
+    "hi": ("पानी बरसने लगा।", "उसने दरवाज़ा खोला।", "गाँव के लोग खेतों में काम करते हैं।"),
+    "mr": ("गावातील लोक शेतात काम करतात.", "सूर्य पूर्वेला उगवतो.", "पाऊस पडू लागला."),
+    "ru": ("Книга оказалась интересной.", "Дети играют в саду."),
+    "uk": ("Книга виявилася цікавою.",),
+    "bg": ("Децата играят в градината.",),
+    "ar": ("الطقس جميل اليوم.",),
+    "fi": ("Lapset leikkivät puutarhassa.", "Kirja osoittautui kiinnostavaksi."),
+    "sw": ("Watoto wanacheza bustanini.", "Alisoma kitabu kizuri jana."),
+    "tr": ("Çocuklar bahçede oynuyor.",),
+}
+
+
+@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in SENTENCES.items() for text in texts])
+def test_a_sentence_is_of_its_language(code: str, text: str) -> None:
+    assert find_foreign(text, code) == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "other"),
+    [("ne", "mr"), ("mr", "hi"), ("bg", "ru"), ("ru", "bg"), ("uk", "ru"), ("ru", "uk")],
+)
+def test_a_text_is_of_no_neighbour(code: str, other: str) -> None:
+    assert find_foreign(" ".join(SENTENCES[code]), other) != ""

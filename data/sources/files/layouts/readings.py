@@ -1,7 +1,7 @@
 r"""How layouts write their answers: behind "####", in `\boxed{}`, as a place among choices. Read from rows, not models.
 
-A reading takes the value of the answer's column and what stands beside it: the choices of the row, labels and texts,
-both empty where it has none, or the arguments of the answer's items. It returns the spec, or raises `UnreadError` with
+A reading takes the value of the answer's column and what stands beside it: the choices of the row, empty where it has
+none, or the arguments of the answer's items. It returns the spec, or raises `UnreadError` with
 what an answer of the layout looks like.
 """
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Spec
-from learnable.data.sources.files.answers import choice_text, final_answer, fit_number
-from learnable.data.sources.files.columns import json_ready, parse_cell
+from learnable.data.sources.files.answers import final_answer
+from learnable.data.sources.files.columns import choice_text, fit_number, json_ready, parse_cell, single
+from learnable.data.sources.files.options import Options
 
 MAX_EXPRESSION = 300  # characters: what is longer is a solution, not an answer
 NO_ANSWER = ("proof", "notfound", "not found", "none", "null", "n/a", "nan", "unknown")
@@ -25,9 +26,8 @@ EMPTY_CELLS = ("", "null", "none", "nan")
 
 _FINAL_NUMBER = re.compile(r"####[ \t]*[-+\u2212]?[$\u20ac\u00a3]?[-+]?[0-9][0-9,]*(?:[./][0-9]+)?[ \t]*%?\s*\Z")
 _BOXED = re.compile(r"\\f?box(?:ed)?\s*(?:(\{)|([^\s{}$]+))")
+_MEASURED = re.compile(r"([-+\u2212]?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?)\s*\([^()]*\)")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-
-Choices = tuple[Sequence[str], Sequence[str]]  # labels and texts
 
 
 class UnreadError(LearnableError):
@@ -63,29 +63,28 @@ def _to_closing_brace(text: str, start: int) -> str | None:
     return None
 
 
-def _read_hashes(value: Any, _: Choices) -> Spec:
+def _read_hashes(value: Any, _: Options) -> Spec:
     if not isinstance(value, str) or not _FINAL_NUMBER.search(value):
         raise UnreadError("a worked solution ends in a number, as in '#### 1,234'")
     return {"answer": final_answer(value)}
 
 
-def _read_boxed(value: Any, _: Choices) -> Spec:
+def _read_boxed(value: Any, _: Options) -> Spec:
     boxed = last_boxed(value) if isinstance(value, str) else None
     if boxed is None:
         raise UnreadError(r"a solution has its answer in \boxed{...}")
     return {"answer": boxed}
 
 
-def _read_to_999(value: Any, _: Choices) -> Spec:
+def _read_to_999(value: Any, _: Options) -> Spec:
     number = None if isinstance(value, bool) else fit_number(value)
     if not isinstance(number, int) or not 0 <= number <= AIME_MAX:
         raise UnreadError(f"an answer is a whole number from 0 to {AIME_MAX}")
     return {"answer": number}
 
 
-def _read_expression(value: Any, choices: Choices) -> Spec:
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
+def _read_expression(value: Any, choices: Options) -> Spec:
+    value = single(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {"answer": fit_number(value)}
     text = value.strip() if isinstance(value, str) else ""
@@ -98,29 +97,58 @@ def _read_expression(value: Any, choices: Choices) -> Spec:
     return {"answer": text}
 
 
-def _read_choice(value: Any, choices: Choices) -> Spec:
+def _read_number(value: Any, _: Options) -> Spec:
+    number = fit_number(single(value))
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise UnreadError("an answer is a number")
+    return {"answer": number}
+
+
+def _read_measured(value: Any, choices: Options) -> Spec:
+    """Read a number, alone or before its unit in brackets, and any other text on a line as it is."""
+    measured = _MEASURED.fullmatch(value.strip()) if isinstance(value, str) else None
+    spec = _read_expression(measured[1] if measured else value, choices)
+    return {"answer": fit_number(spec["answer"])}
+
+
+def _read_texts(value: Any, _: Options) -> Spec:
+    """Read the texts of which any is right."""
+    texts = [text.strip() for text in value if isinstance(text, str)] if isinstance(value, list | tuple) else []
+    texts = list(dict.fromkeys(filter(None, texts)))
+    if not texts:
+        raise UnreadError("the answers are a list of texts, of which any is right")
+    return {"answer": texts}
+
+
+def _read_choice_or_value(value: Any, choices: Options) -> Spec:
+    return read_choice(value, choices) if choices.texts else _read_measured(value, choices)
+
+
+def read_choice(value: Any, choices: Options) -> Spec:
     """Read a letter, a label, a place from 0 on, or a choice's text. Raises `UnreadError` for what is two of them."""
-    labels, texts = choices
+    labels, texts, lines = choices
     names = list(labels or string.ascii_uppercase[: len(texts)])
     if len(names) < 2 or len(names) != len(texts):
         raise UnreadError(f"there are {len(texts)} choices: give 2 to {len(string.ascii_uppercase)}")
-    text = str(choice_text(value)).casefold()
-    places = {place for place, name in enumerate(names) if name.casefold() == text}
+    text = str(choice_text(single(value))).casefold()
+    places = {place for place, name in enumerate(names) if name.casefold() in (text, text.strip("().: "))}
+    by_place = names == list(string.ascii_uppercase[: len(names)])
     if isinstance(value, bool) or not isinstance(value, int):
-        places |= {place for place, choice in enumerate(texts) if choice.casefold() == text}
-    number = None if isinstance(value, bool) or labels else fit_number(value)
+        shown = zip(texts, lines, strict=False)
+        places |= {place for place, both in enumerate(shown) if text in map(str.casefold, both)}
+    number = None if isinstance(value, bool) or not by_place else fit_number(value)
     if isinstance(number, int) and 0 <= number < len(texts):
         places.add(number)
     if len(places) > 1:
         told = " or ".join(names[place] for place in sorted(places))
         raise UnreadError(f"this may be choice {told}, by its letter, its text or its place: write the letter")
     if not places:
-        last = "" if labels else f", or its place from 0 to {len(texts) - 1}"
+        last = f", or its place from 0 to {len(texts) - 1}" if by_place else ""
         raise UnreadError(f"an answer is one of {', '.join(names)}{last}")
     return {"answer": names[places.pop()], "choices": names, "texts": texts}
 
 
-def _read_tests(_: Any, __: Choices) -> Spec:
+def _read_tests(_: Any, __: Options) -> Spec:
     return {}  # `test_code` makes the spec
 
 
@@ -170,7 +198,11 @@ READINGS = {
     "boxed": Reading(_read_boxed, r"what the last \boxed{} holds in"),
     "to_999": Reading(_read_to_999, f"the whole number from 0 to {AIME_MAX} in"),
     "expression": Reading(_read_expression, "the number or expression in"),
-    "choice": Reading(_read_choice, "the choice that is named in"),
+    "number": Reading(_read_number, "the number in"),
+    "measured": Reading(_read_measured, "the number, without its unit, or the text in"),
+    "texts": Reading(_read_texts, "any of the texts in"),
+    "choice": Reading(read_choice, "the choice that is named in"),
+    "choice_or_value": Reading(_read_choice_or_value, "the choice, the number or the text in"),
     "instructions": Reading(_read_instructions, "made of the instructions in"),
     "tests": Reading(_read_tests, "made of the tests in"),
 }

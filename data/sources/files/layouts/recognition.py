@@ -2,23 +2,65 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from learnable.data.records import Row, Spec, is_own_verifier
-from learnable.data.sources.files.answers import choice_text, fit_number, read_choices
 from learnable.data.sources.files.bad_rows import BadRowError
-from learnable.data.sources.files.columns import PROMPT, Columns, NoColumnError, column_value, read_column
-from learnable.data.sources.files.layouts.readings import READINGS, Choices, UnreadError
-from learnable.data.sources.files.layouts.table import LAYOUTS, LETTERS, Layout
+from learnable.data.sources.files.columns import (
+    PROMPT,
+    Columns,
+    NoColumnError,
+    choice_text,
+    column_value,
+    fit_number,
+    level_number,
+    read_column,
+    single,
+)
+from learnable.data.sources.files.layouts.readings import READINGS, UnreadError
+from learnable.data.sources.files.layouts.table import CONTEXT, LAYOUTS, LETTERS, OPEN_LAYOUTS, Layout
+from learnable.data.sources.files.options import NO_OPTIONS, Options, read_choices
+from learnable.data.sources.files.templates import Template, find_column, read_template
 
 LOOKED_AT = 200  # rows at the beginning of a file, by which its layout is told
 OTHERWISE = "--prompt-column, --answer-column and --verifier say otherwise"
+OTHER_QUESTION = "--prompt-column and --prompt-template say otherwise"
 MADE_SPECS = ("tests", "instructions")  # readings of what is a spec without an answer
 
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a row asks: the column that names it, and how it is made where that is not the column alone.
+
+    `listed` are the choices that stand below it, "" for none.
+    """
+
+    column: str
+    template: Template | None = None
+    listed: str = ""
+
+    def describe(self) -> str:
+        """Return in words what the prompt is made of."""
+        told = name_columns((self.column,) if self.template is None else self.template.names)
+        return told + (" with the choices below it" if self.listed else "")
+
+    def whole_template(self) -> Template | None:
+        """Return how all of it is made, the choices included; None where the column is all of it."""
+        if not self.listed:
+            return self.template
+        letters = "\n".join(f"{letter}. {{{letter}}}" for letter in string.ascii_uppercase)
+        text = self.template.text if self.template is not None else f"{{{self.column}}}"
+        return Template(f"{text}\n\n{letters if self.listed == LETTERS else f'{{{self.listed}}}'}", known=True)
+
+    def read(self, row: Row, place: str, choices: Options = NO_OPTIONS) -> object:
+        """Return the prompt of a row. Raises `BadRowError` where there is no such column."""
+        asked = read_column(row, self.column, place, "--prompt-column")
+        if not isinstance(asked, str) or not asked.strip():
+            return asked
+        asked = asked if self.template is None else self.template.fill(row, place)
+        return _list_choices(asked, choices) if self.listed and choices.texts else asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +68,7 @@ class Recognised:
     """A layout with the names that its columns have in a file; `verifier` is the judge that a flag names, or None."""
 
     layout: Layout
-    prompt: str
+    question: Question
     answer: str
     verifier: str | None = None
 
@@ -40,10 +82,9 @@ class Recognised:
         judges = [self.verifier] if self.verifier else self.layout.verifiers
         first, *others = (f"the verifier {judge!r}" for judge in judges)
         judged = f"{first} where it is a number, else by {others[0]}" if others else first
-        listed = " with the choices below it" if self.layout.choices else ""
         right = "the spec" if self.layout.reading in MADE_SPECS else "the answer"
         return (
-            f"{source} looks like {self.layout.name}: the prompt is column {self.prompt!r}{listed}, {right} "
+            f"{source} looks like {self.layout.name}: the prompt is {self.question.describe()}, {right} "
             f"is {self.told_answer}, judged by {judged}; {OTHERWISE}"
         )
 
@@ -58,26 +99,26 @@ class Recognised:
         """
         level = {"difficulty": _level(row, self.layout)}
         if self.layout.reading == "tests":
-            return {**row, **level, "verifier": self.verifier or self.layout.verifiers[0]}
-        spec, texts = self.read_spec(row, place)
-        prompt = read_column(row, self.prompt, place, "--prompt-column")
-        if texts and isinstance(prompt, str) and prompt.strip():
-            prompt = _list_choices(prompt, spec["choices"], texts)
+            made = {} if self.question.template is None else {PROMPT: self.question.read(row, place)}
+            return {**row, **level, **made, "verifier": self.verifier or self.layout.verifiers[0]}
+        spec, choices = self.read_spec(row, place)
         number = isinstance(fit_number(spec.get("answer")), int | float)
-        verifier = self.verifier or self.layout.verifiers[0 if number else -1]
-        return {**row, **level, "prompt": prompt, "spec": spec, "verifier": verifier}
+        own = "choice" if choices.texts else self.layout.verifiers[0 if number else -1]
+        prompt = self.question.read(row, place, choices)
+        return {**row, **level, "prompt": prompt, "spec": spec, "verifier": self.verifier or own}
 
-    def read_spec(self, row: Row, place: str) -> tuple[Spec, Sequence[str]]:
-        """Return the spec of a row, and the texts of its choices, none where it has none. Raises `BadRowError`."""
+    def read_spec(self, row: Row, place: str) -> tuple[Spec, Options]:
+        """Return the spec of a row, and its choices. Raises `BadRowError`."""
         self._check_kind(row, place)
         value = None
         try:
             value = column_value(row, self.answer)
             read = READINGS[self.layout.reading].read
             if self.layout.arguments:
-                return read(value, column_value(row, _find(row, self.layout.arguments) or self.layout.arguments)), ()
-            choices = _find_choices(row, self.layout.choices, place)
-            return read(value, choices), choices[1]
+                name = find_column(row, self.layout.arguments) or self.layout.arguments
+                return read(value, column_value(row, name)), NO_OPTIONS
+            choices = _find_choices(row, self.layout, place)
+            return read(value, choices), choices
         except NoColumnError as error:
             raise BadRowError(f"{place}: {error} ({self._told})") from error
         except UnreadError as error:
@@ -85,7 +126,7 @@ class Recognised:
 
     def _check_kind(self, row: Row, place: str) -> None:
         column, kinds = self.layout.of
-        kind = row.get(column) if column else None
+        kind = single(row.get(column)) if column else None
         if kind and not self.verifier and not str(kind).casefold().startswith(kinds):
             raise self._misfit(place, column, kind, f"rows of {' and '.join(kinds)} alone have a judge here")
 
@@ -110,16 +151,18 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
 
     Raises `BadRowError` where two layouts read the rows equally well.
     """
-    named = columns.prompt != PROMPT or columns.answer is not None
+    named = columns.prompt != PROMPT or columns.template or columns.answer is not None
     if columns.verifier and (named or is_own_verifier(columns.verifier)):
         return None
     plain = [(place, row) for place, row in rows if not _is_complete(row, columns.verifier)]
-    found = list(filter(None, (_find_columns(layout, plain, columns) for layout in LAYOUTS)))
+    layouts = [layout for layout in LAYOUTS if _may_judge(columns.verifier, layout)]
+    found = list(filter(None, (_find_columns(layout, plain, columns) for layout in layouts)))
     read = {one: sum(_can_read(one, row, place) for place, row in plain) for one in found}
     most = max(read.values(), default=0)
     if not most:  # the columns may tell a layout by themselves; then each row says what is wrong with its answer
         found = [one for one in found if not one.layout.marked]
-    best = {(one.prompt, one.answer, one.layout.choices): one for one in reversed(found) if read[one] == most}
+    found = [one for one in found if not one.layout.unsure or read[one] == len(plain)]
+    best = {(one.question.column, one.answer, one.layout.choices): one for one in reversed(found) if read[one] == most}
     if not best or (len(best) > 1 and not most):
         return None
     if len(best) > 1:
@@ -127,54 +170,95 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
     return next(iter(best.values()))
 
 
+def find_question(rows: Sequence[tuple[str, Row]], columns: Columns) -> tuple[str, Template] | None:
+    """Return the name of a well-known set and how its prompts are made of several columns, None where none is known.
+
+    It is for rows of which flags say what is right, and no flag says what is asked.
+    """
+    plain = [(place, row) for place, row in rows if not find_column(row, PROMPT)]
+    if columns.prompt != PROMPT or columns.template or not plain:
+        return None
+    for layout in OPEN_LAYOUTS:
+        if all(any(find_column(row, name) for _, row in plain) for name in (*layout.prompt, *layout.more)):
+            return layout.name, Template(layout.template, known=True).among(row for _, row in plain)
+    try:
+        found = recognise(plain, Columns())
+    except BadRowError:  # it may be of two layouts, and flags say what matters
+        return None
+    template = found.question.whole_template() if found is not None else None
+    return None if found is None or template is None else (found.layout.name, template)
+
+
+def _may_judge(verifier: str | None, layout: Layout) -> bool:
+    """Whether a judge that a flag names, if any, can do with what the layout reads: tests are for programs alone."""
+    made = {one.verifiers[0] for one in LAYOUTS if one.reading in MADE_SPECS}
+    return verifier in layout.verifiers if verifier in made else True
+
+
+def tell_question(source: str, name: str, template: Template) -> str:
+    """Say how the prompts of a well-known set are made, and how to say otherwise."""
+    return f"{source} looks like {name}: the prompt is {name_columns(template.names)}; {OTHER_QUESTION}"
+
+
+def name_columns(names: Sequence[str]) -> str:
+    """Return names as words.
+
+    >>> name_columns(["a"]), name_columns(["a", "b", "c"])
+    ("column 'a'", "columns 'a', 'b' and 'c'")
+    """
+    *first, last = map(repr, names)
+    return f"columns {', '.join(first)} and {last}" if first else f"column {last}"
+
+
 def _is_complete(row: Row, verifier: str | None) -> bool:
     if row.get("verifier") or row.get("spec") not in (None, ""):
         return True
-    return bool(verifier and _find(row, PROMPT) and (_find(row, "answer") or _find(row, "form")))
+    return bool(verifier and find_column(row, PROMPT) and (find_column(row, "answer") or find_column(row, "form")))
 
 
 def _find_columns(layout: Layout, rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised | None:
     """Return the layout with the columns of the first row that has them all."""
     for _, row in rows:
         prompt, answer = _prompt_column(layout, row, columns), _answer_column(layout, row, columns)
-        needed = [name for name in (*layout.more, layout.choices, layout.arguments) if name]
+        choices = "" if layout.may_lack_choices else layout.choices
+        needed = [name for name in (*layout.more, choices, layout.arguments) if name]
         unwanted = () if columns.answer else layout.without
-        if not (prompt and answer) or not all(_find(row, name) for name in needed):
+        if not (prompt and answer) or not all(find_column(row, name) for name in needed):
             continue
-        if not any(_find(row, name) for name in unwanted):
-            return Recognised(layout, prompt, answer, columns.verifier)
+        if not any(find_column(row, name) for name in unwanted):
+            return Recognised(layout, _find_question(layout, prompt, rows, columns), answer, columns.verifier)
     return None
 
 
+def _find_question(layout: Layout, prompt: str, rows: Sequence[tuple[str, Row]], columns: Columns) -> Question:
+    if columns.template:
+        return Question(prompt, read_template(columns.template))
+    if columns.prompt != PROMPT:
+        return Question(prompt, None, layout.choices)
+    context = "".join(f"{{{name}}}\n\n" for name in CONTEXT if name != prompt.casefold())
+    template = Template(layout.template or f"{context}{{{prompt}}}", known=True).among(row for _, row in rows)
+    return Question(prompt, template if template.names != (prompt,) else None, layout.choices)
+
+
 def _prompt_column(layout: Layout, row: Row, columns: Columns) -> str | None:
-    if columns.prompt != PROMPT or _find(row, PROMPT):  # named, or by the name that flags have for it
-        fits = columns.prompt.casefold() in layout.prompt
+    if columns.prompt != PROMPT or (find_column(row, PROMPT) and not columns.template):
+        fits = columns.prompt.casefold() in map(
+            str.casefold, layout.prompt
+        )  # named, or by the name that flags have for it
         return columns.prompt if fits or (layout.marked and columns.prompt != PROMPT) else None
-    return next(filter(None, (_find(row, name) for name in layout.prompt)), None)
+    return next(filter(None, (find_column(row, name) for name in layout.prompt)), None)
 
 
 def _answer_column(layout: Layout, row: Row, columns: Columns) -> str | None:
     if columns.answer is None:
-        return next(filter(None, (_find(row, name) for name in layout.answer)), None)
+        return next(filter(None, (find_column(row, name) for name in layout.answer)), None)
     own = columns.answer.casefold() in (name.casefold() for name in layout.answer)
-    return columns.answer if (own or layout.marked) and _find(row, columns.answer) else None
-
-
-def _find(row: Row, column: str) -> str | None:
-    """Return a column's name as the row has it, where there is something in it."""
-    names = [column, *(name for name in row if name.casefold() == column.casefold())]
-    for name in names:
-        try:
-            if column_value(row, name) not in (None, ""):
-                return name
-        except NoColumnError:
-            continue
-    return None
+    return columns.answer if (own or layout.marked) and find_column(row, columns.answer) else None
 
 
 def _can_read(one: Recognised, row: Row, place: str) -> bool:
     if one.layout.reading == "tests":
-        return _find(row, one.answer) is not None
+        return find_column(row, one.answer) is not None
     try:
         one.read_spec(row, place)
     except BadRowError:
@@ -182,37 +266,42 @@ def _can_read(one: Recognised, row: Row, place: str) -> bool:
     return True
 
 
-def _find_choices(row: Row, column: str, place: str) -> Choices:
-    """Return the labels of a row's choices, none where they have none, and their texts."""
-    if not column:
-        return (), ()
-    if column != LETTERS:
-        return read_choices(column_value(row, _find(row, column) or column), place, column)
-    names = [_find(row, letter) for letter in string.ascii_uppercase]
+def _find_choices(row: Row, layout: Layout, place: str) -> Options:
+    """Return a row's choices. Raises `BadRowError` for what cannot be read."""
+    if layout.choices == LETTERS:
+        return _lettered_columns(row, place)
+    name = find_column(row, layout.choices) if layout.choices else None
+    if name is None and (layout.may_lack_choices or not layout.choices):
+        return NO_OPTIONS
+    return read_choices(column_value(row, name or layout.choices), place, layout.choices)
+
+
+def _lettered_columns(row: Row, place: str) -> Options:
+    names = [find_column(row, letter) for letter in string.ascii_uppercase]
     count = names.index(None) if None in names else len(names)
     if any(names[count:]):
         raise BadRowError(
             f"{place}: column {string.ascii_uppercase[count]!r} is empty, and later ones are not: fill it"
         )
-    return (), [str(choice_text(row[name])) for name in names[:count] if name]
+    texts = [str(choice_text(row[name])) for name in names[:count] if name]
+    return Options(
+        [], texts, [f"{letter}. {text}" for letter, text in zip(string.ascii_uppercase, texts, strict=False)]
+    )
 
 
-def _list_choices(question: str, labels: Sequence[str], texts: Sequence[str]) -> str:
-    listed = "\n".join(f"{label}. {text}" for label, text in zip(labels, texts, strict=True))
+def _list_choices(question: str, choices: Options) -> str:
+    labels = choices.labels or string.ascii_uppercase[: len(choices.texts)]
+    listed = "\n".join(choices.lines)
     return f"{question.rstrip()}\n\n{listed}\n\nAnswer with {', '.join(labels[:-1])} or {labels[-1]}."
 
 
 def _level(row: Row, layout: Layout) -> float | None:
-    name = _find(row, layout.level)
-    value = row[name] if name else None
-    if isinstance(value, str):
-        digits = _NUMBER.search(value)
-        return layout.levels.get(value.strip().casefold(), float(digits[0]) if digits else None)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    name = find_column(row, layout.level)
+    return None if name is None else level_number(column_value(row, name), layout.levels)
 
 
 def _two_layouts(place: str, found: Sequence[Recognised]) -> str:
-    told = " and like ".join(f"{one.layout.name} ({one.prompt}, {one.answer})" for one in found)
+    told = " and like ".join(f"{one.layout.name} ({one.question.column}, {one.answer})" for one in found)
     column = found[0].answer
     return (
         f"{place}: the rows look like {told}: say which column has the answer, as in --answer-column {column}, and "

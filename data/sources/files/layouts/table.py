@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 APPS_LEVELS = {"introductory": 1.0, "interview": 2.0, "competition": 3.0}
 LETTERS = "A"  # as `Layout.choices`: a column for each choice, named by its letter
 MATHS = ("math",)
+CONTEXT = ("passage", "context", "article", "body")  # columns that a question is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +19,15 @@ class Layout:
     - `reading`: how the answer is read out of its column, a name in `readings.READINGS`.
     - `verifiers`: who judges. Of two, the first judges answers that are numbers, the second all others.
     - `choices`: the column of the choices, which are listed behind the question; `LETTERS` for columns A, B, C, ...
+    - `template`: how the prompt is made, where that is of several columns (`Template`). Else it is the prompt's column,
+      below those of `CONTEXT` that rows have.
     - `arguments`: the column of what the answer's items take as arguments.
     - `more`: further columns that rows of this layout have. `without`: columns that they do not have.
     - `of`: a column that says what kind of task a row is, and the beginnings of the kinds that are judged so.
     - `level`: the column of the difficulty; its words are numbers by `levels`, and else the number in them counts.
     - `marked`: the answers tell the layout by themselves, so that flags may name any columns.
+    - `unsure`: the columns may be of other data sets too, so that every answer has to be read.
+    - `may_lack_choices`: some rows have no choices.
     """
 
     name: str
@@ -31,6 +36,7 @@ class Layout:
     reading: str
     verifiers: tuple[str, ...]
     choices: str = ""
+    template: str = ""
     arguments: str = ""
     more: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -38,6 +44,8 @@ class Layout:
     level: str = "difficulty"
     levels: Mapping[str, float] = field(default_factory=dict, hash=False)
     marked: bool = False
+    unsure: bool = False
+    may_lack_choices: bool = False
 
 
 # Where rows have two layouts in the same columns, the one that comes first: AIME is MATH with whole numbers.
@@ -54,9 +62,57 @@ LAYOUTS = (
         marked=True,
     ),
     Layout("AIME", ("problem",), ("answer",), "to_999", ("number",)),
-    Layout("MATH with answers", ("problem",), ("answer",), "expression", ("mathematics",), level="level"),
+    Layout(
+        "MATH with answers", ("problem",), ("answer", "expected_answer"), "expression", ("mathematics",), level="level"
+    ),
+    Layout(
+        "SVAMP",
+        ("question",),
+        ("answer",),
+        "number",
+        ("number",),
+        template="{body} {question}",
+        more=("body", "equation"),
+    ),
+    Layout(
+        "ASDiv",
+        ("question",),
+        ("answer",),
+        "measured",
+        ("number", "text"),
+        template="{body} {question}",
+        more=("body",),
+    ),
+    Layout("MAWPS", ("input",), ("target",), "number", ("number",), unsure=True),
+    Layout("MAWPS", ("sQuestion",), ("lSolutions",), "number", ("number",)),
+    Layout("CMATH", ("question",), ("answer",), "measured", ("number",), more=("grade", "reasoning_step")),
+    Layout(
+        "OlympiadBench",
+        ("question",),
+        ("final_answer",),
+        "expression",
+        ("mathematics",),
+        more=("subfield", "answer_type"),
+    ),
+    Layout(
+        "TabMWP",
+        ("question",),
+        ("answer",),
+        "choice_or_value",
+        ("number", "text"),
+        "choices",
+        "{table_title}\n{table}\n\n{question}",
+        more=("table",),
+        may_lack_choices=True,
+        level="grade",
+    ),
     Layout("MMLU", ("question",), ("answer",), "choice", ("choice",), "choices"),
     Layout("MMLU-Pro", ("question",), ("answer",), "choice", ("choice",), "options"),
+    Layout("AQuA", ("question",), ("correct",), "choice", ("choice",), "options"),
+    Layout("MathQA", ("problem",), ("correct",), "choice", ("choice",), "options"),
+    Layout("AGIEval", ("question",), ("label",), "choice", ("choice",), "options"),
+    Layout("HellaSwag", ("ctx",), ("label",), "choice", ("choice",), "endings"),
+    Layout("SQuAD", ("question",), ("answers.text",), "texts", ("text",), more=("context",)),
     Layout("multiple choice", ("question",), ("answer",), "choice", ("choice",), LETTERS, more=("A", "B")),
     Layout("ARC", ("question", "question_stem"), ("answerKey",), "choice", ("choice",), "choices"),
     Layout("ARC", ("question.stem",), ("answerKey",), "choice", ("choice",), "question.choices"),
@@ -81,5 +137,24 @@ LAYOUTS = (
     Layout("HumanEval", ("prompt",), ("test",), "tests", ("programs",), more=("entry_point",)),
     Layout("MBPP", ("text", "prompt"), ("test_list",), "tests", ("programs",), more=("code",)),
     Layout("APPS", ("question",), ("input_output",), "tests", ("programs",), levels=APPS_LEVELS),
+    Layout(
+        "Codeforces",
+        ("description",),
+        ("official_tests", "examples"),
+        "tests",
+        ("programs",),
+        template="{description}\n\n{input_format}\n\n{output_format}",
+        more=("input_format",),
+    ),
+    Layout("CodeContests", ("description",), ("public_tests",), "tests", ("programs",)),
+    Layout("LiveCodeBench", ("question_content",), ("public_test_cases",), "tests", ("programs",)),
+    Layout("DeepCoder", ("problem",), ("tests",), "tests", ("programs",)),
     Layout("IFEval", ("prompt",), ("instruction_id_list",), "instructions", ("instructions",), arguments="kwargs"),
+)
+
+# Sets whose rows have no answer that a verifier of ours judges: their questions alone are known.
+INSTRUCTED = "{context}\n\n{instruction}\n\n{input}"
+OPEN_LAYOUTS = (
+    Layout("Alpaca", ("instruction",), (), "", (), template=INSTRUCTED, more=("output",)),
+    Layout("Dolly", ("instruction",), (), "", (), template=INSTRUCTED, more=("response",)),
 )

@@ -63,6 +63,13 @@ class PromptArguments:
             "Well-known data sets need none of these three (docs/datasets.md)."
         ),
     ] = DEFAULTS.prompts.prompt_column
+    prompt_template: Annotated[
+        str,
+        prompt_option(
+            help='Prompt of several columns of --prompts, as "{Body} {Question}"; lists are shown as lettered options, '
+            "and \\n is a new line."
+        ),
+    ] = DEFAULTS.prompts.prompt_template
     answer_column: Annotated[
         str | None,
         prompt_option(help="Column of --prompts that holds the right answer, such as reward_model.ground_truth."),
@@ -138,6 +145,7 @@ class PromptArguments:
             forms_file=self.forms_file,
             location=self.prompts,
             prompt_column=self.prompt_column,
+            prompt_template=self.prompt_template.replace("\\n", "\n"),
             answer_column=self.answer_column,
             verifier=self._judge(),
             trusted=tuple(name_verifier(name, None, None) for name in (self.verifier or ())[1:]),

@@ -22,8 +22,9 @@ Score a file of completions with any verifier.
 
 Reads one JSON object a line, {"completion", "prompt"?, "form"?, "answer"?, "choices"?, "spec"?}, and writes one a \
 line in the same order, {"reward", "passed", "verdict", "components", "reason"}. For programs, a row may have the \
-columns of HumanEval or MBPP, or a task_id alone, of a problem in --prompts. Ids are written too. Exits with \
-status 1 where no row got a reward.
+columns of HumanEval or MBPP, or a task_id alone, of a problem in --prompts; for instructions, those of IFEval. \
+Prompt and completion may be lists of messages. Ids are written too. A bad line, and a completion that is null, has \
+no reward, and the others have theirs. Exits with status 1 where no row got a reward.
 
 \b
 Examples:
@@ -32,6 +33,8 @@ Examples:
   learnable verify --verifier my_judge.py:judge --input a.jsonl.gz --output -
   learnable verify --verifier my_rewards.py:score --verifier-range -1..1 --input a.jsonl --output out.jsonl
 """
+
+SHOWN = 3  # bad lines
 
 ProblemTable = Annotated[
     str | None,
@@ -69,10 +72,19 @@ def verify(
         output = shell.claim_output() if str(output_path) == "-" else output_path
         told = shell.progress.completions
         summary = verify_file(reader, input_path, output, count_workers(workers), told, verifier_timeout)
+        if summary.bad_rows:
+            shell.progress.warn(tell_bad_rows(summary))
         show_verified(shell, summary, output_path)
         if summary.mean_reward is None:
             say_unscored(shell, verifier, summary.reasons)
             raise typer.Exit(UNSCORED)
+
+
+def tell_bad_rows(summary: VerifySummary) -> str:
+    """Say which lines could not be scored, and why."""
+    more = f"; and {summary.bad_rows - SHOWN:,} more" if summary.bad_rows > SHOWN else ""
+    told = "; ".join(summary.first_bad[:SHOWN])
+    return f"{summary.bad_rows:,} of {summary.rows:,} lines are bad and have no reward: {told}{more}"
 
 
 def show_verified(shell: Shell, summary: VerifySummary, output: Path) -> None:

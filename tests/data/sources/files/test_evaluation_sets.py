@@ -117,3 +117,10 @@ def test_a_cut_gzip_file_and_bad_rows_in_a_whole_one(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path, column: str) -> None:
     with pytest.raises(LearnableError, match=r"none\.jsonl' does not exist"):
         read_evaluation_set(f"{tmp_path / 'none.jsonl'}{column}")
+
+
+def test_a_question_is_read_with_what_it_is_about(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"Body": "Ann has 9 pens.", "Question": "How many?", "Answer": 9}\n', encoding="utf-8")
+    assert read_evaluation_set(str(path)).texts == ("Ann has 9 pens.\n\nHow many?",)
+    assert read_evaluation_set(f"{path}:Question").texts == ("How many?",)

@@ -71,11 +71,6 @@ GOOD = json.dumps(ROWS[0])
         ("q.jsonl", ['{"prompt": "x", "verifier": "choice"}'], r"no column says what is right"),
         ("q.jsonl", ['{"prompt": "x", "verifier": "choice", "spec": "{"}'], r"column 'spec' is not valid JSON"),
         ("q.jsonl", ['{"prompt": "x", "verifier": "choice", "spec": 3}'], r"must be a JSON object"),
-        (
-            "q.jsonl",
-            ['{"prompt": "x", "verifier": "choice", "answer": 1, "difficulty": "hard"}'],
-            r"'difficulty' is 'hard'",
-        ),
         ("q.jsonl", [""], r"q\.jsonl' is empty"),
         ("q.csv", ["prompt,answer", "a,b,c"], r"q\.csv, line 2: .*cells"),
         ("q.csv", ["prompt,answer"], r"q\.csv' is empty"),

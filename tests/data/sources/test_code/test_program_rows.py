@@ -168,6 +168,60 @@ def run_references(sources: list[str], prompts: list[Prompt]) -> list[Any]:
     return failed
 
 
+CHECKS = "def check(candidate):\n    assert candidate(1) == 2\n"
+INC = {"entry": "inc", "cases": [[[1], 2]], "equality": "plain"}
+LINES = {"stdin": [["1\n", "2\n"]]}
+PAIR = {"input": "1\n", "output": "2\n"}
+
+
+@pytest.mark.parametrize(
+    ("row", "spec"),
+    [
+        ({"prompt": "Add one.", "tests": {"functional": CHECKS}, "metadata": {"func_name": "inc"}}, INC),
+        ({"prompt": "Add one.", "tests": json.dumps({"functional": CHECKS}), "metadata": '{"func_name": "inc"}'}, INC),
+        ({"prompt": "Write a function `inc(n)`.", "tests": CHECKS}, INC),
+        ({"prompt": "Add one.", "tests": CHECKS, "solution": "def inc(n):\n    return n + 1\n"}, INC),
+        ({"prompt": "Add one.", "tests": f"{CHECKS}\ncheck(inc)\n"}, INC),
+        ({"prompt": "Add one.", "tests": f"{CHECKS}\ncheck(Solution().inc)\n"}, INC),
+        ({"prompt": "Add one.", "tests": CHECKS, "entry_point": "Solution().inc"}, INC),
+        (
+            {"prompt": "Add one.", "tests": CHECKS, "starter_code": "class Solution:\n    def inc(self, n):\n        "},
+            INC,
+        ),
+        ({"prompt": "Add one.", "tests": [PAIR]}, LINES),
+        ({"prompt": "Add one.", "tests": json.dumps([PAIR | {"testtype": "stdin"}])}, LINES),
+        ({"description": "Add one.", "input_format": "n", "output_format": "n + 1", "official_tests": [PAIR]}, LINES),
+        ({"description": "Add one.", "public_tests": {"input": ["1\n"], "output": ["2\n"]}}, LINES),
+        ({"prompt": "Add one.", "tests": [{"input": ["1", "5"], "expected_output": 2}]}, {"stdin": [["1\n5", "2"]]}),
+        (
+            {
+                "question_content": "Add one.",
+                "public_test_cases": json.dumps([{"input": "1", "output": "2", "testtype": "functional"}]),
+                "metadata": '{"func_name": "inc"}',
+            },
+            INC,
+        ),
+    ],
+)
+def test_tests_as_others_write_them(row: dict[str, Any], spec: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    [prompt] = file_prompts(str(path), Columns(verifier="programs"))
+    assert (prompt.verifier, dict(prompt.spec)) == ("programs", spec)
+    assert "starter_code" not in row or row["starter_code"].rstrip() in prompt.text
+    assert "input_format" not in row or prompt.text == "Add one.\n\nn\n\nn + 1"
+
+
+@pytest.mark.parametrize(
+    "tests", [[{"input": "1"}], [{"input": {"n": 1}, "output": "2"}], {"inputs": ["1"], "outputs": []}]
+)
+def test_tests_that_lack_a_side_are_bad_rows(tests: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"prompt": "Add one.", "tests": tests}) + "\n", encoding="utf-8")
+    with pytest.raises(LearnableError, match="line 1: column 'tests'"):
+        list(file_prompts(str(path), Columns(verifier="programs")))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public data is not here")
 def test_the_reference_solutions_of_humaneval_pass() -> None:
