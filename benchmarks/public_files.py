@@ -51,11 +51,11 @@ class Judged:
     refused: int
     verifiers: Counter[str]
     passes: Counter[str]
-    asked: Counter[str]
+    stated: Counter[str]
 
     def share(self, kind: str) -> str:
         """Return the share of a kind that passed."""
-        return f"{self.passes[kind] / self.asked[kind]:.3f}" if self.asked[kind] else "-"
+        return f"{self.passes[kind] / self.stated[kind]:.3f}" if self.stated[kind] else "-"
 
 
 def main() -> None:
@@ -90,15 +90,15 @@ def judge_file(pool: ScoringPool, file: str, flags: str, rows: int, seed: int) -
     answered = [prompt for prompt in read.prompts if "answer" in prompt.spec and prompt.verifier in STATED]
     rng = random.Random(seed)
     drawn = rng.sample(answered, min(rows, len(answered)))
-    asked = [(kind, job) for prompt in drawn for kind, job in make_jobs(prompt, answered, rng)]
-    scores = pool.submit([job for _, job in asked]).result()
-    passed = Counter(kind for (kind, _), score in zip(asked, scores, strict=True) if score.passed)
+    stated = [(kind, job) for prompt in drawn for kind, job in make_jobs(prompt, answered, rng)]
+    scores = pool.submit([job for _, job in stated]).result()
+    passed = Counter(kind for (kind, _), score in zip(stated, scores, strict=True) if score.passed)
     return Judged(
         rows=len(read.prompts),
         refused=read.bad_rows,
         verifiers=Counter(prompt.verifier for prompt in read.prompts),
         passes=passed,
-        asked=Counter(kind for kind, _ in asked),
+        stated=Counter(kind for kind, _ in stated),
     )
 
 

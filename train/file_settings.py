@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 
 FLAGS = {"engine_options": "--engine-arg", "trl": "--trl"}
 # Texts and tables that choose among what TRL and vLLM have. Any other may name a class, a file or a host.
@@ -22,7 +23,7 @@ NOT_PLAIN = ("trust_remote_code", "push_to_hub", "hub_", "hf_token", "trackio_",
 LOCAL_TRACKERS = ("none", "trackio", "tensorboard")
 
 
-def check_file_settings(values: Mapping[str, Any], where: str, typed: Mapping[str, Any] | None = None) -> None:
+def check_file_settings(values: JsonObject, where: str, typed: JsonObject | None = None) -> None:
     """Raise `LearnableError` for a setting of a file, `where`, that only the person who types a command may choose.
 
     `typed` are the settings of the command line: what stands there too is theirs.

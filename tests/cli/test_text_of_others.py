@@ -20,7 +20,8 @@ BAD = "\x1b[31m\x1b]0;owned\x07\r\x00\x9b\u200f\u202e\u2066"
 BAD_NAME = BAD.replace("\x00", "").replace("\x1b]", "")  # as a file's
 SHOWN = r"\x1b[31m"
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-FIND = ("--prompts", "q.jsonl", "--verifier", "choice", "--group-size", "4", "--store", "store", "--name", "q")
+QUESTIONS = ("--prompts", "q.jsonl", "--group-size", "4", "--store", "store", "--name", "q")
+FIND = (*QUESTIONS, "--verifier", "choice")
 PLAIN = ("find", "--policy", "policy", "--no-prefect", "--workers", "0", "--sampling", "fixed")
 
 
@@ -77,7 +78,7 @@ def test_json_holds_a_form_as_it_is(shell: ScriptedShell) -> None:
 
 def test_what_a_judge_says_is_shown(shell: ScriptedShell, say: Callable[..., str]) -> None:
     (shell.folder / "my_judge.py").write_text(f"def judge(completion):\n    raise RuntimeError({BAD!r})\n")
-    typed = shell.type(*PLAIN, *FIND, "--verifier", "my_judge.py:judge")
+    typed = shell.type(*PLAIN, *QUESTIONS, "--verifier", "my_judge.py:judge")
     assert typed.status == 2
     assert SHOWN in typed.err
     assert not RAW.search(typed.err)

@@ -49,6 +49,7 @@ JSON_BORDER = {
     "train/results/evaluation.py",  # settings and reports of training
     "train/results/report.py",
     "train/rewards.py",  # chats, as TRL passes them
+    "train/file_settings.py",  # settings of files
     "train/settings.py",
     "train/trl_options.py",  # settings of TRL's by its names
     "verifiers/files/rows.py",  # completions, as JSON Lines
@@ -58,10 +59,13 @@ ROWS = {
     "data/tables.py",
     "data/sources/files/answers.py",
     "data/sources/files/columns.py",
+    "data/sources/files/doubts.py",
     "data/sources/files/layouts/recognition.py",
     "data/sources/files/problems.py",
+    "data/sources/files/questions.py",
     "data/sources/files/readers.py",
     "data/sources/files/rows.py",
+    "data/sources/files/templates.py",
     "data/sources/test_code/program_rows.py",
     "flows/showing.py",
 }

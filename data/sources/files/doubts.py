@@ -70,8 +70,8 @@ class Doubts:
         rows = [row for place, row in self._first.items() if place in self._texts]
         missed = find_overlooked(rows, list(self._texts.values()), columns, used)
         if missed.above or missed.below:
-            asked = columns.prompt if layout is None else layout.question.column
-            progress().warn(tell_overlooked(missed, asked, self._source))
+            column = columns.prompt if layout is None else layout.question.column
+            progress().warn(tell_overlooked(missed, column, self._source))
 
     def _look_at(self, prompt: Prompt) -> None:
         turns = (

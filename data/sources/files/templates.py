@@ -50,7 +50,7 @@ class Template:
         """
         values = {name: self._show(row, name, place) for name in self.names}
         if self.known:  # a question may have what it is about in it already
-            values = {name: "" if _is_within(text, values.values()) else text for name, text in values.items()}
+            values = {name: "" if _begins_another(text, values.values()) else text for name, text in values.items()}
         shown: list[str] = []
         left_out = False  # and the blank line behind what is left out goes with it
         for parts in self._lines:
@@ -143,8 +143,12 @@ def _find(row: Row, name: str) -> Any:
     return "" if any(str(column).casefold() == name.casefold() for column in row) else None
 
 
-def _is_within(text: str, others: Iterable[str]) -> bool:
-    return any(len(text) < len(other) and " ".join(text.split()) in " ".join(other.split()) for other in others)
+def _begins_another(text: str, others: Iterable[str]) -> bool:
+    """Whether this text, of several words, is what a longer one begins with."""
+    plain = " ".join(text.split())
+    return " " in plain and any(
+        len(text) < len(other) and " ".join(other.split()).startswith(plain) for other in others
+    )
 
 
 def _may_be_list(value: Any) -> bool:
