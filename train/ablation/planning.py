@@ -200,7 +200,7 @@ def _make_variant(
         raise LearnableError(
             f"{where}: steps = {typed['steps']}, but at_step = {at_step} trains all runs to there: leave one out"
         )
-    check_file_settings(own, where)
+    check_file_settings(dict(own), where)
     merged = merge_settings(_with_preset(base), _with_preset(own))
     if at_step is not None:
         merged["steps"] = at_step

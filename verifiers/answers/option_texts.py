@@ -23,8 +23,8 @@ def find_option(text: str, texts: tuple[str, ...]) -> int | None:
     >>> find_option("the Vitamin C, because it is sour.", ("Iron", "Vitamin C")), find_option("$61.00", ("$61", "$65"))
     (1, 0)
     """
-    if len(text) > MAX_STATED:
-        return None
+    if len(text) > MAX_STATED or any(len(_plain(option)) == 1 and _plain(option).isalpha() for option in texts):
+        return None  # letters say nothing that the label of an option does not
     for part in (text, _REASON.split(text.strip(), maxsplit=1)[0]):
         same = [place for place, option in enumerate(texts) if _plain(part) and _plain(part) == _plain(option)]
         if not same and (number := _number(part)):

@@ -31,8 +31,8 @@ ANSWER_LIKE = (
     *("answer", "final_answer", "expected_answer", "correct_answer", "ground_truth", "target", "label", "answerkey"),
     *("correct", "answer_idx", "gold", "gt", "result", "reference", "solution", "output", "response"),
 )
-LEAST_LENGTH = 12  # characters of a text, on average: shorter ones are labels
-LEAST_SHARE = 0.05  # of the rows, that have a text there or an answer of a kind
+MIN_LENGTH = 12  # characters of a text, on average: shorter ones are labels
+MIN_SHARE = 0.05  # of the rows, that have a text there or an answer of a kind
 LINE = "\\n"  # as the flag takes a new line
 
 
@@ -79,8 +79,8 @@ def advise(rows: Sequence[Row], columns: Columns) -> str:
     answer = columns.answer or _first(row, ANSWER_LIKE)
     if prompt is None:
         return ""
-    asked = [str(row.get(prompt)) for row in rows]
-    missed = find_overlooked(rows, asked, Columns(prompt=prompt, answer=answer), ())
+    questions = [str(row.get(prompt)) for row in rows]
+    missed = find_overlooked(rows, questions, Columns(prompt=prompt, answer=answer), ())
     flags = [f"--prompt-column {_quoted(prompt)}"] if prompt != PROMPT else []
     if columns.template:
         flags = []
@@ -116,7 +116,7 @@ def _judge(rows: Sequence[Row], column: str, missed: Overlooked) -> str:
         return "choice"
     judges = Counter(_judge_one(single(row[column])) for row in rows if row.get(column) not in (None, ""))
     formal = judges["number"] + judges["mathematics"]
-    if judges["mathematics"] > LEAST_SHARE * judges.total() and 2 * formal >= judges.total():  # which reads numbers too
+    if judges["mathematics"] > MIN_SHARE * judges.total() and 2 * formal >= judges.total():  # which reads numbers too
         return "mathematics"
     return max(judges, key=lambda judge: judges[judge], default="text")
 
@@ -133,10 +133,10 @@ def _is_part(name: str, rows: Sequence[Row]) -> bool:
     if name.casefold() in ABOVE:
         return _has_text(name, rows)
     texts = list(_texts(name, rows))
-    if APART.search(_words(name)) or len(texts) < LEAST_SHARE * len(rows) or not texts:
+    if APART.search(_words(name)) or len(texts) < MIN_SHARE * len(rows) or not texts:
         return False
     varies = len(set(texts)) > 1 or len(rows) == 1
-    return varies and sum(map(_length, texts)) >= LEAST_LENGTH * len(texts) and any(map(_is_prose, texts))
+    return varies and sum(map(_length, texts)) >= MIN_LENGTH * len(texts) and any(map(_is_prose, texts))
 
 
 def _has_text(name: str, rows: Sequence[Row]) -> bool:

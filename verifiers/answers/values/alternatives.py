@@ -62,8 +62,9 @@ def names_another(text: str, quantity: Quantity, decimal: str = ".") -> bool:
 
     The same value in another writing is none, and neither is a number that says something about the first.
 
-    >>> [names_another(text, next(find_quantities(text))) for text in ("8 jars or 9", "8 (or 8.0)", "8, 6 per box")]
-    [True, False, False]
+    >>> texts = ("8 jars or 9", "8; 5:45", "8 (or 8.0)", "8, 6 per box")
+    >>> [names_another(text, next(find_quantities(text))) for text in texts]
+    [True, True, False, False]
     """
     if _BOUND.search(text, max(0, quantity.start - MAX_LOOKED_AT), quantity.start):
         return True
@@ -73,7 +74,9 @@ def names_another(text: str, quantity: Quantity, decimal: str = ".") -> bool:
         if _UNREAD.match(behind):
             return link["row"] is None and link["aside"] is None and _is_alternative(link, behind)
         other = _value_at(behind, link, decimal)
-        if other is None or not _is_alternative(link, behind[other.end :]):
+        if other is None:  # digits that are no number, as in a time of day, are another value
+            return behind[:1].isdigit() and _is_alternative(link, "")
+        if not _is_alternative(link, behind[other.end :]):
             return False
         if not is_same(quantity, other):
             return True

@@ -50,7 +50,7 @@ _UNIT = re.compile(
 )
 _BETWEEN_PARTS = re.compile(r"\s*(?:,?\s*\band\b|,)?\s*")
 _IN_WORDS = re.compile(r"\s*in\s+[a-z]", re.IGNORECASE)  # "42 in total" are no inches
-_CLOCK = re.compile(r"(?<![\w:])[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?![\w:])")
+_CLOCK = re.compile(r"(?<![\w:])[0-9]+:[0-9]+(?::[0-9]+)?(?![\w:])")  # a ratio too
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Quantity:
 
 
 def find_quantities(text: str, decimal: str = ".") -> Iterator[Quantity]:
-    """Yield the numbers of a plainly written text, in order; dates and times of day are none.
+    """Yield the numbers of a plainly written text, in order; dates, times of day and ratios are none.
 
     What goes on in a smaller unit is one number.
 

@@ -56,11 +56,11 @@ class Question:
 
     def read(self, row: Row, place: str, choices: Options = NO_OPTIONS) -> object:
         """Return the prompt of a row. Raises `BadRowError` where there is no such column."""
-        asked = read_column(row, self.column, place, "--prompt-column")
-        if not isinstance(asked, str) or not asked.strip():
-            return asked
-        asked = asked if self.template is None else self.template.fill(row, place)
-        return _list_choices(asked, choices) if self.listed and choices.texts else asked
+        question = read_column(row, self.column, place, "--prompt-column")
+        if not isinstance(question, str) or not question.strip():
+            return question
+        question = question if self.template is None else self.template.fill(row, place)
+        return _list_choices(question, choices) if self.listed and choices.texts else question
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def recognise(rows: Sequence[tuple[str, Row]], columns: Columns) -> Recognised |
 def find_question(rows: Sequence[tuple[str, Row]], columns: Columns) -> tuple[str, Template] | None:
     """Return the name of a well-known set and how its prompts are made of several columns, None where none is known.
 
-    It is for rows of which flags say what is right, and no flag says what is asked.
+    It is for rows of which flags say what is right, and no flag says what is question.
     """
     plain = [(place, row) for place, row in rows if not find_column(row, PROMPT)]
     if columns.prompt != PROMPT or columns.template or not plain:
