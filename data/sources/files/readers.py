@@ -30,7 +30,7 @@ _MARKS = {
 }
 UTF8 = "utf-8-sig"  # with its mark or without
 # A packed file may become so many times as large, and so many bytes more: a few kilobytes must not fill the disk.
-MOST_UNPACKED, FREE_UNPACKED = 50, 1 << 30
+MAX_UNPACKED, FREE_UNPACKED = 50, 1 << 30
 COPIED_AT_ONCE = 1 << 20  # bytes
 MAX_CELL = 1 << 30  # characters of one cell of a CSV file; Python's own limit is 131,072, and tests are longer
 
@@ -64,13 +64,13 @@ def file_rows(
 def _unzip(path: Path, folder: Path) -> Path:
     plain = folder / path.name[: -len(".gz")]
     try:
-        most = FREE_UNPACKED + MOST_UNPACKED * path.stat().st_size
+        most = FREE_UNPACKED + MAX_UNPACKED * path.stat().st_size
         with gzip.open(path) as packed, plain.open("wb") as file:
             while some := packed.read(COPIED_AT_ONCE):
                 file.write(some)
                 if file.tell() > most:
                     raise LearnableError(
-                        f"file {str(path)!r} unpacks to more than {MOST_UNPACKED} times its size: unpack it yourself "
+                        f"file {str(path)!r} unpacks to more than {MAX_UNPACKED} times its size: unpack it yourself "
                         "if that is right, and give what came of it"
                     )
     except (OSError, EOFError) as error:

@@ -177,7 +177,7 @@ def _find_entry(row: Row, column: str, test_code: str, prompt: Any) -> str:
         raise BadTestsError(f"column {column!r} is not Python code: correct or remove the row")
     found = find_entry(test_code, row.get("code")) or _checked(body)
     if found is None and CHECK in bound_names(body):
-        found = _asked_for(row, prompt)
+        found = _named_function(row, prompt)
     if found is None:
         raise BadTestsError(
             f"column {column!r} has no one function that every assert calls: name it in a column 'entry_point'"
@@ -204,7 +204,7 @@ def _without_own_call(test_code: str, entry: str) -> str:
     return test_code if len(kept) == len(body) else "\n".join(map(ast.unparse, kept)) + "\n"
 
 
-def _asked_for(row: Row, prompt: Any) -> str | None:
+def _named_function(row: Row, prompt: Any) -> str | None:
     """Return the one function that the starter code, a solution or the prompt has, None where there are more."""
     for text in (row.get(STARTER), *(row.get(name) for name in SOLUTIONS), _words(prompt)):
         names = set(re.findall(r"^\s*(?:async\s+)?def\s+(\w+)", text, re.MULTILINE)) if isinstance(text, str) else ()

@@ -59,7 +59,7 @@ def test_band_edges_are_inside() -> None:
 
 
 @pytest.mark.parametrize(("min_std", "decision"), [(0.25, "keep"), (0.2501, "low_std")])
-def test_the_least_spread_is_inside(min_std: float, decision: str) -> None:
+def test_the_least_std_is_inside(min_std: float, decision: str) -> None:
     assert decided({"spread": [0.25, 0.75] * 2}, Band(min_std=min_std)) == {"spread": decision}
 
 

@@ -141,14 +141,14 @@ def test_a_completion_that_is_null_is_no_zero(tmp_path: Path) -> None:
 
 
 def test_chats_are_judged_by_their_last_turn(tmp_path: Path) -> None:
-    asked = {"role": "user", "content": "1 + 2 = "}
+    question = {"role": "user", "content": "1 + 2 = "}
     said = {"role": "assistant", "content": "3"}
     parts = {"role": "assistant", "content": [{"type": "text", "text": "3"}]}
     spec = {"answer": 3}
     rows: list[dict[str, Any]] = [
-        {"prompt": [asked], "completion": [said], "spec": spec},
-        {"prompt": [{"role": "system", "content": "Be brief."}, asked], "completion": "4", "spec": spec},
-        {"messages": [asked, said], "spec": spec},
+        {"prompt": [question], "completion": [said], "spec": spec},
+        {"prompt": [{"role": "system", "content": "Be brief."}, question], "completion": "4", "spec": spec},
+        {"messages": [question, said], "spec": spec},
         {"prompt": "1 + 2 = ", "completion": [parts], "spec": spec},
     ]
     source = write_rows(tmp_path / "in.jsonl", rows)

@@ -139,17 +139,17 @@ def _without_layout(text: str) -> str:
 
 def _font(match: re.Match[str]) -> str:
     r"""Write what a font command holds: one letter or a function as mathematics, words between `\text{` and `}`."""
-    held = _SPACES.sub(" ", (match[1] or match[2] or "").replace("~", " ")).strip()
-    if held in _NAMED.split():
-        return rf"\{held} "
-    if re.fullmatch(r"[a-zA-Z]", held) and not (held in "mgsJNWVAKLhlt" and _is_behind_number(match)):
+    words = _SPACES.sub(" ", (match[1] or match[2] or "").replace("~", " ")).strip()
+    if words in _NAMED.split():
+        return rf"\{words} "
+    if re.fullmatch(r"[a-zA-Z]", words) and not (words in "mgsJNWVAKLhlt" and _is_behind_number(match)):
         space = " " if re.search(r"\\[a-zA-Z]+\Z", match.string[: match.start()]) else ""
-        return f"{space}{held}" + " " * (held == "e")
-    if listed := re.fullmatch(r"[,;]?\s*(and|or|,|;)\b\s*(.*)", held):
+        return f"{space}{words}" + " " * (words == "e")
+    if listed := re.fullmatch(r"[,;]?\s*(and|or|,|;)\b\s*(.*)", words):
         return f" {listed[1]} " + (rf"\text{{{listed[2]}}}" if listed[2] else "")
-    if not held or re.search(r"(?<!\^)[0-9]|[\\$=]|[a-zA-Z](?:,| or )", held) or not re.search(r"[^\W_]", held):
-        return f" {held} "
-    return rf" \text{{{held}}}" if not re.fullmatch(r"th|st|nd|rd", held) else ""
+    if not words or re.search(r"(?<!\^)[0-9]|[\\$=]|[a-zA-Z](?:,| or )", words) or not re.search(r"[^\W_]", words):
+        return f" {words} "
+    return rf" \text{{{words}}}" if not re.fullmatch(r"th|st|nd|rd", words) else ""
 
 
 def _is_behind_number(match: re.Match[str]) -> bool:

@@ -50,10 +50,10 @@ def differ(one: Any, other: Any) -> bool:
 def _is_broken(one: Any, other: Any) -> bool:
     """Say whether an equation fails at a place, found by Newton's steps along one letter, where the other one holds."""
     places = _places(POINTS[0], one, other)
-    held, tried = (each.lhs - each.rhs for each in (one, other))
-    for letter in sorted(held.free_symbols, key=str):
+    first, tried = (each.lhs - each.rhs for each in (one, other))
+    for letter in sorted(first.free_symbols, key=str):
         rest = {each: place for each, place in places.items() if each.name != letter.name}
-        root = _find_root(held.subs(rest), letter)
+        root = _find_root(first.subs(rest), letter)
         if root is not None:
             value = _value(tried, {**rest, **{each: root for each in places if each.name == letter.name}})
             return value is not None and abs(value) > ROUNDING * SCALE

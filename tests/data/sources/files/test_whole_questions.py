@@ -125,7 +125,7 @@ WELL_KNOWN: dict[str, tuple[Mapping[str, Any], str, str, Any]] = {
 
 
 @pytest.mark.parametrize("name", WELL_KNOWN)
-def test_well_known_sets_are_asked_whole(name: str, tmp_path: Path) -> None:
+def test_well_known_sets_give_whole_questions(name: str, tmp_path: Path) -> None:
     row, text, verifier, answer = WELL_KNOWN[name]
     [prompt], heard = read(tmp_path, [dict(row)])
     assert (prompt.prompt, prompt.verifier, prompt.spec["answer"]) == (text, verifier, answer)
@@ -294,8 +294,8 @@ def test_no_verifier_comes_with_advice_on_columns(row: dict[str, Any], flags: st
 
 
 def test_one_question_with_two_answers_is_told(tmp_path: Path) -> None:
-    asked = ["What is 1 and 2?", "what is  1 and 2?", "What is 2 and 2?", "What is 2 and 2?"]
-    rows = [{"prompt": text, "answer": answer} for text, answer in zip(asked, (3, 4, 4, "4"), strict=True)]
+    questions = ["What is 1 and 2?", "what is  1 and 2?", "What is 2 and 2?", "What is 2 and 2?"]
+    rows = [{"prompt": text, "answer": answer} for text, answer in zip(questions, (3, 4, 4, "4"), strict=True)]
     _, heard = read(tmp_path, rows, verifier="number")
     [warning] = heard.warnings
     assert "1 question of rows.jsonl with different answers" in warning
