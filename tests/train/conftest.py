@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.data.records import Message, Prompt
 from learnable.data.tables import hash_file, prompts_table
@@ -22,6 +23,7 @@ from tests.support.warm_starts import Starter
 TOKENS = ("<pad>", "<s>", "</s>", " ", "=", "1", "2")
 TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
 MakeCurated = Callable[..., Path]
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="session")
@@ -148,3 +150,17 @@ def _write_part(folder: Path, part: str, prompts: Sequence[Prompt], shards: int,
     size = max(1, -(-table.num_rows // shards))
     for index in range(shards):
         pq.write_table(table.slice(index * size, size), folder / f"{part}-{index:05d}-of-{shards:05d}.parquet")
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run `learnable train ...` in a temporary folder; return exit status, stdout, and stderr on one line."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            app(["train", *map(str, arguments)])
+        out, err = capfd.readouterr()
+        return int(ended.value.code or 0), out, " ".join(err.split())
+
+    return run
