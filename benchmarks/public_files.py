@@ -4,7 +4,7 @@ Of each file, read as `find-learnable` reads it with the same flags, a line of a
 the verifier, and the shares that pass of
 
 - `gold`: the row's own answer, as models state answers;
-- `wrong`: another row's answer, which is another text, stated likewise;
+- `wrong`: the answer of another row with the same verifier, which is another text, stated likewise;
 - `hedged`: the right answer and a wrong one in one breath.
 
     python -m benchmarks.public_files FILE [FILE ...] [--rows 200] [--seed 3] [--flags "--prompt-column question"]
@@ -40,6 +40,7 @@ HEDGED = {
     "mathematics": (r"\boxed{{{} \text{{ or }} {}}}", "The final answer is ${}$ or ${}$."),
     "number": ("The answer is {} or {}.", "#### {}; {}", r"\boxed{{{} \text{{ or }} {}}}"),
 }
+AS_IT_IS = ("The final answer is {}",)  # what has mathematics among words
 KINDS = ("gold", "wrong", "hedged")
 
 
@@ -119,14 +120,14 @@ def read_flags(flags: Sequence[str]) -> PromptSettings:
 def make_jobs(prompt: Prompt, others: Sequence[Prompt], rng: random.Random) -> Iterator[tuple[str, ScoreJob]]:
     """Yield what is judged of one row, with its kind."""
     right = plain(prompt)
-    labels = prompt.spec.get("choices")
-    answers = list(labels) if labels else [plain(other) for other in rng.sample(others, min(20, len(others)))]
-    wrong = [answer for answer in map(str, answers) if bare(answer) != bare(right)]
-    for form in STATED[prompt.verifier]:
+    alike = [other for other in others if other.verifier == prompt.verifier]
+    answers = prompt.spec.get("choices") or [plain(other) for other in rng.sample(alike, min(20, len(alike)))]
+    wrong = [answer for answer in map(str, answers) if bare(answer) != bare(right) and "$" not in answer]
+    for form in STATED[prompt.verifier] if "$" not in right else AS_IT_IS:
         yield "gold", make_job(prompt, form.format(right))
         if wrong:
             yield "wrong", make_job(prompt, form.format(rng.choice(wrong)))
-    for form in HEDGED.get(prompt.verifier, ()) if wrong else ():
+    for form in HEDGED.get(prompt.verifier, ()) if wrong and "$" not in right else ():
         pair = [right, rng.choice(wrong)]
         rng.shuffle(pair)
         yield "hedged", make_job(prompt, form.format(*pair))
@@ -134,8 +135,9 @@ def make_jobs(prompt: Prompt, others: Sequence[Prompt], rng: random.Random) -> I
 
 def plain(prompt: Prompt) -> str:
     """Return a row's answer without the dollar signs around mathematics."""
-    text = str(prompt.spec["answer"])
-    return text.strip().strip("$") if prompt.verifier == "mathematics" and text.count("$") == 2 else text
+    text = str(prompt.spec["answer"]).strip()
+    is_one = text.count("$") == 2 and text.startswith("$") and text.endswith("$")
+    return text.strip("$") if prompt.verifier == "mathematics" and is_one else text
 
 
 def bare(answer: str) -> str:

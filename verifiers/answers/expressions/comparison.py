@@ -179,9 +179,7 @@ class _Comparison:
         if set(given.signs) - {"=", r"\approx"}:
             return False
         first, *sides = given.items
-        if not is_name(first.text) and not (
-            re.search(r"[a-zA-Z]", first.text) and not re.search("[a-zA-Z]", gold.text)
-        ):
+        if not is_name(first.text) and not _asks_for(first.text, gold.text):
             sides = [first, *sides]
         if given.signs[-1] == r"\approx" and len(sides) > 1:
             sides = sides[:-1]
@@ -214,6 +212,12 @@ class _Comparison:
         if ones is None or others is None or _variable(gold) != _variable(given):
             return False
         return self.parts(ones, others)
+
+
+def _asks_for(left: str, value: str) -> bool:
+    """Say whether a left side such as `m+n` is what a number is asked of, and not that of a curve: `x^2+y^2=1`."""
+    is_curve = _key(value) in ("0", "1") and re.search(r"[xy]\s*\}?\^|x.*y|y.*x", left) is not None
+    return re.search("[a-zA-Z]", left) is not None and not re.search("[a-zA-Z]", value) and not is_curve
 
 
 def _written(chain: Relation) -> str:
