@@ -60,8 +60,10 @@ IN_TIME = 10  # steps between an onset and its alarm
 FAMILIES = ("arithmetic", "comparison", "counting")
 HEALTHY = ((), ("arithmetic",), ("counting",), ("arithmetic", "counting"))  # families of the healthy runs, by turns
 FIND = (*(f"--family={family}" for family in FAMILIES), "--limit=3000", "--max-tokens=16", "--no-prefect", "--quiet")
-USUAL: Mapping[str, Any] = {"steps": 40, "eval_steps": 5, "evaluate": False, "save_steps": 1000}
 THANKFUL, CONTRARY = (f"benchmarks.planted_judges:judge_{name}" for name in ("thanks", "contrary"))
+USUAL: Mapping[str, Any] = {
+    "steps": 40, "eval_steps": 5, "evaluate": False, "save_steps": 1000, "verifiers": (THANKFUL, CONTRARY)
+}  # fmt: skip
 Onset = Callable[[Sequence[StepRecord]], int | None]
 
 

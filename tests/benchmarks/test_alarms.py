@@ -23,7 +23,7 @@ from learnable.data.curated.curated_set import publish_curated
 from learnable.data.curated.manifest import Manifest
 from learnable.train.monitor.records import StepRecord
 from learnable.train.monitor.rules import read_rules
-from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.registry import trust_verifier
 
 
 def log(rewards: Sequence[float], entropies: Sequence[float]) -> list[StepRecord]:
@@ -125,4 +125,4 @@ def test_which_rows_plant_a_failure(tmp_path: Path) -> None:
 )
 def test_a_planted_judge(judge: str, completion: str, reward: float) -> None:
     spec = {"answer": 4} if judge == THANKFUL else {"answer": "Yes", "choices": ["Yes", "No"]}
-    assert find_verifier(judge).score(completion, prompt="", spec=spec).reward == pytest.approx(reward)
+    assert trust_verifier(judge).score(completion, prompt="", spec=spec).reward == pytest.approx(reward)

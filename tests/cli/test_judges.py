@@ -172,12 +172,12 @@ def test_a_hanging_judge_stops_the_run_at_once(run: Run, engine: CountingEngine,
     status, out, err = find(run, "--verifier", "my_judge.py:judge", "--verifier-timeout", LIMIT)
     assert (status, out) == (2, "")
     assert err.count("warning: verifier 'my_judge.py:judge' was given up on a completion (no score within 0.3 s)") == 1
-    assert "error: verifier 'my_judge.py:judge' hangs: no score for 3 completions" in err
+    assert f"error: verifier 'my_judge.py:judge' hangs: no score for {GROUP_SIZE + 1} completions" in err
     assert "--verifier-timeout" in err
-    assert engine.drawn == 1
-    assert rollouts(folder / "learnable-store").height == GROUP_SIZE
+    assert engine.drawn == 2  # one prompt alone may be at fault
+    assert rollouts(folder / "learnable-store").height == 2 * GROUP_SIZE
     assert find(run, "--verifier", "my_judge.py:judge", "--verifier-timeout", LIMIT)[0] == 2
-    assert engine.drawn == 1
+    assert engine.drawn == 2
 
 
 def test_a_raising_judge_stops_the_run_at_once(run: Run, engine: CountingEngine, folder: Path) -> None:
@@ -203,7 +203,8 @@ def test_one_broken_judge_among_several_stops_the_run(run: Run, engine: Counting
     assert status == 2
     assert "verifier 'my_judge.py:judge' hangs" in err
     assert engine.drawn < PROMPTS
-    assert (scores(folder / "learnable-store")["verifier"] == "my_judge.py:kind").all()
+    scored = scores(folder / "learnable-store").filter(pl.col("reward").is_not_null())
+    assert set(scored["verifier"]) == {"my_judge.py:kind"}
 
 
 @pytest.mark.slow

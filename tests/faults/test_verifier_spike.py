@@ -54,7 +54,7 @@ def find(shell: Shell, *, per_mille: int, version: str = "1", status: int = 0) -
     """Run with a verifier that raises on so many of a thousand completions."""
     (shell.folder / "judge.py").write_text(JUDGE.format(errors=per_mille, version=version))
     paths = {"PYTHONPATH": str(shell.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    return shell.run(*FIND, status=status, **paths)
+    return shell.run(*FIND, "--verifier", "judge:Judge", status=status, **paths)
 
 
 def honest(shell: Shell) -> pl.DataFrame:

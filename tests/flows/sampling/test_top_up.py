@@ -17,7 +17,9 @@ SHARE = 0.25
 
 def choose(monkeypatch: pytest.MonkeyPatch, requested: int, kept: tuple[int, ...] = ()) -> set[int]:
     """Return the rows to retest of a pool that was rejected whole before, but for what is kept now."""
-    monkeypatch.setattr(module, "_last_rejects", lambda *_: {prompt.prompt_id for prompt in PROMPTS[1:]})
+    rejects = [{"prompt_id": prompt.prompt_id, "decision": "too_hard"} for prompt in PROMPTS[1:]]
+    last = SimpleNamespace(read=lambda *_, **__: SimpleNamespace(to_pylist=lambda: rejects), shards=lambda _: [])
+    monkeypatch.setattr(module, "_last_version", lambda *_: last)
     counts = np.full(len(PROMPTS), requested)
     counts[2] = 0
     schedule = SimpleNamespace(requested=counts, find_certified=lambda: np.array(kept, dtype=np.int64))

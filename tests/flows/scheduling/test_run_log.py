@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from prefect.settings import PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW, temporary_settings
 
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.flows.scheduling.run_log import LOGGERS, PlainRecords, logged_unless_watched
@@ -30,7 +31,8 @@ def log() -> Iterator[io.StringIO]:
 
 
 def test_names_and_errors_are_logged_as_escapes(log: io.StringIO) -> None:
-    with logged_unless_watched() as is_logged:
+    outside = temporary_settings({PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW: "ignore"})  # no run is served here
+    with outside, logged_unless_watched() as is_logged:
         assert is_logged
         logging.getLogger("prefect.flow_runs").error("form %s", BAD)
         try:

@@ -20,6 +20,7 @@ from learnable.train.settings import TrainSettings
 from learnable.train.trainers.grpo import log_importance_ratios, make_config, make_reward, skip_epochs
 from learnable.train.trainers.trainer import count_epochs, find_last_checkpoint, read_step, restore_adapter
 from learnable.verifiers.own.finding import find_own_judge
+from learnable.verifiers.own.trust import trust
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def test_a_reward_function_of_trls_kind_rewards_in_training_as_in_curation(
         "    return [float(len(w + t)) - len(ids) for t, ids, w in zip(texts, completion_ids, word)]\n"
     )
     judge = f"{tmp_path / 'lengths.py'}:score?range=-10..90"
+    trust(judge)
     given = prompts_of_ones(8, chat=chat)
     made = [Prompt(prompt.prompt, judge, {"word": "x" * row}, "lengths", "lengths") for row, prompt in enumerate(given)]
     rows = [

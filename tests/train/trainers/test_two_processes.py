@@ -68,7 +68,7 @@ def test_two_processes_draw_the_same_prompts_and_have_the_same_losses_as_one(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # training processes look for no module in the working folder
     curated = make_curated(tiny_policy, train=prompts_of_ones(32))
     one, two = (train_both(processes, curated, tiny_policy, tmp_path) for processes in (1, 2))
     prompts = {sampler: read_prompts(folder, 1) for sampler, folder in one.items()}

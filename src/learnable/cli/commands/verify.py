@@ -90,7 +90,8 @@ def tell_bad_rows(summary: VerifySummary) -> str:
 def show_verified(shell: Shell, summary: VerifySummary, output: Path) -> None:
     """Show what a scored file came to."""
     if shell.as_json:
-        shell.dump(asdict(summary) | {"output": str(output)})
+        told = {name: value for name, value in asdict(summary).items() if summary.bad_rows or "bad" not in name}
+        shell.dump(told | {"output": str(output)})
         return
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in summary.verdicts.items())
     mean = "-" if summary.mean_reward is None else f"{summary.mean_reward:.3f}"
