@@ -106,6 +106,7 @@ def test_a_verifier_that_never_loads_is_given_up(monkeypatch: pytest.MonkeyPatch
 def test_a_verifier_that_could_not_be_loaded_is_loaded_later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LOADABLE", str(tmp_path / "loadable"))
     monkeypatch.setattr(supervisor, "RELOAD_SECONDS", 0.0)
+    trust("judges_for_tests:DiesLoading")
     with ScoringPool(1) as pool:
         pool.warm_up(["judges_for_tests:DiesLoading"])
         lost, kept = pool.submit([job("1.0", judge="DiesLoading"), job("0.5")]).result(BOUND)
