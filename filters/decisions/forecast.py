@@ -8,13 +8,13 @@ from math import exp, lgamma, pi, sqrt
 
 import numpy as np
 import polars as pl
-from scipy.special import betaln, gammaln
 
 from learnable.filters.arrays import Values
-from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.predictive import read_zero_std, zero_std_share
+from learnable.filters.posterior.belief import Belief
+from learnable.filters.posterior.certificate import ZERO_STD_AT, zero_std_graded
 
 GROUP_SIZES = (4, 8, 16, 32, 64)
+TINY = 1e-12  # of a chance, in logarithms
 FEW_DEAD = 0.1  # a share of zero-std groups that is worth no more rollouts
 
 
@@ -33,20 +33,24 @@ class Forecast:
     mean_abs_advantage: float
 
 
-def mean_abs_advantage(posterior: Posterior, group_size: int) -> Values:
-    """Return the expected mean absolute advantage of a group of 0/1 rewards, of the shape of `posterior`.
+def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
+    """Return the chance that a group agrees by the columns `ZERO_STD_AT` of certified rows.
 
-    The advantage is GRPO's, (reward - mean) / std (Shao et al., 2024, "DeepSeekMath"). With k passes of G and q = k /
-    G it is 2 sqrt(q (1 - q)) sqrt((G - 1) / G) under the sample standard deviation; k is Beta-binomial.
+    Between the sizes of those columns, and beyond them, on straight lines in the logarithms of chance and size. Where a
+    row or an earlier version's set has none, by `zero_std_graded`.
     """
-    k = np.arange(group_size + 1.0)
-    size = float(group_size)
-    advantage = 2 * np.sqrt(k * (size - k)) / size * sqrt((size - 1) / size)
-    ways = gammaln(size + 1) - gammaln(k + 1) - gammaln(size - k + 1)
-    a, b = posterior.alpha[..., None], posterior.beta[..., None]
-    chances = np.exp(ways + betaln(a + k, b + size - k) - betaln(a, b))
-    expected: Values = posterior.beta_weight * (chances @ advantage)
-    return expected
+    usual = zero_std_graded(groups, group_size)
+    if not set(ZERO_STD_AT.values()) <= set(groups.columns):
+        return usual
+    sizes = np.array(list(ZERO_STD_AT))
+    after = int(np.clip(np.searchsorted(sizes, group_size), 1, len(sizes) - 1))
+    low, high = sizes[after - 1 : after + 1].tolist()
+    at_low, at_high = (
+        np.log(np.maximum(groups[ZERO_STD_AT[size]].cast(pl.Float64).to_numpy(), TINY)) for size in (low, high)
+    )
+    share = np.log(group_size / low) / np.log(high / low)
+    found = np.minimum(np.exp(at_low + (at_high - at_low) * share), 1.0)
+    return np.where(np.isnan(found), usual, found)
 
 
 def graded_advantage(group_size: int) -> float:
@@ -84,11 +88,11 @@ def forecast(
     is_graded = known["family"].replace_strict(dict(graded), default=False, return_dtype=pl.Boolean)
     others = known.filter(is_graded)
     often = others["weight"].to_numpy()
-    posteriors, counts = _distinct(known.filter(~is_graded))
+    beliefs, counts = _distinct(known.filter(~is_graded))
     forecasts = []
     for size in sizes:
-        dead = float(counts @ zero_std_share(posteriors, size))
-        taught = float(counts @ mean_abs_advantage(posteriors, size))
+        dead = float(counts @ beliefs.zero_std_share(size))
+        taught = float(counts @ beliefs.mean_abs_advantage(size))
         dead_graded = read_zero_std(others, size)
         taught += float(often @ (1 - dead_graded)) * graded_advantage(size)
         share = (dead + float(often @ dead_graded)) / total
@@ -108,9 +112,8 @@ def advise(forecasts: Sequence[Forecast]) -> str:
     return text
 
 
-def _distinct(groups: pl.DataFrame) -> tuple[Posterior, Values]:
+def _distinct(groups: pl.DataFrame) -> tuple[Belief, Values]:
     """Return the distinct posteriors, and how often prompts that share each are drawn."""
     columns = ["alpha", "beta", "p_zero", "p_one"]
     counted = groups.group_by(columns).agg(pl.col("weight").sum()).sort(columns)
-    arrays = (counted[name].to_numpy() for name in columns)
-    return Posterior(*arrays), counted["weight"].to_numpy()
+    return Belief.of_moments(*(counted[name].to_numpy() for name in columns)), counted["weight"].to_numpy()

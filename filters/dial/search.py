@@ -16,8 +16,7 @@ import numpy as np
 from learnable.data.errors import LearnableError
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.dial.pass_rates import draw_pass_rates
-from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.prior import FALLBACK
+from learnable.filters.posterior.fitting import FALLBACK
 from learnable.filters.posterior.variance_model import fit_variance_model
 
 COVERAGE = 0.9  # of the intervals: 5 % on either side
@@ -119,7 +118,7 @@ class DialSearch:
     def own_intervals(self) -> tuple[Values, Values]:
         """Return the ends of the 90 % interval of each setting's pass rate by its own rollouts alone."""
         passed, n = self._effective_counts()
-        return Posterior.update(FALLBACK, n, passed).interval(COVERAGE)
+        return FALLBACK.update(n, passed).interval(COVERAGE)
 
     def look(self) -> Look:
         """Return what is known by now. Draws anew at each call: a search is a function of its seed and its rollouts."""

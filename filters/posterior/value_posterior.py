@@ -11,12 +11,10 @@ from scipy.special import betainc, chdtrc, gammaln
 
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.belief import MAX_SIZE, MIN_VARIANCE, Moments, fit_beta
 from learnable.filters.posterior.value_model import CENTRES, CONCENTRATIONS, EDGES, Rewards, ValueModel
 
 COVERAGE = 0.9
-MIN_VARIANCE = 1e-9
-MAX_SIZE = 1e6  # alpha + beta of a mean that is known
 RESOLUTION = 0.0005  # of a mean or a standard deviation
 SAME = 1e-9  # nearer to an end of the band than this is in it
 UNSEEN = 1e-4  # a smaller chance of being off the path changes no figure
@@ -92,7 +90,7 @@ class ValuePosterior:
         capped: Values = np.minimum(share, 1.0)
         return capped
 
-    def to_beta(self) -> Posterior:
+    def to_moments(self) -> Moments:
         """Return the posterior of the mean as masses at 0 and 1 and a Beta distribution with the others' moments."""
         cells, constant, _ = self.model.split(self.states)
         values = self.model.values
@@ -103,9 +101,7 @@ class ValuePosterior:
         square = cells @ at**2 + constant @ values**2 + weight * square
         rest = np.maximum(1 - zero - one, MIN_VARIANCE)
         mean = np.clip((mean - one) / rest, MIN_VARIANCE, 1 - MIN_VARIANCE)
-        variance = np.maximum((square - one) / rest - mean**2, MIN_VARIANCE)
-        size = np.clip(mean * (1 - mean) / variance - 1, 1e-3, MAX_SIZE)
-        return Posterior(mean * size, (1 - mean) * size, zero, one)
+        return Moments(*fit_beta(mean, (square - one) / rest - mean**2), zero, one)
 
     @cached_property
     def _apart(self) -> tuple[Values, Values, Values, Values]:

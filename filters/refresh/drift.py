@@ -8,20 +8,15 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import betainc, expit, ndtr
+from scipy.special import expit, logit, ndtr
 
 from learnable.data.records import JsonObject
 from learnable.filters.arrays import Indices, Values
-from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.belief import EDGES, RATES, Belief, log_likelihood
 
-STEP = 0.2
-EDGES = np.arange(-40, 41) * STEP  # of the cells in which rates are counted, as log-odds; two more are open
-CENTRES = np.arange(-40, 42) * STEP - STEP / 2
-RATES = expit(CENTRES)
-WIDTHS = np.diff(expit(EDGES), prepend=0.0, append=1.0)
+CENTRES, WALLS = logit(RATES[1:-1]), logit(EDGES[1:-1])  # of the belief's cells, as log-odds
 MIN_NOISE = 0.05
 MAX_PROMPTS = 4_000  # prompts that a drift is fitted to; more change nothing
-MIN_VARIANCE = 1e-9
 DIFFERENCE = 0.1  # of a fitted figure, over which derivatives are taken
 
 # As fitted: shift, log slope, log noise, and the log-odds that a prompt leaves 0, and 1.
@@ -50,37 +45,28 @@ class Drift:
         """Return the figures under the keys of a manifest."""
         return {key: round(value, 4) for key, value in asdict(self).items()}
 
-    def move(self, before: Posterior) -> Posterior:
-        """Return the posteriors under the new policy of prompts that were not sampled again.
-
-        By the method of moments: a Beta distribution has the mean and the variance of the moved one. So its `alpha +
-        beta` is what is left of the old evidence: with no noise all of it, with much noise next to nothing.
-        """
-        moved = _cells_of(before) @ self._kernel() + self._arrivals(before)
-        weight = moved.sum(axis=1)
-        share = moved / np.maximum(weight, 1e-300)[:, None]
-        mean = share @ RATES
-        variance = np.maximum(share @ RATES**2 - mean**2, MIN_VARIANCE)
-        size = np.maximum(mean * (1 - mean) / variance - 1, 1e-3)
-        zero, one = (1 - self.left_zero) * before.zero, (1 - self.left_one) * before.one
-        total = zero + one + weight
-        return Posterior(mean * size, (1 - mean) * size, zero / total, one / total)
+    def move(self, before: Belief) -> Belief:
+        """Return what is believed under the new policy of prompts that were not sampled again."""
+        weights = before.weights
+        inner = weights[:, 1:-1] @ self._kernel() + self._arrivals(before)
+        zero, one = (1 - self.left_zero) * weights[:, :1], (1 - self.left_one) * weights[:, -1:]
+        moved = np.concatenate([zero, inner, one], axis=1)
+        return Belief(moved / moved.sum(axis=1, keepdims=True))
 
     def _kernel(self) -> Values:
         """Return the chance of each new cell given the old one, shape (old, new)."""
-        below = ndtr((EDGES[None, :] - self.shift - self.slope * CENTRES[:, None]) / self.noise)
+        below = ndtr((WALLS[None, :] - self.shift - self.slope * CENTRES[:, None]) / self.noise)
         kernel: Values = np.diff(below, axis=1, prepend=0.0, append=1.0)
         return kernel
 
-    def _arrivals(self, before: Posterior) -> Values:
+    def _arrivals(self, before: Belief) -> Values:
         """Return where those are that left 0 and 1: mostly near it still."""
-        left: Values = (
-            self.left_zero * before.zero[:, None] * NEAR_ZERO + self.left_one * before.one[:, None] * NEAR_ONE
-        )
+        zero, one = before.weights[:, :1], before.weights[:, -1:]
+        left: Values = self.left_zero * zero * NEAR_ZERO + self.left_one * one * NEAR_ONE
         return left
 
 
-def fit_drift(before: Posterior, n: ArrayLike, s: ArrayLike, others: Drift | None = None) -> Drift:
+def fit_drift(before: Belief, n: ArrayLike, s: ArrayLike, others: Drift | None = None) -> Drift:
     """Fit a drift to prompts that were sampled again: the maximum of the marginal likelihood, mildly penalised.
 
     The old rate has the old posterior, the new one follows from it by the drift, and the new rewards are binomial at
@@ -102,7 +88,7 @@ def fit_drift(before: Posterior, n: ArrayLike, s: ArrayLike, others: Drift | Non
     return _unpack(found.x if np.isfinite(found.fun) else start, len(rows))
 
 
-def measure_information(drift: Drift, before: Posterior, n: ArrayLike, s: ArrayLike) -> Values:
+def measure_information(drift: Drift, before: Belief, n: ArrayLike, s: ArrayLike) -> Values:
     """Return how much prompts that were sampled again tell of a drift, shape (5, 5): the observed information.
 
     Of its figures as they are fitted (`USUAL`), as the sum of the outer products of the prompts' scores (Berndt et al.,
@@ -133,35 +119,19 @@ def _find_telling(n: ArrayLike, s: ArrayLike) -> tuple[Indices, Values, Values]:
 class _Loss:
     """Minus the log of the marginal likelihood of packed parameters, and the penalty."""
 
-    def __init__(self, before: Posterior, n: Values, s: Values, centre: Values, widths: Values) -> None:
-        self.before, self.cells = before, _cells_of(before)
-        self.centre, self.widths = centre, widths
-        self.likelihood = _mass(s + 1, n - s + 1) / WIDTHS
-        self.at_zero, self.at_one = (n + 1) * (s <= 0), (n + 1) * (s >= n)
+    def __init__(self, before: Belief, n: Values, s: Values, centre: Values, widths: Values) -> None:
+        self.before, self.centre, self.widths = before, centre, widths
+        log = log_likelihood(n, s)
+        self.likelihood = np.exp(log - log.max(axis=1, keepdims=True))
 
     def __call__(self, packed: Values) -> float:
         return float(-self.log_evidence(packed).sum() + (((packed - self.centre) / self.widths) ** 2).sum() / 2)
 
     def log_evidence(self, packed: Values) -> Values:
-        """Return the log of each prompt's marginal likelihood."""
-        drift = _unpack(packed, 0)
-        moved = self.cells @ drift._kernel() + drift._arrivals(self.before)
-        evidence = (moved * self.likelihood).sum(axis=1)
-        evidence += (1 - drift.left_zero) * self.before.zero * self.at_zero
-        evidence += (1 - drift.left_one) * self.before.one * self.at_one
-        logs: Values = np.log(np.maximum(evidence, 1e-300))
+        """Return the log of each prompt's marginal likelihood, up to a constant."""
+        moved = _unpack(packed, 0).move(self.before)
+        logs: Values = np.log(np.maximum((moved.weights * self.likelihood).sum(axis=1), 1e-300))
         return logs
-
-
-def _mass(alpha: Values, beta: Values) -> Values:
-    """Return the chance of each cell under Beta distributions, shape (prompts, cells)."""
-    below = betainc(alpha[:, None], beta[:, None], expit(EDGES)[None, :])
-    mass: Values = np.diff(below, axis=1, prepend=0.0, append=1.0)
-    return mass
-
-
-def _cells_of(posterior: Posterior) -> Values:
-    return posterior.beta_weight[:, None] * _mass(posterior.alpha, posterior.beta)
 
 
 def _pack(drift: Drift) -> Values:
@@ -182,4 +152,4 @@ def _unpack(packed: Values, fitted_to: int) -> Drift:
     )
 
 
-NEAR_ZERO, NEAR_ONE = _mass(np.array([0.5, 1.5]), np.array([1.5, 0.5]))  # where prompts are that left 0, or 1
+NEAR_ZERO, NEAR_ONE = Belief.of_moments([0.5, 1.5], [1.5, 0.5]).weights[:, 1:-1]  # where prompts are that left 0, or 1

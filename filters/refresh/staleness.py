@@ -9,13 +9,14 @@ import polars as pl
 from learnable.filters.arrays import Values
 from learnable.filters.band import Band
 from learnable.filters.decisions.decide import expected_mean
-from learnable.filters.posterior.certificate import describe_bernoulli, describe_posterior
-from learnable.filters.posterior.posterior import Posterior
+from learnable.filters.posterior.belief import Belief
+from learnable.filters.posterior.certificate import ZERO_STD_AT, describe_belief
 from learnable.filters.refresh.drift import Drift, fit_drift
 
 IN_BAND_WEIGHT = 2.0  # anchors among the prompts that the set is made of, for each one elsewhere
 ERROR_WORTH = 7.0  # prompts sampled again that one wrong decision is worth
 CERTIFIED_BY = "certified_by"  # "rollouts" of the set's policy, or "moved" from those of an earlier one
+OF_GROUPS = {"p_min_std", "std_low", "std_high", "usable_at_g", *ZERO_STD_AT.values()}  # of a graded family not moved
 
 Drifts = dict[tuple[str, bool], Drift]  # of a family's prompts, apart for those that were trained on
 
@@ -127,23 +128,23 @@ def find_unsure(before: pl.DataFrame, moved: pl.DataFrame, worth: float = ERROR_
     return unsure.sort("_error", "prompt_id", descending=[True, False], nulls_last=False)["prompt_id"].to_list()
 
 
-def read_evidence(groups: pl.DataFrame) -> tuple[Posterior, Values, Values]:
+def read_evidence(groups: pl.DataFrame) -> tuple[Belief, Values, Values]:
     """Return what a drift is fitted to: posteriors, effective sizes and sums of new rewards, 0 where there are none."""
     n = groups["n_eff"].fill_null(0.0).to_numpy()
     return read_posterior(groups), n, n * groups["mean"].fill_null(0.0).to_numpy()
 
 
-def read_posterior(groups: pl.DataFrame) -> Posterior:
+def read_posterior(groups: pl.DataFrame) -> Belief:
     """Return the posteriors of certified rows."""
-    return Posterior(*(groups[name].to_numpy() for name in ("alpha", "beta", "p_zero", "p_one")))
+    return Belief.of_moments(*(groups[name].to_numpy() for name in ("alpha", "beta", "p_zero", "p_one")))
 
 
 def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, group_size: int) -> pl.DataFrame:
     known = groups.filter(pl.col("alpha").is_not_null())
-    moved = drift.move(read_posterior(known))
-    columns = {"n_eff": moved.alpha + moved.beta, **describe_posterior(moved, band)}
-    if not graded:
-        columns |= describe_bernoulli(moved, band, group_size)
+    columns = describe_belief(drift.move(read_posterior(known)), band, group_size)
+    columns["n_eff"] = columns["alpha"] + columns["beta"]
+    if graded:
+        columns = {name: values for name, values in columns.items() if name not in OF_GROUPS}
     told = known.with_columns(pl.Series(name, values) for name, values in columns.items())
     told = told.with_columns((pl.col("p_in_band") * pl.col("p_min_std")).alias("p_keep")).select(groups.columns)
     return pl.concat([told, groups.filter(pl.col("alpha").is_null())])

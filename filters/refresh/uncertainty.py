@@ -91,7 +91,7 @@ def _as_beta(mean: float, variance: float, coverage: float) -> ShareStillInBand:
 
 def _chances(drift: Drift, members: pl.DataFrame, band: Band) -> Values:
     before, n, s = read_evidence(members)
-    return drift.move(before).updated(n, s).in_band(band)
+    return drift.move(before).update(n, s).in_band(band)
 
 
 def _slopes(drift: Drift, members: pl.DataFrame, deviations: Values, band: Band) -> Values:

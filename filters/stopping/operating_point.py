@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,24 +12,26 @@ from scipy.optimize import linprog
 
 from learnable.filters.arrays import Actions, Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.prior import Prior
+from learnable.filters.posterior.belief import Belief
 from learnable.filters.stopping.budget import BLOCKS
 from learnable.filters.stopping.table import (
     Lattice,
     Outcome,
     StoppingTable,
     compute_fixed_outcome,
+    compute_outcomes,
     solve_lattice,
 )
 
 REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollouts
 PRECISION_MARGIN, RECALL_MARGIN = 0.003, 0.003  # aimed above the target, since the prior is fitted and not known
 MIN_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
-LOSSES = (1.0, 20_000.0)  # of one false keep or drop, in rollouts
+FIRST_LOSSES = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
+CLOSER = (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-2, 3) / 9))  # factors, about those that were best
 USUAL_LOSS = 400.0  # of either, where the target is out of reach: about what it takes in common pools
-HALVINGS = 10
+OUT_OF_REACH, MAX_MISSED = 1e6, 1e-7  # the price of a share of prompts by which an aim is missed; more is not reached
 MIN_SHARE = 1e-6  # less is what the linear programme left over; a real share, however small, is needed
-MAX_TABLE_ESS = 25.0  # of a rollout, that a table tells apart: more costs much time and changes hardly a decision
+MAX_TABLE_ESS = 10.0  # of a rollout, that a table tells apart: more costs much time and changes hardly a decision
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ class StoppingRule:
         """Return the chance to be in the band from which on each prompt is kept."""
         return np.array([table.threshold for table in self.tables])[self.find_tables(uniforms)]
 
-    def compute_outcome(self) -> Outcome:
-        """Return what the rule leads to on average over its prior."""
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What the rule leads to on average over its belief."""
         rows = [
             (o.rollouts, o.kept, o.kept_in_band, o.in_band) for o in (table.compute_outcome() for table in self.tables)
         ]
@@ -81,85 +84,74 @@ class StoppingRule:
 
 
 def match_fixed(
-    prior: Prior,
+    belief: Belief,
     band: Band,
     *,
     max_group: int,
     blocks: Sequence[int] = BLOCKS,
     ess_per_rollout: float = 1.0,
     precision: float | None = None,
+    any_recall: bool = False,
     reference_group: int = REFERENCE_GROUP,
 ) -> StoppingRule:
-    """Return the cheapest rule that under `prior` matches the precision and the recall of a fixed group.
+    """Return the cheapest rule that under `belief` matches the precision and the recall of a fixed group.
 
     A fixed group is judged by its mean alone, each rollout with the effective size `ess_per_rollout`, at most
     `MAX_TABLE_ESS`. `precision`, where given, is aimed at instead of the fixed group's, which counts as `MIN_PRECISION`
-    at least. Where no rule within `max_group` is that good, each error is priced at `USUAL_LOSS`.
+    at least. With `any_recall` the cheapest rule is that of the fewest rollouts for each kept prompt in the band, for
+    whoever wants a number of prompts and has a pool to choose from. Where no rule within `max_group` is that good, each
+    error is priced at `USUAL_LOSS`.
 
     Precision and recall are two linear constraints on a table's expected false keeps and false drops. Their Lagrange
     multipliers are the two losses; the shares of the tables found are a linear programme (Altman, 1999, "Constrained
-    Markov Decision Processes").
+    Markov Decision Processes"), which a ratio of expectations becomes too (Charnes and Cooper, 1962, "Programming with
+    linear fractional functionals").
     """
     ess = min(ess_per_rollout, MAX_TABLE_ESS)
-    fixed = compute_fixed_outcome(prior, band, round(reference_group * ess))
-    search = _Search(
-        Lattice(prior, band, max_group, blocks, ess),
-        min((max(fixed.precision, MIN_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0),
-        min(fixed.recall + RECALL_MARGIN, 1.0),
+    fixed = compute_fixed_outcome(belief, band, round(reference_group * ess))
+    aim = min((max(fixed.precision, MIN_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0)
+    recall = None if any_recall else min(fixed.recall + RECALL_MARGIN, 1.0)
+    lattice = Lattice(belief, band, max_group, blocks, ess)
+    losses = np.stack(np.meshgrid(FIRST_LOSSES, FIRST_LOSSES), axis=-1).reshape(-1, 2)
+    outcomes = compute_outcomes(lattice, solve_lattice(lattice, losses))
+    shares, missed = _find_shares(outcomes, aim, recall)
+    for step in CLOSER:
+        around = np.stack(np.meshgrid(step, step), axis=-1).reshape(-1, 2)
+        near = (losses[list(shares)][:, None] * around).reshape(-1, 2)
+        losses = np.concatenate([losses, near])
+        outcomes += compute_outcomes(lattice, solve_lattice(lattice, near))
+        shares, missed = _find_shares(outcomes, aim, recall)
+    chosen = [(*losses[x], share) for x, share in shares.items()]
+    if not chosen or missed > MAX_MISSED:
+        chosen = [(USUAL_LOSS, USUAL_LOSS, 1.0)]
+    solve = partial(StoppingTable.solve, belief, band, max_group, blocks, ess_per_rollout=ess)
+    return StoppingRule(tuple(solve(keep, drop) for keep, drop, _ in chosen), tuple(share for *_, share in chosen))
+
+
+def _find_shares(
+    outcomes: Sequence[Outcome], precision: float, recall: float | None
+) -> tuple[dict[int, float], float]:
+    """Return the tables to follow, as places in `outcomes`, with the share of prompts for each, and what the aims miss.
+
+    That is a share of the prompts, 0 where the aims are reached.
+    """
+    rollouts, kept, right = np.array([(o.rollouts, o.kept, o.kept_in_band) for o in outcomes]).T
+    missing = [precision * kept - right]
+    if recall is None:
+        whole = right / max(float(right.max()), 1e-12)
+    else:
+        missing, whole = [*missing, recall * outcomes[0].in_band - right], np.ones(len(outcomes))
+    aims = len(missing)
+    found = linprog(
+        np.concatenate([rollouts, np.full(aims, OUT_OF_REACH)]),
+        A_ub=np.concatenate([missing, -np.eye(aims)], axis=1),
+        b_ub=np.zeros(aims),
+        A_eq=[np.concatenate([whole, np.zeros(aims)])],
+        b_eq=[1.0],
     )
-    chosen = search.cheapest()
-    tables = [
-        StoppingTable.solve(prior, band, max_group, blocks, 1.0, *losses, ess_per_rollout=ess) for losses, _ in chosen
-    ]
-    return StoppingRule(tuple(tables), tuple(share for _, share in chosen))
-
-
-class _Search:
-    """Tries pairs of losses and remembers what they lead to."""
-
-    def __init__(self, lattice: Lattice, precision: float, recall: float) -> None:
-        self.lattice = lattice
-        self.precision, self.recall = precision, recall
-        self.tried: dict[tuple[float, float], Outcome] = {}
-
-    def cheapest(self) -> list[tuple[tuple[float, float], float]]:
-        """Return the losses of the tables to follow, each with its share."""
-        _halve(lambda drop: self._precise(drop).recall >= self.recall)
-        outcomes = list(self.tried.values())
-        found = linprog(
-            [o.rollouts for o in outcomes],
-            A_ub=[
-                [self.precision * o.kept - o.kept_in_band for o in outcomes],
-                [self.recall * o.in_band - o.kept_in_band for o in outcomes],
-            ],
-            b_ub=[0.0, 0.0],
-            A_eq=[[1.0] * len(outcomes)],
-            b_eq=[1.0],
-        )
-        if not found.success or found.x is None:
-            return [((USUAL_LOSS, USUAL_LOSS), 1.0)]
-        kept = [(losses, share) for losses, share in zip(self.tried, found.x, strict=True) if share >= MIN_SHARE]
-        whole = sum(share for _, share in kept)
-        return [(losses, float(share / whole)) for losses, share in kept]
-
-    def _precise(self, false_drop_loss: float) -> Outcome:
-        """Return the outcome of the smallest loss per false keep that is precise enough, beside one per false drop."""
-        keep = _halve(lambda loss: self._try(loss, false_drop_loss).precision >= self.precision)
-        return self._try(keep, false_drop_loss)
-
-    def _try(self, false_keep_loss: float, false_drop_loss: float) -> Outcome:
-        losses = (false_keep_loss, false_drop_loss)
-        if losses not in self.tried:
-            self.tried[losses] = solve_lattice(self.lattice, 1.0, *losses).compute_outcome()
-        return self.tried[losses]
-
-
-def _halve(enough: Callable[[float], bool]) -> float:
-    """Return about the smallest loss that is enough, by halving the interval of its logarithm."""
-    low, high = LOSSES
-    for _ in range(HALVINGS):
-        middle = sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-        if log(high / low) < 0.02:
-            break
-    return high
+    if not found.success or found.x is None:
+        return {}, 1.0
+    shares = found.x[:-aims] / found.x[:-aims].sum()
+    real = {int(place): float(shares[place]) for place in np.flatnonzero(shares >= MIN_SHARE)}
+    total = sum(real.values())
+    return {place: share / total for place, share in real.items()}, float(found.x[-aims:].sum())

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.certificate import PROMPTS_AT_ONCE, FamilyPrior, assess, fit_family_prior
+from learnable.filters.posterior.belief import Belief
+from learnable.filters.posterior.certificate import (
+    PROMPTS_AT_ONCE,
+    FamilyPrior,
+    Pools,
+    assess,
+    fit_family_prior,
+    fit_pools,
+)
 from learnable.filters.posterior.value_model import Rewards
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
@@ -18,7 +27,7 @@ from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
 ROUND_ROLLOUTS = 4096  # in one call of the engine: enough that it is seldom idle between two
 MIN_YIELD = 1 / 128  # of new prompts: below it a goal is given up
 ENOUGH_TO_GIVE_UP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
-REFIT = 2  # priors are fitted anew when this many times more groups tell of a family
+REFIT = 2  # beliefs are fitted anew when this many times more rollouts tell of a family
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +73,10 @@ class Schedule:
         self.stopped = np.zeros(size, bool)
         self.family_priors: dict[str, FamilyPrior] = {}
         self.rules: dict[str, StoppingRule] = {}
-        self._fitted: dict[str, int] = {}
+        self._pools: Pools = {}
+        self._fitted = np.zeros(len(self.names) + 1)  # rollouts that each family's belief was fitted to, and the pool's
         self._ends = np.array([*list_block_ends(budget.blocks, budget.max_group)])
+        self._solved: tuple[Belief, StoppingRule] | None = None  # the last rule, and what was believed
         self._next_new = 0  # of prompts from here on nothing was requested yet, the pilot aside
 
     def request_pilot(self) -> Round:
@@ -82,12 +93,13 @@ class Schedule:
         """Judge what the last round brought, and request the next one; it is empty when everything has stopped."""
         if self.budget.sampling == "fixed":
             self.stopped[:] = True
-            for name, mine in self._by_family(np.arange(len(self.uniforms))):
-                self.family_priors[name] = self._fit(mine)
+            self._refit(1)
             return self._request(np.zeros(0, np.int64), np.zeros(0, np.int64))
-        self._refit()
+        self._refit(REFIT)
         self._judge()
         going_on = np.flatnonzero((self.requested > 0) & ~self.stopped)
+        if self.goal_reached or not len(going_on):  # so that what is certified rests on every rollout
+            self._refit(1)
         ends = self._ends[np.searchsorted(self._ends, self.requested[going_on], side="right")]
         room = max(ROUND_ROLLOUTS - int((ends - self.requested[going_on]).sum()), 0)
         fresh = self._fresh(min(room // int(self._ends[0]), self._needed(going_on)))
@@ -169,9 +181,7 @@ class Schedule:
     @property
     def expected_rollouts(self) -> int:
         """About how many rollouts this run will have looked at in the end."""
-        each = np.array(
-            [self.rules[name].compute_outcome().rollouts if name in self.rules else 0.0 for name in self.names]
-        )
+        each = np.array([self.rules[name].outcome.rollouts if name in self.rules else 0.0 for name in self.names])
         missing = self._needed(np.flatnonzero((self.requested > 0) & ~self.stopped))
         ahead = (~self.stopped & (self.requested > 0)) | (
             (self.requested == 0) & (np.cumsum(self.requested == 0) <= missing)
@@ -181,7 +191,7 @@ class Schedule:
     @property
     def yield_rate(self) -> float:
         """The expected share of new prompts that are kept, by the families' rules and their shares of the pool."""
-        kept = [self.rules[name].compute_outcome().kept if name in self.rules else 0.0 for name in self.names]
+        kept = [self.rules[name].outcome.kept if name in self.rules else 0.0 for name in self.names]
         return float(np.bincount(self.family, minlength=len(kept)) @ np.array(kept) / max(len(self.family), 1))
 
     def _find_rewards(self, prompts: Indices) -> Values:
@@ -189,9 +199,6 @@ class Schedule:
         rows: Values = self.rewards[prompts]
         rows[np.arange(rows.shape[1])[None, :] >= self.requested[prompts, None]] = np.nan
         return rows
-
-    def _fit(self, prompts: Indices) -> FamilyPrior:
-        return fit_family_prior(*self.measure(prompts), lambda: self.list_rewards(prompts))
 
     def _needed(self, going_on: Indices) -> int:
         """Return how many new prompts the goal needs still: all there are, without a goal."""
@@ -218,21 +225,46 @@ class Schedule:
             self._next_new = int(chosen[-1]) + 1
         return chosen
 
-    def _refit(self) -> None:
+    def _refit(self, times: float) -> None:
+        """Fit the families of which so many times more rollouts tell than they were fitted to, and solve their rules.
+
+        First the pool is, in the same way, what families of few groups lean on. Rules stay as they are at the end, where
+        `times` is 1.
+        """
         told = np.flatnonzero(self.requested > 0)
-        for name, mine in self._by_family(told):
-            if len(mine) >= REFIT * self._fitted.get(name, 0):
-                self._fitted[name] = len(mine)
-                family_prior = self._fit(told[mine])
-                self.family_priors[name] = family_prior
-                self.rules[name] = match_fixed(
-                    family_prior.prior,
-                    self.band if family_prior.graded else self.band.with_min_std,
-                    max_group=self.budget.max_group,
-                    blocks=self.budget.blocks,
-                    ess_per_rollout=family_prior.variance_model.ess_per_rollout,
-                    precision=self.budget.precision,
-                )
+        measured = np.array(self.measure(told))
+        rollouts = np.bincount(self.family[told], weights=measured[0], minlength=len(self.names))
+        rollouts = np.append(rollouts, rollouts.sum())
+        due = (rollouts >= times * self._fitted) & (rollouts != self._fitted)
+        families = self._by_family(told)
+        if len(self.names) > 1 and due[-1]:
+            self._fitted[-1] = rollouts[-1]
+            self._pools = fit_pools([measured[:, mine] for _, mine in families])
+        for name, mine in families:
+            prompts = told[mine]
+            number = int(self.family[prompts[0]])
+            if due[number] or name not in self.family_priors:
+                self._fitted[number] = rollouts[number]
+                rewards = partial(self.list_rewards, prompts)
+                self.family_priors[name] = fit_family_prior(*measured[:, mine], rewards, self._pools)
+                if times > 1:
+                    self.rules[name] = self._solve(self.family_priors[name])
+
+    def _solve(self, family_prior: FamilyPrior) -> StoppingRule:
+        """Return the rule for a family; families that believe the same follow the same."""
+        found = self._solved
+        if found is None or found[0] is not family_prior.belief or family_prior.graded:
+            rule = match_fixed(
+                family_prior.belief,
+                self.band if family_prior.graded else self.band.with_min_std,
+                max_group=self.budget.max_group,
+                blocks=self.budget.blocks,
+                ess_per_rollout=family_prior.variance_model.ess_per_rollout,
+                precision=self.budget.precision,
+                any_recall=self.budget.want is not None,
+            )
+            self._solved = family_prior.belief, rule
+        return self._solved[1]
 
     def _judge(self) -> None:
         open_groups = np.flatnonzero((self.requested > 0) & ~self.stopped)
@@ -267,7 +299,10 @@ class Schedule:
     def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return each family's name and which of `prompts` are its own."""
         families = self.family[prompts]
-        return [(str(self.names[number]), np.flatnonzero(families == number)) for number in np.unique(families)]
+        order = np.argsort(families, kind="stable")
+        present, starts = np.unique(families[order], return_index=True)
+        parts = np.split(order, starts[1:]) if len(present) else []
+        return [(str(self.names[number]), mine) for number, mine in zip(present, parts, strict=True)]
 
 
 def _slices(size: int) -> Iterator[slice]:

@@ -6,15 +6,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc
 
 from learnable.filters.arrays import Values
-from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.prior import Prior
+from learnable.filters.posterior.belief import EDGES, RATES, Belief
 
 Rewards = Callable[[np.random.Generator, Values, int], Values]
 
 NEAR = 1e-9  # a Beta distribution needs shapes over 0
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A Beta distribution of true means, with masses at 0 and 1."""
+
+    alpha: float
+    beta: float
+    zero: float = 0.0
+    one: float = 0.0
+
+    @property
+    def belief(self) -> Belief:
+        return Belief.of_moments(self.alpha, self.beta, self.zero, self.one)
 
 
 @dataclass(frozen=True)
@@ -107,14 +119,14 @@ def statistics(rewards: Values) -> tuple[Values, Values, Values]:
     return np.full(len(rewards), float(rewards.shape[1])), rewards.mean(axis=1), rewards.var(axis=1)
 
 
-def below(posterior: Posterior, x: float) -> Values:
+def below(belief: Belief, x: float) -> Values:
     """The chance of each prompt that its mean reward is at most `x`."""
-    middle = posterior.beta_weight * betainc(posterior.alpha, posterior.beta, x)
-    chance: Values = posterior.zero * (x >= 0) + posterior.one * (x >= 1) + middle
+    share = np.clip((x - EDGES[:-1]) / np.diff(EDGES), 0, 1)
+    chance: Values = belief.weights @ np.concatenate([[float(x >= 0)], share, [float(x >= 1)]])
     return chance
 
 
-def expected_means(posterior: Posterior) -> Values:
+def expected_means(belief: Belief) -> Values:
     """The mean reward that is expected of each prompt."""
-    expected: Values = posterior.one + posterior.beta_weight * posterior.alpha / (posterior.alpha + posterior.beta)
+    expected: Values = belief.weights @ RATES
     return expected

@@ -10,7 +10,7 @@ from tests.support.paths import ROOT
 
 ROOMS = ("data", "rollouts", "verifiers", "filters", "train", "flows", "src/learnable/cli", "tests", "benchmarks")
 FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py") if "attacks" not in file.parts)
-RETIRED = set("asked owed held belief beliefs effort lots wave waves ageing foresight prospects sayings".split())
+RETIRED = set("asked owed held effort lots wave waves ageing foresight prospects sayings".split())
 RETIRED |= set("spread spreads flip flips coin coins draws".split())
 RETIRED_PAIRS = ("shelf_life", "look_ahead")
 KNOBS = ("spread",)  # what users type in a spec or as `--knob` names an argument, and nothing else

@@ -10,7 +10,7 @@ import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.filters.decisions.forecast import Forecast, forecast
-from learnable.filters.posterior.predictive import ZERO_STD_AT
+from learnable.filters.posterior.certificate import ZERO_STD_AT
 from learnable.train.live.hooks import read_certificates
 from learnable.train.live.rates import PassRates
 from learnable.train.live.sampler import share_places

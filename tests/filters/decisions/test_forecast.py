@@ -17,12 +17,11 @@ from learnable.filters.decisions.forecast import (
     advise,
     forecast,
     graded_advantage,
-    mean_abs_advantage,
+    read_zero_std,
 )
-from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.predictive import ZERO_STD_AT, read_zero_std, zero_std_graded, zero_std_share
-from learnable.filters.posterior.prior import Prior
-from tests.filters.populations_for_tests import Values, bernoulli, draw_means
+from learnable.filters.posterior.belief import Belief
+from learnable.filters.posterior.certificate import ZERO_STD_AT, zero_std_graded
+from tests.filters.populations_for_tests import Prior, Values, bernoulli, draw_means
 
 SIMULATIONS = 60_000
 PRIORS = [Prior(0.4, 1.3), Prior(3, 2, 0.2, 0.3), Prior(0.05, 0.05), Prior(40, 40)]
@@ -37,25 +36,25 @@ def advantages(rewards: Values) -> Values:
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("size", [2, 4, 16])
 def test_bernoulli_forecasts_equal_groups_that_are_drawn(prior: Prior, size: int) -> None:
-    rng, posterior = np.random.default_rng(67), Posterior.update(prior, 0, 0)
+    rng, posterior = np.random.default_rng(67), prior.belief.update(0, 0)
     rewards = bernoulli(rng, draw_means(rng, prior, SIMULATIONS), size)
     dead = rewards.min(axis=1) == rewards.max(axis=1)
-    assert float(zero_std_share(posterior, size)) == pytest.approx(dead.mean(), abs=5 * 0.5 / sqrt(SIMULATIONS))
+    assert float(posterior.zero_std_share(size)) == pytest.approx(dead.mean(), abs=5 * 0.5 / sqrt(SIMULATIONS))
     per_group = np.abs(advantages(rewards)).mean(axis=1)
-    assert float(mean_abs_advantage(posterior, size)) == pytest.approx(per_group.mean(), abs=0.012)
+    assert float(posterior.mean_abs_advantage(size)) == pytest.approx(per_group.mean(), abs=0.012)
 
 
 @given(st.integers(0, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.integers(2, 64))
 def test_a_known_rate_agrees_by_the_binomial(counts: tuple[int, int], size: int) -> None:
-    """A prior as narrow as a known rate."""
+    """A belief as narrow as the grid has it: within half a cell, .007."""
     p = (counts[1] + 1) / (counts[0] + 2)
-    known = Posterior.update(Prior(1e7 * p, 1e7 * (1 - p)), 0, 0)
-    assert float(zero_std_share(known, size)) == pytest.approx(p**size + (1 - p) ** size, abs=1e-4)
+    known = Belief.of_moments(1e7 * p, 1e7 * (1 - p))
+    assert float(known.zero_std_share(size)) == pytest.approx(p**size + (1 - p) ** size, abs=0.005)
     expected = sum(
         comb(size, k) * p**k * (1 - p) ** (size - k) * 2 * sqrt(k * (size - k) * (size - 1) / size) / size
         for k in range(size + 1)
     )
-    assert float(mean_abs_advantage(known, size)) == pytest.approx(expected, abs=1e-4)
+    assert float(known.mean_abs_advantage(size)) == pytest.approx(expected, abs=0.005)
 
 
 @pytest.mark.parametrize("size", [2, 4, 8, 64])
@@ -113,9 +112,9 @@ def test_forecast_equals_a_plain_loop() -> None:
                 agrees = float(zero_std_graded(counts([(row["n"], row["zeros"], row["ones"])]), size)[0])
                 taught += (1 - agrees) * graded_advantage(size)
             else:
-                alone = Posterior(*(np.array(row[name]) for name in ("alpha", "beta", "p_zero", "p_one")))
-                agrees = float(zero_std_share(alone, size))
-                taught += float(mean_abs_advantage(alone, size))
+                alone = Belief.of_moments(*(np.array(row[name]) for name in ("alpha", "beta", "p_zero", "p_one")))
+                agrees = float(alone.zero_std_share(size))
+                taught += float(alone.mean_abs_advantage(size))
             dead += agrees
         assert found.group_size == size
         assert found.zero_std_share == pytest.approx(dead / len(rows))
@@ -134,10 +133,10 @@ def test_the_forecast_of_a_graded_family_is_that_of_its_certificates() -> None:
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 12, 64, 100])
 def test_between_the_sizes_of_a_certificate_the_forecast_is_near(size: int) -> None:
     """Against the closed form of coins; beyond the largest size too."""
-    posterior = Posterior.update(Prior(0.6, 1.2), np.full(9, 8.0), np.arange(9.0))
-    columns = {name: zero_std_share(posterior, each) for each, name in ZERO_STD_AT.items()}
+    posterior = Prior(0.6, 1.2).belief.update(np.full(9, 8.0), np.arange(9.0))
+    columns = {name: posterior.zero_std_share(each) for each, name in ZERO_STD_AT.items()}
     groups = pl.DataFrame({"n": [8] * 9, "zeros": [0] * 9, "ones": [0] * 9, **columns})
-    assert read_zero_std(groups, size) == pytest.approx(zero_std_share(posterior, size), abs=0.02)
+    assert read_zero_std(groups, size) == pytest.approx(posterior.zero_std_share(size), abs=0.02)
 
 
 def test_a_family_that_nothing_is_known_of_is_taken_as_bernoulli() -> None:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.filters.posterior.prior import Prior
 from learnable.filters.posterior.variance_model import (
     BERNOULLI,
     MAX_ESS_PER_ROLLOUT,
@@ -16,7 +15,7 @@ from learnable.filters.posterior.variance_model import (
     VarianceModel,
     fit_variance_model,
 )
-from tests.filters.populations_for_tests import Values, bernoulli, draw_means, graded, partly_zero, statistics
+from tests.filters.populations_for_tests import Prior, Values, bernoulli, draw_means, graded, partly_zero, statistics
 
 PLANTED = [0.1, 0.17, 0.3]
 

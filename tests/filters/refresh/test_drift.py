@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from learnable.filters.band import Band
-from learnable.filters.posterior.posterior import Posterior
-from learnable.filters.posterior.prior import Prior
+from learnable.filters.posterior.belief import Belief
 from learnable.filters.refresh.drift import Drift, fit_drift
-from tests.filters.populations_for_tests import expected_means
+from tests.filters.populations_for_tests import Prior, expected_means
 from tests.filters.refresh.drift_for_tests import Moved, simulate
 
 BAND = Band()
@@ -24,12 +23,16 @@ shapes = st.floats(0.1, 60)
 masses = st.floats(0, 0.45)
 
 
-def one(alpha: float, beta: float, zero: float = 0.0, always: float = 0.0) -> Posterior:
-    return Posterior(*(np.array([value]) for value in (alpha, beta, zero, always)))
+def one(alpha: float, beta: float, zero: float = 0.0, always: float = 0.0) -> Belief:
+    return Belief.of_moments(*(np.array([value]) for value in (alpha, beta, zero, always)))
 
 
-def posteriors(moved: Moved) -> Posterior:
-    return Posterior(*(moved.before[name].to_numpy() for name in ("alpha", "beta", "p_zero", "p_one")))
+def posteriors(moved: Moved) -> Belief:
+    return Belief.of_moments(*(moved.before[name].to_numpy() for name in ("alpha", "beta", "p_zero", "p_one")))
+
+
+def evidence_of(belief: Belief) -> float:
+    return float(belief.to_moments().alpha[0] + belief.to_moments().beta[0])
 
 
 def evidence(moved: Moved) -> tuple[np.ndarray, np.ndarray]:
@@ -60,8 +63,8 @@ def test_a_moved_posterior_is_what_drawing_both_rates_gives(shape: tuple[float, 
     new = np.where(at_one, np.where(leaves < drift.left_one, rng.beta(1.5, 0.5, simulations), 1.0), new)
     moved = drift.move(one(*shape))
     assert expected_means(moved)[0] == pytest.approx(new.mean(), abs=0.005)
-    assert moved.zero[0] == pytest.approx((new == 0).mean(), abs=0.005)
-    assert moved.one[0] == pytest.approx((new == 1).mean(), abs=0.005)
+    assert moved.to_moments().zero[0] == pytest.approx((new == 0).mean(), abs=0.005)
+    assert moved.to_moments().one[0] == pytest.approx((new == 1).mean(), abs=0.005)
     assert moved.in_band(BAND)[0] == pytest.approx(((new >= 0.2) & (new <= 0.8)).mean(), abs=0.03)
 
 
@@ -71,7 +74,7 @@ def test_what_did_not_drift_is_what_it_was(alpha: float, beta: float, zero: floa
     moved = Drift().move(before)
     assert expected_means(moved)[0] == pytest.approx(expected_means(before)[0], abs=0.005)
     assert moved.in_band(BAND)[0] == pytest.approx(before.in_band(BAND)[0], abs=0.02)
-    assert moved.zero[0] == pytest.approx(zero)
+    assert moved.to_moments().zero[0] == pytest.approx(zero)
 
 
 @given(shapes, shapes, masses, masses, st.floats(-3, 3), st.floats(0.05, 3))
@@ -81,9 +84,9 @@ def test_more_shift_means_more_success_and_more_noise_less_evidence(
     before = one(alpha, beta, zero, always)
     moved, further = (Drift(shift=by, noise=noise).move(before) for by in (shift, shift + 0.5))
     noisier = Drift(shift=shift, noise=noise + 0.5).move(before)
-    assert moved.zero[0] + moved.one[0] + moved.beta_weight[0] == pytest.approx(1)
+    assert moved.weights.sum() == pytest.approx(1)
     assert expected_means(further)[0] >= expected_means(moved)[0] - 1e-9
-    assert noisier.alpha[0] + noisier.beta[0] <= (moved.alpha[0] + moved.beta[0]) * 1.05
+    assert evidence_of(noisier) <= evidence_of(moved) * 1.05
 
 
 @pytest.mark.parametrize(("shift", "noise", "slope"), [(0.6, 0.5, 1.0), (-1.0, 1.0, 1.0), (0.8, 0.8, 0.8)])
@@ -107,10 +110,7 @@ def test_moved_chances_come_true(shift: float, noise: float) -> None:
     anchor_rows = slice(0, 150)
     n, s = evidence(moved)
     before = posteriors(moved)
-    anchors = Posterior(
-        before.alpha[anchor_rows], before.beta[anchor_rows], before.zero[anchor_rows], before.one[anchor_rows]
-    )
-    chances = fit_drift(anchors, n[anchor_rows], s[anchor_rows]).move(before).in_band(BAND)[150:]
+    chances = fit_drift(before.at(np.arange(150)), n[anchor_rows], s[anchor_rows]).move(before).in_band(BAND)[150:]
     truth = moved.truth[150:]
     bins = np.digitize(chances, [0.1, 0.3, 0.5, 0.7, 0.9])
     for number in np.unique(bins):
@@ -123,7 +123,7 @@ def test_moved_chances_come_true(shift: float, noise: float) -> None:
 def test_point_masses_move_by_the_share_that_left() -> None:
     """200 prompts that failed 12 times; 40 % of them pass half of the time now. 200 that passed stay as they were."""
     rng = np.random.default_rng(5)
-    before = Posterior.update(Prior(0.4, 0.4, zero=0.4, one=0.4), np.full(400, 12.0), np.repeat([0.0, 12.0], 200))
+    before = Prior(0.4, 0.4, zero=0.4, one=0.4).belief.update(np.full(400, 12.0), np.repeat([0.0, 12.0], 200))
     rates = np.concatenate([np.where(rng.random(200) < 0.4, 0.5, 0.0), np.ones(200)])
     found = fit_drift(before, np.full(400, 12.0), rng.binomial(12, rates).astype(float))
     assert 0.2 < found.left_zero < 0.55
@@ -138,7 +138,7 @@ def test_graded_rewards_count_by_their_effective_size() -> None:
         new = expit(logit(old) + 0.3 + noise * rng.normal(size=prompts))
         seen = [rng.beta(rate * weight, (1 - rate) * weight) for rate in (old, new)]
         size = np.full(prompts, weight)
-        found = fit_drift(Posterior.update(Prior(1, 1), size, size * seen[0]), size, size * seen[1])
+        found = fit_drift(Prior(1, 1).belief.update(size, size * seen[0]), size, size * seen[1])
         assert found.noise == pytest.approx(noise, abs=0.15)
         assert found.shift == pytest.approx(0.3, abs=0.1)
 
@@ -149,7 +149,7 @@ def test_few_prompts_are_drawn_toward_the_others_and_none_follow_them() -> None:
     assert -1.0 < few.shift < 1.0
     assert many.shift == pytest.approx(-1.0, abs=0.2)
     empty = np.zeros(0)
-    nothing = fit_drift(Posterior(empty, empty, empty, empty), empty, empty, others)
+    nothing = fit_drift(Belief.of_moments(empty, empty), empty, empty, others)
     assert (nothing.shift, nothing.fitted_to) == (pytest.approx(1.0), 0)
     assert nothing.noise == pytest.approx(0.5)
 

@@ -7,14 +7,14 @@ import pytest
 
 from learnable.filters.arrays import Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.prior import Prior
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.plan import Estimate, Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Round, Schedule
 from learnable.filters.stopping.table import StoppingTable
+from tests.filters.populations_for_tests import Prior
 
-TABLE = StoppingTable.solve(Prior(0.4, 0.6, zero=0.2, one=0.1), Band(), max_group=24)
+TABLE = StoppingTable.solve(Prior(0.4, 0.6, zero=0.2, one=0.1).belief, Band(), max_group=24)
 TOKENS = 100.0
 
 
@@ -100,7 +100,7 @@ def test_kept_groups_that_are_topped_up_cost_what_they_lack() -> None:
 
 
 def test_each_prompt_looks_ahead_along_its_own_table() -> None:
-    strict = StoppingTable.solve(Prior(0.4, 0.6), Band(), max_group=24, false_keep_loss=4000)
+    strict = StoppingTable.solve(Prior(0.4, 0.6).belief, Band(), max_group=24, false_keep_loss=4000)
     rule = StoppingRule((TABLE, strict), (0.3, 0.7))
     keep, further = rule.forecast_groups([0.1, 0.9], [8, 8], [3, 3])
     expected = [table.forecast_groups([8], [3]) for table in (TABLE, strict)]

@@ -131,7 +131,7 @@ def test_a_fixed_budget_is_one_round() -> None:
     schedule = pool.run()
     assert len(pool.rounds) == 1
     assert (schedule.requested == 16).all()
-    assert schedule.family_priors["f"].prior.fitted_to == 40
+    assert schedule.family_priors["f"].fitted.fitted_to == 40
 
 
 def test_groups_without_an_answer_are_given_up() -> None:
@@ -181,7 +181,7 @@ def test_a_graded_group_goes_on_where_equal_rewards_are_all_that_it_lacks() -> N
 def test_small_families_fall_back_and_still_end() -> None:
     schedule = Pool(np.array([0.5]), families=["lonely"]).run()
     assert schedule.stopped.all()
-    assert schedule.family_priors["lonely"].prior.fitted_to == 0
+    assert schedule.family_priors["lonely"].fitted.fitted_to == 0
 
 
 def test_uniforms_follow_from_ids_alone() -> None:
@@ -209,10 +209,10 @@ def test_a_prior_is_fitted_anew_as_more_groups_tell(monkeypatch: pytest.MonkeyPa
     pool.answer(pool.schedule.request_pilot())
     pool.schedule.request_next_round()
     early = pool.schedule.family_priors["f"]
-    assert early.prior.fitted_to == 32
+    assert early.fitted.fitted_to == 32
     late = Pool(easy_first).run().family_priors["f"]
-    assert late.prior.fitted_to >= 150
-    assert early.prior != late.prior
+    assert late.fitted.fitted_to >= 150
+    assert (early.belief.weights != late.belief.weights).any()
 
 
 def test_a_group_of_equal_rewards_goes_on_to_the_largest_group_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
