@@ -26,6 +26,7 @@ MODULES = (
     "benchmarks.decisions.truth_forecast",  # rewards that repeat: forecasts, certificates
     "benchmarks.decisions.truth_order",  # files in any order, held-out problems
     "benchmarks.decisions.truth_command",  # the same promises through the command line
+    "benchmarks.decisions.truth_populations",  # spikes, dead pools, many small families
     "benchmarks.decisions.truth_scale",  # what a prompt costs, up to a million of them
 )
 
