@@ -34,7 +34,7 @@ import polars as pl
 from learnable.data.errors import LearnableError
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.prior import Prior
+from learnable.filters.posterior.belief import Belief
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed
 from learnable.filters.stopping.schedule import Schedule
@@ -47,7 +47,11 @@ from learnable.flows.settings.engines import SimulatedSettings
 BAND = Band()
 FIXED_GROUPS = (8, 16, 32)
 SCREEN, SCREENED_GROUP = 4, 24
-KNOWN = {"beta:0.3,0.3": Prior(0.3, 0.3), "beta:0.2,1": Prior(0.2, 1), "mix:1.0=0.7,beta:1,1": Prior(1, 1, one=0.7)}
+KNOWN = {
+    "beta:0.3,0.3": Belief.of_moments(0.3, 0.3),
+    "beta:0.2,1": Belief.of_moments(0.2, 1),
+    "mix:1.0=0.7,beta:1,1": Belief.of_moments(1, 1, one=0.7),
+}
 SPIKES = ("spikes:0.12,0.5,0.88", "spikes:0.18,0.22,0.78,0.82", "spikes:0.15")
 POPULATIONS = (*KNOWN, *SPIKES)  # of which the frontier is plotted for those whose prior is known
 
@@ -274,9 +278,9 @@ def plot_frontier(path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _matched(prior: Prior, group_size: int) -> Outcome:
+def _matched(prior: Belief, group_size: int) -> Outcome:
     precision = compute_fixed_outcome(prior, BAND, group_size).precision
-    return match_fixed(prior, BAND, max_group=64, precision=precision, reference_group=group_size).compute_outcome()
+    return match_fixed(prior, BAND, max_group=64, precision=precision, reference_group=group_size).outcome
 
 
 def _screen(rates: Values, rng: np.random.Generator) -> tuple[Flags, Indices]:

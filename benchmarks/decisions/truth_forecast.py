@@ -23,8 +23,7 @@ from benchmarks.checks import Check, Figure, at_least, at_most, between
 from learnable.data.curated.manifest import ForecastRow
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.certificate import assess
-from learnable.filters.posterior.predictive import zero_std_graded, zero_std_share
+from learnable.filters.posterior.certificate import assess, zero_std_graded
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Schedule
 from learnable.flows.curation.pipeline import run_pipeline
@@ -104,7 +103,7 @@ def forecast_of_twin(cases: tuple[int, ...], credit: float, rng: np.random.Gener
     found = assess(schedule.family_priors["f"], Band(), *measured)
     by_value, kept, off = found.by_value, found.p_keep >= 0.5, []
     for size in SIZES:
-        share = zero_std_share(found.posterior, size) if by_value is None else by_value.zero_std_share(size)
+        share = found.belief.zero_std_share(size) if by_value is None else by_value.zero_std_share(size)
         each = share - chance_of_zero_std(rates, number, credit, size)
         off.append((each.mean(), each[kept].mean()))
     return np.array(off).T
@@ -182,8 +181,7 @@ def certify_pools(population: Population, seed: int) -> tuple[Values, Values, fl
         everything, mean = np.arange(POOL), population.mean(rates)
         measured = (*schedule.measure(everything), schedule.list_rewards(everything))
         found = assess(schedule.family_priors["f"], band, *measured)
-        by_value = found.by_value is not None and found.by_value.model.exact
-        low, high = found.by_value.interval() if found.by_value and by_value else found.posterior.interval()
+        low, high = found.interval()
         open_ = high - low > NEAR
         covered.append(((mean >= low) & (mean <= high))[open_].mean())
         known.append(1 - open_.mean())

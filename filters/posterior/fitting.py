@@ -139,7 +139,9 @@ class _Grid:
 
     def weigh(self, base: Values, strength: float) -> Values:
         """Return the weights by all groups, shape (rates,)."""
-        return self._run(self.folds.sum(axis=1)[:, None] * self.scale, base, np.array([strength]), STEPS)[0]
+        counts = self.folds.sum(axis=1)[:, None] * self.scale
+        weights: Values = self._run(counts, base, np.array([strength]), STEPS)[0]
+        return weights
 
     def compare(self, base: Values, usual: Values) -> Values:
         """Return how much likelier groups are by weights fitted to others than by `usual`, shape (strengths, cells).
@@ -168,7 +170,8 @@ class _Grid:
         def weigh(t: Values) -> Values:
             log = axes @ t
             weights = base * np.exp(log - log.max())
-            return weights / weights.sum()
+            tilted: Values = weights / weights.sum()
+            return tilted
 
         def lose(t: Values) -> tuple[float, Values]:
             weights = weigh(t)
@@ -219,7 +222,7 @@ def _usable(n: ArrayLike, s: ArrayLike) -> Counts:
 
 def _thin(n: Values, s: Values, most: int) -> Values:
     """Return at most so many groups, rows of size and sum, in order: every other row of a file may be of one kind."""
-    rows = np.column_stack([n, s])[np.lexsort((n, s))]
+    rows: Values = np.column_stack([n, s])[np.lexsort((n, s))]
     return rows[:: -(-len(rows) // most)]
 
 

@@ -27,7 +27,7 @@ REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollou
 PRECISION_MARGIN, RECALL_MARGIN = 0.003, 0.003  # aimed above the target, since the prior is fitted and not known
 MIN_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
 FIRST_LOSSES = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
-CLOSER = (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-2, 3) / 9))  # factors, about those that were best
+CLOSER = (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-1, 2) / 7))  # factors, about those that were best
 USUAL_LOSS = 400.0  # of either, where the target is out of reach: about what it takes in common pools
 OUT_OF_REACH, MAX_MISSED = 1e6, 1e-7  # the price of a share of prompts by which an aim is missed; more is not reached
 MIN_SHARE = 1e-6  # less is what the linear programme left over; a real share, however small, is needed
@@ -115,8 +115,8 @@ def match_fixed(
     losses = np.stack(np.meshgrid(FIRST_LOSSES, FIRST_LOSSES), axis=-1).reshape(-1, 2)
     outcomes = compute_outcomes(lattice, solve_lattice(lattice, losses))
     shares, missed = _find_shares(outcomes, aim, recall)
-    for step in CLOSER:
-        around = np.stack(np.meshgrid(step, step), axis=-1).reshape(-1, 2)
+    for factors in CLOSER:
+        around = np.stack(np.meshgrid(factors, factors), axis=-1).reshape(-1, 2)
         near = (losses[list(shares)][:, None] * around).reshape(-1, 2)
         losses = np.concatenate([losses, near])
         outcomes += compute_outcomes(lattice, solve_lattice(lattice, near))

@@ -228,8 +228,8 @@ class Schedule:
     def _refit(self, times: float) -> None:
         """Fit the families of which so many times more rollouts tell than they were fitted to, and solve their rules.
 
-        First the pool is, in the same way, what families of few groups lean on. Rules stay as they are at the end, where
-        `times` is 1.
+        First the pool is, in the same way, what families of few groups lean on. At the end, where `times` is 1, rules
+        stay as they are.
         """
         told = np.flatnonzero(self.requested > 0)
         measured = np.array(self.measure(told))
@@ -245,15 +245,15 @@ class Schedule:
             number = int(self.family[prompts[0]])
             if due[number] or name not in self.family_priors:
                 self._fitted[number] = rollouts[number]
+                n, mean, variance = measured[:, mine]
                 rewards = partial(self.list_rewards, prompts)
-                self.family_priors[name] = fit_family_prior(*measured[:, mine], rewards, self._pools)
+                self.family_priors[name] = fit_family_prior(n, mean, variance, rewards, self._pools)
                 if times > 1:
                     self.rules[name] = self._solve(self.family_priors[name])
 
     def _solve(self, family_prior: FamilyPrior) -> StoppingRule:
         """Return the rule for a family; families that believe the same follow the same."""
-        found = self._solved
-        if found is None or found[0] is not family_prior.belief or family_prior.graded:
+        if self._solved is None or self._solved[0] is not family_prior.belief or family_prior.graded:
             rule = match_fixed(
                 family_prior.belief,
                 self.band if family_prior.graded else self.band.with_min_std,

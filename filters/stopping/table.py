@@ -216,15 +216,14 @@ def _binomial(n: int) -> Values:
 
 @lru_cache(maxsize=64)
 def _ways(n: int, later: int) -> Values:
-    """Return the chance that s passes among `later` rollouts, t of them, are s of the first n: C(k, t - s) C(n, s) /
-    C(later, t), k rollouts between, shape (n + 1, later + 1).
+    """Return the chance that of t passes among `later` rollouts s were among the first n, shape (n + 1, later + 1).
+
+    C(n, s) C(later - n, t - s) / C(later, t), the hypergeometric distribution.
     """
-    s, t, k = np.arange(n + 1.0)[:, None], np.arange(later + 1.0), later - n
-    more = t - s
-    possible = (more >= 0) & (more <= k)
-    more = np.clip(more, 0, k)
-    log = _log_ways(k, more) + _log_ways(n, s) - _log_ways(later, t)
-    return np.where(possible, np.exp(log), 0.0)
+    s, t = np.arange(n + 1, dtype=np.float64)[:, None], np.arange(later + 1, dtype=np.float64)
+    more: Values = np.clip(t - s, 0, later - n)
+    log = _log_ways(n, s) + _log_ways(later - n, more) - _log_ways(later, t)
+    return np.where(more == t - s, np.exp(log), 0.0)
 
 
 def _log_ways(n: int, k: Values) -> Values:

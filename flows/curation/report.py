@@ -58,7 +58,9 @@ class CurationReport:
     """What a run came to: ids and paths, a row a form and a family, totals, forecasts, seconds of wall clock.
 
     `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
-    kept prompts that are truly in the band, None where nothing was kept. `triage` counts why prompts were never solved.
+    kept prompts that are truly in the band, None where nothing was kept. `usable_per_rollout` is what the set is worth to
+    training: groups of `group_size` that are not zero-std, one from each kept prompt, for each rollout that was paid.
+    `triage` counts why prompts were never solved.
     `own_verifiers` are those of users' own, which whoever trains names again. `rendered_prompt` is one prompt as the
     policy sees it. `training` is what training on the set came to, None
     where there was none.
@@ -70,6 +72,7 @@ class CurationReport:
     curated: str
     goal: Goal | None
     certified_precision: float | None
+    usable_per_rollout: float
     forecast: Forecasts
     advice: str
     family_priors: Mapping[str, FamilyPriorRecord]
@@ -92,6 +95,7 @@ class CurationReport:
             "curated": self.curated,
             "goal": None if self.goal is None else to_plain(self.goal) | {"reached": self.goal.reached},
             "certified_precision": self.certified_precision,
+            "usable_groups_per_rollout": self.usable_per_rollout,
             "forecast": to_plain(self.forecast),
             "advice": self.advice,
             "beliefs": to_plain(self.family_priors),
@@ -119,7 +123,7 @@ def build_report(
     """Return the run's report. `decided` has a row a prompt, as `decide_groups` returns them."""
     forms, manifest = with_unread(summary_rows(decided, "family", "form"), inspection.unread), curated.manifest
     kept = decided.filter(pl.col("decision") == "keep")
-    precision = kept["p_keep"].mean()
+    precision, rollouts = kept["p_keep"].mean(), int(decided["rollouts"].sum())
     return CurationReport(
         run_id=run.run_id,
         policy=manifest.policy.policy_id,
@@ -127,6 +131,7 @@ def build_report(
         curated=str(curated.path),
         goal=judge_goal(run.settings, decided.height, kept.height, gave_up=collected.gave_up),
         certified_precision=precision if isinstance(precision, float) else None,
+        usable_per_rollout=round(float(kept["usable_at_g"].sum()) / max(rollouts, 1), 4),
         forecast=manifest.forecast,
         advice=advise([Forecast(**to_plain(row)) for row in manifest.forecast.curated]),
         family_priors=manifest.family_priors,
@@ -226,6 +231,7 @@ def describe_outcome(report: CurationReport) -> str:
     return (
         f"{totals.kept} of {totals.prompts} prompts kept: {totals.train} to train on, {totals.test} held out. "
         f"{totals.rollouts:,} rollouts, {totals.generated:,} of them new, {totals.tokens:,} tokens{thought}, "
+        f"{report.usable_per_rollout:.3f} usable groups a rollout, "
         f"{report.seconds:.0f} s."
     )
 

@@ -20,7 +20,6 @@ JSON_BORDER = {
     "data/sources/gym/generation.py",  # lines between processes
     "data/sources/gym/prompts.py",
     "filters/posterior/certificate.py",  # parts of manifest.json
-    "filters/posterior/prior.py",
     "filters/posterior/variance_model.py",
     "filters/refresh/drift.py",
     "filters/stopping/budget.py",

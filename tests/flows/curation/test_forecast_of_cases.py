@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import open_curated
-from learnable.filters.posterior.predictive import zero_std_graded
+from learnable.filters.posterior.certificate import zero_std_graded
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
