@@ -33,3 +33,14 @@ def check_same_figures(now: Any, before: Any, fit_tolerance: float = FIT_TOLERAN
             assert now == pytest.approx(before, rel=TOLERANCE, abs=tolerance), where
         else:
             assert now == before, where
+
+
+def check_same_keys(now: Any, before: Any, where: str = "") -> None:
+    """See that keys and their order are the same, where figures follow from another belief than then."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        if not {"keep", "too_hard", "too_easy"} & {*before, *now}:  # counts of decisions, whichever there are
+            assert list(now) == list(before), where
+        for key in set(before) & set(now):
+            check_same_keys(now[key], before[key], f"{where}.{key}")
+    elif isinstance(before, list) and isinstance(now, list) and before and now:
+        check_same_keys(now[0], before[0], f"{where}[0]")

@@ -16,7 +16,7 @@ from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
 from tests.support.figures import check_same_figures
 
-NEW_KEYS = ("extraction_failed_share",)
+NEW_KEYS = ("extraction_failed_share", "usable_groups_per_rollout")
 BEFORE = Path(__file__).parent / "compatibility"
 CHANGING = {"run_id", "seconds", "tokens_per_second", "cost"}
 
