@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from scipy.special import betainc
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
@@ -50,11 +51,12 @@ FILES = {  # how many cases, in turn, and what a share of them earns
 
 @dataclass(frozen=True)
 class Population:
-    """Prompts of a rate each, the rewards that are drawn at it, shape (prompts, rollouts), and their mean."""
+    """Prompts of a rate each, the rewards that are drawn at it, shape (prompts, rollouts), and their mean and std."""
 
     rates: Callable[[np.random.Generator, int], Values]
     rewards: Callable[[np.random.Generator, Values, int], Values]
     mean: Callable[[Values], Values]
+    std: Callable[[Values], Values]
 
 
 def forecast_of_partial_credit(seed: int) -> Iterator[Figure]:
@@ -164,10 +166,10 @@ def populations() -> dict[str, Population]:
     found["10 cases, little credit"] = _partial_credit(even, (10,), 0.2)
     found["1 to 10 cases"] = _partial_credit(even, (1, 3, 5, 10), CREDIT)
     found["1 to 10 cases, full credit"] = _partial_credit(even, (1, 3, 5, 10), 1.0)
-    found["three levels"] = Population(even, _three_levels, lambda p: (p**1.5 + np.sqrt(p)) / 2)
-    found["floor of .1"] = Population(_beta(0.5, 1), _with_floor(0.1), lambda p: 0.1 + 0.9 * p)
-    found["floor of .2"] = Population(even, _with_floor(0.2), lambda p: 0.2 + 0.8 * p)
-    found["eleven grades"] = Population(_beta(0.8, 2), _rounded, lambda p: p)
+    found["three levels"] = Population(even, _three_levels, lambda p: (p**1.5 + np.sqrt(p)) / 2, _std_of_three_levels)
+    found["floor of .1"] = _with_floor(_beta(0.5, 1), 0.1)
+    found["floor of .2"] = _with_floor(even, 0.2)
+    found["eleven grades"] = Population(_beta(0.8, 2), _rounded, lambda p: p, _std_of_rounded)
     return found
 
 
@@ -282,7 +284,13 @@ def _partial_credit(
         passed: Values = p ** np.resize(cases, len(p))
         return passed + credit * (p - passed)
 
-    return Population(rates, draw, mean)
+    def std(p: Values) -> Values:
+        number = np.resize(cases, len(p))
+        passed = p**number
+        square = credit**2 * (p**2 + p * (1 - p) / number - passed) + passed
+        return np.asarray(np.sqrt(np.maximum(square - mean(p) ** 2, 0.0)), np.float64)
+
+    return Population(rates, draw, mean, std)
 
 
 def _three_levels(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
@@ -290,17 +298,31 @@ def _three_levels(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
     return np.where(uniform < p[:, None] ** 1.5, 1.0, np.where(uniform < np.sqrt(p)[:, None], 0.5, 0.0))
 
 
-def _with_floor(floor: float) -> Callable[[np.random.Generator, Values, int], Values]:
+def _std_of_three_levels(p: Values) -> Values:
+    square = 0.75 * p**1.5 + 0.25 * np.sqrt(p)
+    return np.asarray(np.sqrt(np.maximum(square - (p**1.5 + np.sqrt(p)) ** 2 / 4, 0.0)), np.float64)
+
+
+def _with_floor(rates: Callable[[np.random.Generator, int], Values], floor: float) -> Population:
     def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
         return floor + (1 - floor) * (rng.random((len(p), rollouts)) < p[:, None]).astype(np.float64)
 
-    return draw
+    def std(p: Values) -> Values:
+        return np.asarray((1 - floor) * np.sqrt(p * (1 - p)), np.float64)
+
+    return Population(rates, draw, lambda p: floor + (1 - floor) * p, std)
 
 
 def _rounded(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
     inner = np.clip(p, 1e-9, 1 - 1e-9)[:, None]
     drawn = rng.beta(3 * inner, 3 * (1 - inner), (len(p), rollouts))  # a standard deviation of .25 at .5
     return np.round(10 * drawn) / 10
+
+
+def _std_of_rounded(p: Values) -> Values:
+    inner, ends = np.clip(p, 1e-9, 1 - 1e-9)[:, None], np.clip(np.arange(-0.5, 11) / 10, 0, 1)
+    chances, grades = np.diff(betainc(3 * inner, 3 * (1 - inner), ends), axis=1), np.arange(11) / 10
+    return np.asarray(np.sqrt(np.maximum(chances @ grades**2 - (chances @ grades) ** 2, 0.0)), np.float64)
 
 
 CHECKS: tuple[Check, ...] = (forecast_of_partial_credit, usable_groups_of_partial_credit, calibration_of_tied_rewards)

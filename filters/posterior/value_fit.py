@@ -33,7 +33,6 @@ BETA_STEPS, BETA_SHAPES = 4, (0.05, 100.0)
 SHARE_FLOOR = 0.002  # of the prompts that always draw one value, all values together
 CONSTANT, OFF_PATH = 0.05, 0.05  # shares of those prompts, and of those off the path, where the fit starts
 RARE = 0.02  # fewer prompts off the path are none
-MAX_SCORE = 50.0
 EVENLY = np.full(len(CONCENTRATIONS), 1 / len(CONCENTRATIONS))
 
 MAX_KINDS = 8
@@ -91,7 +90,7 @@ class _Fit:
 
     def __init__(self, counts: Values, values: Values, repeats: Flags, ess_per_rollout: float, exact: bool) -> None:
         self.counts, self.values, self.repeats, self.exact = counts, values, repeats, exact
-        size = float(np.clip(ess_per_rollout, 1.0, MAX_SCORE))
+        size = float(np.clip(ess_per_rollout, 1.0, len(values) - 1))  # cases: no more than steps
         x = size * (values - values[0]) / (values[-1] - values[0])
         base = gammaln(size + 1) - gammaln(x + 1) - gammaln(size - x + 1)
         self.start = np.stack([base - base.mean(), x - x.mean()], axis=1)[None]
@@ -167,7 +166,8 @@ class _Fit:
         apart = off_path[:, None] * (coarse / coarse.sum())
         weights = np.concatenate([on_path * (self.shares[:, None] * cells).reshape(-1), constant, apart.reshape(-1)])
         base, scores = path[:, :, 0], path[:, :, 1]
-        return ValueModel(self.values, self.repeats, base, scores, self.coarse, weights / weights.sum(), self.exact)
+        figures = (self.coarse, weights / weights.sum(), self.exact, float(self.counts.sum()))
+        return ValueModel(self.values, self.repeats, base, scores, *figures)
 
     def _move_paths(self, states: Values) -> Values:
         """Return base and scores of each kind after a Newton step, shape (kinds, V, 2)."""

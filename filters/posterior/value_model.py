@@ -38,6 +38,7 @@ class ValueModel:
     b and s, shape (kinds, V). `coarse`: the chance of each value in each coarse cell, shape (coarse cells, V).
     `weights`: of states, that is cells by kind, constant prompts by value, and coarse cells by concentration; they sum
     to 1. `exact`: whether nearly all rewards are among the values that repeat, so that means follow from values.
+    `fitted_to`: rewards.
     """
 
     values: Values
@@ -47,6 +48,7 @@ class ValueModel:
     coarse: Values
     weights: Values
     exact: bool
+    fitted_to: float = np.inf
 
     @property
     def kinds(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betainc, chdtrc, gammaln
+from scipy.special import betainc, gammaln
 
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band
@@ -17,9 +17,10 @@ from learnable.filters.posterior.value_model import CENTRES, CONCENTRATIONS, EDG
 COVERAGE = 0.9
 RESOLUTION = 0.0005  # of a mean or a standard deviation
 SAME = 1e-9  # nearer to an end of the band than this is in it
-UNSEEN = 1e-4  # a smaller chance of being off the path changes no figure
 FINE = 16  # points of a cell at which it is in the band or not
-POINTS_AT_ONCE = 4_000_000  # chances in memory
+UNSEEN = 1e-4  # a smaller chance changes no figure
+
+Ends, Below = tuple[Values, Values], Callable[[Values], Values]
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class ValuePosterior:
     """The posteriors of many prompts of one family: `counts` of values, and `states`, the chance of each.
 
     In a cell the path's parameter is evenly distributed between the edges, and so, about, are mean and standard
-    deviation. The mean of a prompt off the path has the Beta distribution of its posterior's mean and variance, between
-    the smallest and the largest value.
+    deviation, the latter `_reach` beyond them. Mean and variance of a prompt off the path have the Beta distributions
+    of their posterior's moments, between the smallest and the largest that the values allow.
     """
 
     model: ValueModel
@@ -47,27 +48,28 @@ class ValuePosterior:
         cells, constant, _ = self.model.split(self.states)
         fine = np.linspace(EDGES[:-1], EDGES[1:], FINE, endpoint=False, axis=1) + np.diff(EDGES)[:, None] / (2 * FINE)
         mean, std = _moments_at(self.model, fine.reshape(-1))
-        inside = (mean >= low) & (mean <= high) & (std >= min_std - SAME)
+        reach = self._reach * std
+        enough = np.clip((std + reach - min_std + SAME) / np.maximum(2 * reach, SAME), 0, 1)
+        inside = ((mean >= low) & (mean <= high)) * enough
         values = (self.model.values >= low) & (self.model.values <= high) & (min_std <= 0)
         chance: Values = cells @ inside.reshape(-1, FINE).mean(axis=1) + constant @ values
-        rows, weight = self._apart_rows
-        both = np.diff(self._apart_means(rows, np.array([low, high])), axis=1)[:, 0]
-        chance[rows] += weight * both * (1 - self._apart_stds(rows, np.array([min_std]))[:, 0])
+        both = np.diff(self._apart_means(np.array([low, high])), axis=1)[:, 0]
+        chance[self._rows] += self._apart[0][self._rows] * both * (1 - self._apart_stds(np.array([min_std]))[:, 0])
         return np.clip(chance, 0.0, 1.0)
 
-    def interval(self, coverage: float = COVERAGE) -> tuple[Values, Values]:
+    def interval(self, coverage: float = COVERAGE) -> Ends:
         """Return the ends of the interval that holds the mean reward with this chance.
 
         It is central, but where the smallest or the largest value is in it anyway: there the other side alone is left
         out. Its ends are `RESOLUTION` further out, since the model tells no nearer means apart.
         """
         mean, _ = _moments_at(self.model, EDGES)
-        return self._quantiles(mean, self.model.values, self._apart_means, coverage)
+        return self._quantiles(mean, self.model.values, self._apart_means, coverage, 0.0)
 
-    def std_interval(self, coverage: float = COVERAGE) -> tuple[Values, Values]:
+    def std_interval(self, coverage: float = COVERAGE) -> Ends:
         """Return the ends of the central interval that holds the standard deviation with this chance."""
         _, std = _moments_at(self.model, EDGES)
-        return self._quantiles(std, np.zeros(len(self.model.values)), self._apart_stds, coverage)
+        return self._quantiles(std, np.zeros(len(self.model.values)), self._apart_stds, coverage, self._reach)
 
     def zero_std_share(self, group_size: int) -> Values:
         """Return the chance that a group of so many rewards agrees.
@@ -78,7 +80,7 @@ class ValuePosterior:
         repeats = self.model.repeats
         cells, constant, apart = self.model.split(self.states)
         share = cells @ (self.model.chances_at(CENTRES)[:, repeats] ** group_size).sum(axis=1) + constant.sum(axis=1)
-        rows, _ = self._apart_rows
+        rows = self._rows
         for number, size in enumerate(CONCENTRATIONS):
             total = self.counts[rows].sum(axis=1)[:, None] + size
             agree = np.zeros_like(apart[rows, number])
@@ -96,7 +98,7 @@ class ValuePosterior:
         values = self.model.values
         zero, one = (constant[:, values == end].sum(axis=1) for end in (0.0, 1.0))
         at, _ = _moments_at(self.model, CENTRES)
-        weight, mean, square, _ = self._apart
+        weight, mean, _, square, _ = self._apart
         mean = cells @ at + constant @ values + weight * mean
         square = cells @ at**2 + constant @ values**2 + weight * square
         rest = np.maximum(1 - zero - one, MIN_VARIANCE)
@@ -104,69 +106,70 @@ class ValuePosterior:
         return Moments(*fit_beta(mean, (square - one) / rest - mean**2), zero, one)
 
     @cached_property
-    def _apart(self) -> tuple[Values, Values, Values, Values]:
-        """Of a prompt off the path: the chance that it is, its mean and mean square of the mean, and its variance."""
-        _, _, apart = self.model.split(self.states)
-        values, n = self.model.values, self.counts.sum(axis=1)[:, None]
-        first, second = (self.counts @ values)[:, None], (self.counts @ values**2)[:, None]
-        sums = np.zeros((4, len(self.counts)))
-        for number, size in enumerate(CONCENTRATIONS):
-            weight = apart[:, number]
-            mean = (first + size * (self.model.coarse @ values)) / (n + size)
-            variance = np.maximum((second + size * (self.model.coarse @ values**2)) / (n + size) - mean**2, 0.0)
-            square = mean**2 + variance / (n + size + 1)
-            own = variance * (n + size) / (n + size + 1)
-            sums += [(weight * part).sum(axis=1) for part in (np.ones_like(mean), mean, square, own)]
-        weight = sums[0]
-        mean, square, own = sums[1:] / np.maximum(weight, 1e-300)
-        return weight, mean, square, own
+    def _reach(self) -> float:
+        """How far off the paths' standard deviations may be, as a share, where any such error is as likely.
+
+        Where a path gives V values, V - 2 of its figures say how much rewards vary at each mean. A standard deviation
+        by n normal variables has the relative variance 1 / 2n.
+        """
+        chances = self.model.chances_at(CENTRES).reshape(self.model.kinds, len(CENTRES), -1)
+        figures = np.maximum((chances.max(axis=1) > UNSEEN).sum(axis=1) - 2, 0).sum()
+        return min(float(np.sqrt(3 * figures / (2 * self.model.fitted_to))), 1.0)
 
     @cached_property
-    def _apart_rows(self) -> tuple[Indices, Values]:
-        """The prompts that may be off the path, and the chances that they are."""
-        weight = self._apart[0]
-        rows = np.flatnonzero(weight > UNSEEN)
-        return rows, weight[rows]
+    def _apart(self) -> Values:
+        """Of a prompt off the path: the chance that it is, its mean and variance, and the mean squares of both.
 
-    def _apart_means(self, rows: Indices, points: Values) -> Values:
-        """Return the chance that the mean of prompts off the path is at most each point, shape (rows, points)."""
-        _, mean, square, _ = (part[rows][:, None] for part in self._apart)
+        About the variance of a variable whose chances have a Dirichlet distribution: the delta method.
+        """
+        _, _, apart = self.model.split(self.states)
+        powers = self.model.values[:, None] ** np.arange(1, 5)
+        n, drawn, typical = self.counts.sum(axis=1)[:, None], self.counts @ powers, self.model.coarse @ powers
+        sums = np.zeros((5, len(self.counts)))
+        for number, size in enumerate(CONCENTRATIONS):
+            mean, second, third, fourth = ((drawn[:, [k]] + size * typical[:, k]) / (n + size) for k in range(4))
+            variance = np.maximum(second - mean**2, 0.0)
+            fourth = fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4  # about the mean
+            of_mean = variance / (n + size + 1)
+            own = variance - of_mean
+            of_own = np.maximum(fourth - variance**2, 0.0) / (n + size + 1) + 2 * of_mean**2
+            parts = (np.ones_like(mean), mean, own, mean**2 + of_mean, own**2 + of_own)
+            sums += [(apart[:, number] * part).sum(axis=1) for part in parts]
+        sums[1:] /= np.maximum(sums[0], 1e-300)
+        return sums
+
+    @cached_property
+    def _rows(self) -> Indices:
+        """The prompts that may be off the path."""
+        return np.flatnonzero(self._apart[0] > UNSEEN)
+
+    def _apart_means(self, points: Values) -> Values:
+        """Return the chance that the mean of prompts off the path is at most each point, shape (`_rows`, points)."""
         low, width = self.model.values[0], self.model.values[-1] - self.model.values[0]
-        share = np.clip((mean - low) / width, MIN_VARIANCE, 1 - MIN_VARIANCE)
-        variance = np.maximum(square - mean**2, MIN_VARIANCE) / width**2
-        size = np.clip(share * (1 - share) / variance - 1, 1e-3, MAX_SIZE)
-        below: Values = betainc(share * size, (1 - share) * size, np.clip((points - low) / width, 0, 1))
-        return below
+        mean, square = self._apart[[1, 3]][:, self._rows]
+        return _beta_below((mean - low) / width, (square - mean**2) / width**2, (points - low) / width)
 
-    def _apart_stds(self, rows: Indices, points: Values) -> Values:
-        """Return the same for the standard deviation: its square is a scaled inverse chi-squared variable."""
-        variance = np.maximum(self._apart[3][rows][:, None], MIN_VARIANCE)
-        freedom = np.maximum(self.counts[rows].sum(axis=1)[:, None], 1.0)
-        squares = np.maximum(points**2, 1e-300)
-        below: Values = np.where(points > 0, chdtrc(freedom, freedom * variance / squares), 0.0)
-        return below
+    def _apart_stds(self, points: Values) -> Values:
+        """Return the same for the standard deviation: its square, as a share of the largest one, has a Beta too."""
+        largest = (self.model.values[-1] - self.model.values[0]) ** 2 / 4
+        mean, square = self._apart[[2, 4]][:, self._rows]
+        return _beta_below(mean / largest, (square - mean**2) / largest**2, np.maximum(points, 0) ** 2 / largest)
 
-    def _quantiles(
-        self, edges: Values, constants: Values, apart: Callable[[Indices, Values], Values], coverage: float
-    ) -> tuple[Values, Values]:
+    def _quantiles(self, edges: Values, constants: Values, apart: Below, coverage: float, reach: float) -> Ends:
         """Return the ends of central intervals of a figure: `edges` of the cells, `constants` by value, and `apart`."""
         paths = edges.reshape(self.model.kinds, -1)
         ends_of_cells = np.stack([paths[:, :-1].reshape(-1), paths[:, 1:].reshape(-1)])
-        low, high = ends_of_cells.min(axis=0)[:, None], ends_of_cells.max(axis=0)[:, None]
+        low, high = (1 - reach) * ends_of_cells.min(axis=0)[:, None], (1 + reach) * ends_of_cells.max(axis=0)[:, None]
         some = paths[:, :: self.model.kinds].reshape(-1)  # of several paths fewer each: together they lie close enough
-        points = np.unique(np.concatenate([some, paths[:, -1], constants, constants - SAME]))
+        top = max(float(high.max()), float(np.ptp(self.model.values)) / 2)  # prompts off the path vary more than it
+        beyond = np.append(np.linspace(edges.max(), high.max(), 5), np.linspace(high.max(), top, 25))
+        points = np.unique(np.concatenate([some, paths[:, -1], beyond, constants, constants - SAME]))
         cells = np.clip((points - low) / np.maximum(high - low, SAME / 2), 0, 1)
         below = np.concatenate([cells, (constants[:, None] <= points).astype(np.float64)])
-        ends = np.empty((2, len(self.states)))
-        rows, weight = self._apart_rows
-        step = max(POINTS_AT_ONCE // len(points), 1)
-        for first in range(0, len(self.states), step):
-            part = slice(first, first + step)
-            chances = self.states[part, : len(below)] @ below
-            mine = (rows >= first) & (rows < first + step)
-            chances[rows[mine] - first] += weight[mine][:, None] * apart(rows[mine], points)
-            ends[:, part] = _find_ends(points, chances, coverage)
-        return np.maximum(ends[0] - RESOLUTION, 0.0), np.minimum(ends[1] + RESOLUTION, 1.0)
+        chances = self.states[:, : len(below)] @ below
+        chances[self._rows] += self._apart[0][self._rows, None] * apart(points)
+        first, last = _find_ends(points, chances, coverage)
+        return np.maximum(first - RESOLUTION, 0.0), np.minimum(last + RESOLUTION, 1.0)
 
 
 def _moments_at(model: ValueModel, at: Values) -> tuple[Values, Values]:
@@ -176,7 +179,15 @@ def _moments_at(model: ValueModel, at: Values) -> tuple[Values, Values]:
     return mean, np.sqrt(np.maximum(chances @ values**2 - mean**2, 0.0))
 
 
-def _find_ends(points: Values, chances: Values, coverage: float) -> tuple[Values, Values]:
+def _beta_below(mean: Values, variance: Values, points: Values) -> Values:
+    """Return distribution functions of Beta variables of these moments at each point, shape (rows, points)."""
+    mean, variance = np.clip(mean, MIN_VARIANCE, 1 - MIN_VARIANCE)[:, None], np.maximum(variance, MIN_VARIANCE)[:, None]
+    size = np.clip(mean * (1 - mean) / variance - 1, 1e-3, MAX_SIZE)
+    below: Values = betainc(mean * size, (1 - mean) * size, np.clip(points, 0, 1))
+    return below
+
+
+def _find_ends(points: Values, chances: Values, coverage: float) -> Ends:
     """Return the ends of intervals, from distribution functions at points that ascend."""
     tail = (1 - coverage) / 2
     near = np.searchsorted(points, [points[0] + RESOLUTION, points[-1] - RESOLUTION])

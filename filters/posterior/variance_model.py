@@ -12,7 +12,8 @@ from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
 
 USUAL_PRIOR_DF = 8.0  # degrees of freedom of the family's variance beside a group's own, where nothing tells better
-PRIOR_DFS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # what they are chosen from
+PRIOR_DFS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)  # what they are chosen from
+MEAN_DF = 2.0  # by which a scaled inverse chi-squared variable of df degrees has the mean scale * df / (df - 2)
 MAX_ESS_PER_ROLLOUT = 100.0
 RIDGE = 0.3  # groups' worth of evidence against a tilt
 BERNOULLI_TOLERANCE = 1e-9  # of a variance, from that of a 0/1 reward
@@ -60,8 +61,9 @@ class VarianceModel:
     def shrunken(self, n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Values:
         """Return within-group variances, each drawn toward the one its family has at the group's mean.
 
-        The scale of a scaled inverse chi-squared posterior, the family's variance counting `prior_df` degrees of
-        freedom (Gelman et al., 2013, "Bayesian Data Analysis", section 2.6). `variance` is the population one.
+        The mean of a scaled inverse chi-squared posterior, the family's variance counting `prior_df` degrees of
+        freedom (Gelman et al., 2013, "Bayesian Data Analysis", section 2.6). `variance` is the population one. Since
+        the family's is the mean of its prompts' variances, that posterior has `MEAN_DF` more than those and a group's.
         """
         _, expected = self._expected(n, mean)
         own = np.asarray(n, dtype=np.float64) * _filled(variance)
@@ -72,7 +74,7 @@ class VarianceModel:
         freedom = self._posterior_df(n, mean)
         if std <= 0:
             return np.ones_like(freedom)
-        chance: Values = np.asarray(chdtr(freedom, freedom * self.shrunken(n, mean, variance) / std**2))
+        chance: Values = np.asarray(chdtr(freedom + MEAN_DF, freedom * self.shrunken(n, mean, variance) / std**2))
         return chance
 
     def interval(
@@ -84,16 +86,8 @@ class VarianceModel:
         """
         freedom, tail = self._posterior_df(n, mean), (1 - coverage) / 2
         total = freedom * self.shrunken(n, mean, variance)
-        low, high = (np.sqrt(total / (2 * gammaincinv(freedom / 2, q))) for q in (1 - tail, tail))
+        low, high = (np.sqrt(total / (2 * gammaincinv((freedom + MEAN_DF) / 2, q))) for q in (1 - tail, tail))
         return np.minimum(low, 0.5), np.minimum(high, 0.5)
-
-    def variance_ratios(self, n: Values, mean: Values, variance: Values) -> tuple[Values, Values]:
-        """Return groups' variances over their family's, and their degrees of freedom, where those are over 1."""
-        own_df = self.own_df(n, mean)
-        telling = own_df > 1
-        own_df = own_df[telling]
-        _, expected = self._expected(n, mean)
-        return (n * variance)[telling] / own_df / expected[telling], own_df
 
     def own_df(self, n: ArrayLike, mean: ArrayLike) -> Values:
         """Return the degrees of freedom of the groups' own variances.
@@ -118,7 +112,7 @@ class VarianceModel:
         return bernoulli, bernoulli * share
 
     def _posterior_df(self, n: ArrayLike, mean: ArrayLike) -> Values:
-        """Return the degrees of freedom of the posterior of the variance, less what the unknown mean takes off.
+        """Return what the posterior of the variance has beside `MEAN_DF`, less what the unknown mean takes off.
 
         The family's variance follows m (1 - m), whose relative variance is (1 - 2 m)^2 / (m (1 - m)) over the sample
         size.
@@ -167,13 +161,17 @@ def fit_variance_model(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Va
 def _fit_prior_df(model: VarianceModel, n: Values, mean: Values, variance: Values) -> float:
     """Return how alike prompts are, of `PRIOR_DFS`: the maximum of the likelihood of the groups' variances.
 
-    A group's variance over its family's has an F distribution (Smyth, 2004, "Linear models and empirical Bayes
-    methods"). A mild pull toward `USUAL_PRIOR_DF` decides where a few groups do not.
+    A group's variance over the scale of its family's has an F distribution (Smyth, 2004, "Linear models and empirical
+    Bayes methods"). A mild pull toward `USUAL_PRIOR_DF` decides where a few groups do not. The family's variance counts
+    for no more than all groups that it was fitted to.
     """
-    ratios, own_df = model.variance_ratios(n, mean, variance)
-    ratios = np.maximum(ratios, MIN_RATIO)
-    fits = [np.sum(_log_f(ratios, own_df, df)) - np.log(df / USUAL_PRIOR_DF) ** 2 / 2 for df in PRIOR_DFS]
-    return PRIOR_DFS[int(np.argmax(fits))]
+    own_df, (_, expected) = model.own_df(n, mean), model._expected(n, mean)
+    telling = own_df > 1
+    own_df, ratios = own_df[telling], np.maximum(n * variance / np.maximum(own_df, 1) / expected, MIN_RATIO)[telling]
+    dfs = [df for df in PRIOR_DFS if df <= max(own_df.sum(), USUAL_PRIOR_DF)]
+    more = [1 + MEAN_DF / df for df in dfs]
+    fits = [np.sum(_log_f(ratios * by, own_df, df * by) + np.log(by)) for df, by in zip(dfs, more, strict=True)]
+    return dfs[int(np.argmax(np.array(fits) - np.log(np.array(dfs) / USUAL_PRIOR_DF) ** 2 / 2))]
 
 
 def _log_f(ratio: Values, df: Values, other_df: float) -> Values:

@@ -151,3 +151,35 @@ def test_a_prompt_without_rewards_is_as_likely_in_the_band_as_any() -> None:
     low, high = nothing.interval()
     assert low[0] < np.quantile(means, 0.1)
     assert high[0] > np.quantile(means, 0.9)
+
+
+def covered(rewards: Values, std: Values) -> float:
+    """The share of prompts whose interval holds the true standard deviation."""
+    low, high = ValuePosterior.of(fitted(rewards), listed(rewards), len(rewards)).std_interval()
+    return float(np.mean((low <= std) & (std <= high)))
+
+
+def test_the_standard_deviation_of_two_values_follows_from_their_mean() -> None:
+    """Nearly all rewards of a prompt are equal: its own variance, and so many cases, say next to nothing."""
+    rng = np.random.default_rng(10)
+    p = rng.beta(0.1, 0.1, 800)
+    rewards = np.where(rng.random((800, 8)) < p[:, None], 0.7, 0.3)
+    assert covered(rewards, 0.4 * np.sqrt(p * (1 - p))) > 0.87
+    assert fitted(rewards).weights[-APART:].sum() < 0.2
+
+
+def test_intervals_of_standard_deviations_hold_what_a_fit_is_uncertain_of() -> None:
+    """Rounded to tenths, and all alike at a mean: what prompts say of their own is surer than what the path is."""
+    rng = np.random.default_rng(11)
+    p = rng.beta(2, 2, 600)
+    rewards = np.round(rng.beta(15 * p[:, None], 15 * (1 - p[:, None]), (600, 8)) * 10) / 10
+    assert covered(rewards, np.sqrt(p * (1 - p) / 16 + 0.01 / 12)) > 0.87
+
+
+def test_prompts_off_the_path_vary_as_their_own_rewards_do() -> None:
+    """A prompt's chances are evenly distributed over all that four values may have."""
+    rng = np.random.default_rng(12)
+    values, chances = np.array([0.0, 0.1, 0.6, 1.0]), rng.dirichlet(np.ones(4), 600)
+    rewards = values[(rng.random((600, 8))[:, :, None] >= chances.cumsum(axis=1)[:, None, :-1]).sum(axis=2)]
+    std = np.sqrt(chances @ values**2 - (chances @ values) ** 2)
+    assert 0.87 < covered(rewards, std) < 0.95
