@@ -91,7 +91,7 @@ def _of_values(values: Values, rates: Callable[[np.random.Generator, int], Value
 
     def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
         below = chances(p).cumsum(axis=1)[:, None, :-1]
-        return values[(rng.random((len(p), rollouts))[:, :, None] >= below).sum(axis=2)]
+        return np.asarray(values[(rng.random((len(p), rollouts))[:, :, None] >= below).sum(axis=2)], np.float64)
 
     def mean(p: Values) -> Values:
         return np.asarray(chances(p) @ values, np.float64)
