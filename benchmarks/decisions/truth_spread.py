@@ -91,10 +91,10 @@ def _of_values(values: Values, rates: Callable[[np.random.Generator, int], Value
 
     def draw(rng: np.random.Generator, p: Values, rollouts: int) -> Values:
         below = chances(p).cumsum(axis=1)[:, None, :-1]
-        return values[(rng.random((len(p), rollouts))[:, :, None] >= below).sum(axis=2)]
+        return np.asarray(values[(rng.random((len(p), rollouts))[:, :, None] >= below).sum(axis=2)], np.float64)
 
     def mean(p: Values) -> Values:
-        return chances(p) @ values
+        return np.asarray(chances(p) @ values, np.float64)
 
     def std(p: Values) -> Values:
         return np.asarray(np.sqrt(np.maximum(chances(p) @ values**2 - mean(p) ** 2, 0.0)), np.float64)

@@ -20,7 +20,8 @@ SAME = 1e-9  # nearer to an end of the band than this is in it
 FINE = 16  # points of a cell at which it is in the band or not
 UNSEEN = 1e-4  # a smaller chance changes no figure
 
-Ends, Below = tuple[Values, Values], Callable[[Values], Values]
+Ends = tuple[Values, Values]
+Below = Callable[[Values], Values]
 
 
 @dataclass(frozen=True)
@@ -181,8 +182,8 @@ def _moments_at(model: ValueModel, at: Values) -> tuple[Values, Values]:
 
 def _beta_below(mean: Values, variance: Values, points: Values) -> Values:
     """Return distribution functions of Beta variables of these moments at each point, shape (rows, points)."""
-    mean, variance = np.clip(mean, MIN_VARIANCE, 1 - MIN_VARIANCE)[:, None], np.maximum(variance, MIN_VARIANCE)[:, None]
-    size = np.clip(mean * (1 - mean) / variance - 1, 1e-3, MAX_SIZE)
+    mean = np.clip(mean, MIN_VARIANCE, 1 - MIN_VARIANCE)[:, None]
+    size = np.clip(mean * (1 - mean) / np.maximum(variance, MIN_VARIANCE)[:, None] - 1, 1e-3, MAX_SIZE)
     below: Values = betainc(mean * size, (1 - mean) * size, np.clip(points, 0, 1))
     return below
 

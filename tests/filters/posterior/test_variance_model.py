@@ -175,13 +175,20 @@ def test_prompts_that_are_all_alike_are_known_the_better_the_more_there_are() ->
     assert few.prior_df <= 64 * 7 < many.prior_df
 
 
-@pytest.mark.parametrize(("planted", "std_at_least"), [(0.17, 0.14), (0.3, 0.25), (0.3, 0.28)])
+TOO_CAUTIOUS = pytest.mark.xfail(
+    strict=True, reason="says .58 for .75: 64 equal prompts do not show that all are equal"
+)
+
+
+@pytest.mark.parametrize(
+    ("planted", "std_at_least"), [pytest.param(0.17, 0.14, marks=TOO_CAUTIOUS), (0.3, 0.25), (0.3, 0.28)]
+)
 def test_chances_of_a_deviation_come_true(planted: float, std_at_least: float) -> None:
-    """Where `std_at_least` is near what half of the family has; chances are cautious, as of 64 prompts more may differ."""
+    """Where `std_at_least` is near what half of the family has; chances are cautious, as prompts may differ."""
     std, rewards = family(planted, Prior(2, 2), 6000)
     found = fit_variance_model(*statistics(rewards[:64]))
     chance, true = found.at_least(std_at_least, *statistics(rewards)), std >= std_at_least
-    assert chance.mean() == pytest.approx(true.mean(), abs=0.18)
+    assert chance.mean() == pytest.approx(true.mean(), abs=0.1)
     fifths = [(chance >= low) & (chance <= low + 0.2) for low in (0.0, 0.2, 0.4, 0.6, 0.8)]
     shares = [true[fifth].mean() for fifth in fifths]
     assert shares == sorted(shares)
