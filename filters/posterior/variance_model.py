@@ -166,7 +166,7 @@ def _fit_prior_df(model: VarianceModel, n: Values, mean: Values, variance: Value
     for no more than all groups that it was fitted to.
     """
     own_df, (_, expected) = model.own_df(n, mean), model._expected(n, mean)
-    telling = own_df > 1
+    telling = (own_df > 1) & (variance > 0)  # a prompt that always gets one reward tells nothing of the others
     own_df, ratios = own_df[telling], np.maximum(n * variance / np.maximum(own_df, 1) / expected, MIN_RATIO)[telling]
     dfs = [df for df in PRIOR_DFS if df <= max(own_df.sum(), USUAL_PRIOR_DF)]
     more = [1 + MEAN_DF / df for df in dfs]

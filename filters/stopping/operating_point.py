@@ -128,9 +128,7 @@ def match_fixed(
     return StoppingRule(tuple(solve(keep, drop) for keep, drop, _ in chosen), tuple(share for *_, share in chosen))
 
 
-def _find_shares(
-    outcomes: Sequence[Outcome], precision: float, recall: float | None
-) -> tuple[dict[int, float], float]:
+def _find_shares(outcomes: Sequence[Outcome], precision: float, recall: float | None) -> tuple[dict[int, float], float]:
     """Return the tables to follow, as places in `outcomes`, with the share of prompts for each, and what the aims miss.
 
     That is a share of the prompts, 0 where the aims are reached.

@@ -27,6 +27,7 @@ from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
 ROUND_ROLLOUTS = 4096  # in one call of the engine: enough that it is seldom idle between two
 MIN_YIELD = 1 / 128  # of new prompts: below it a goal is given up
 ENOUGH_TO_GIVE_UP = 384  # groups that must tell of that: 3 in 384 is 1 in 128 (rule of three, 95 % confidence)
+MAY_VARY = 0.1  # chance of varying enough, below which a group does not wait to be told
 REFIT = 2  # beliefs are fitted anew when this many times more rollouts tell of a family
 
 
@@ -137,15 +138,8 @@ class Schedule:
 
     def assess_chances(self, prompts: Indices) -> Values:
         """Return the chance that each prompt belongs in the set: in the band, with `min_std` or more."""
-        chance = np.zeros(len(prompts))
-        for name, mine in self._by_family(prompts):
-            family_prior = self.family_priors.get(name, FamilyPrior())
-            for part in np.array_split(mine, len(mine) // PROMPTS_AT_ONCE + 1):
-                rows = prompts[part]
-                rewards = self.list_rewards(rows) if family_prior.value_model is not None else None
-                found = assess(family_prior, self.band, *self.measure(rows), rewards)
-                chance[part] = found.p_keep
-        return chance
+        in_band, varying = self._assess(prompts)
+        return in_band * varying
 
     def find_thresholds(self) -> Values:
         """Return the chance from which on each prompt is kept."""
@@ -272,19 +266,32 @@ class Schedule:
             prompts = open_groups[mine]
             n, mean, _ = self.measure(prompts)
             actions = self.rules[name].decide(self.uniforms[prompts], n, n * mean)
-            going_on = (actions == CONTINUE) | ((actions == KEEP) & self._lack_variance_alone(prompts, name))
+            going_on = actions == CONTINUE
+            going_on[actions == KEEP] = self._lack_variance_alone(prompts[actions == KEEP], name)
             self.stopped[prompts] = ~going_on | (self.requested[prompts] >= self.budget.max_group)
 
     def _lack_variance_alone(self, prompts: Indices, name: str) -> Flags:
-        """Whether these prompts of a family would be kept, were their rewards not all equal so far.
+        """Whether these prompts of a family, whose means say keep, wait to be told that their rewards vary enough.
 
-        Such a group cannot be kept as it is, and one more rollout may be enough to show that its rewards vary.
+        A group whose rewards are all equal so far cannot be kept as it is, and one more rollout may be enough. Others
+        may vary enough, and are not sure enough of it yet.
         """
-        lacking = self._find_unanimous(prompts)
-        equal = prompts[lacking]
-        sure = self.assess_chances(equal) >= self.rules[name].find_thresholds(self.uniforms[equal])
-        lacking[lacking] = sure
-        return lacking
+        in_band, varying = self._assess(prompts)
+        thresholds = self.rules[name].find_thresholds(self.uniforms[prompts])
+        sure, likely = in_band * varying >= thresholds, (in_band >= thresholds) & (varying >= MAY_VARY)
+        return np.where(self._find_unanimous(prompts), sure, likely & ~sure)
+
+    def _assess(self, prompts: Indices) -> tuple[Values, Values]:
+        """Return the chance that each prompt is in the band, and that then its standard deviation is `min_std`."""
+        in_band, varying = np.zeros(len(prompts)), np.zeros(len(prompts))
+        for name, mine in self._by_family(prompts):
+            family_prior = self.family_priors.get(name, FamilyPrior())
+            for part in np.array_split(mine, len(mine) // PROMPTS_AT_ONCE + 1):
+                rows = prompts[part]
+                rewards = self.list_rewards(rows) if family_prior.value_model is not None else None
+                found = assess(family_prior, self.band, *self.measure(rows), rewards)
+                in_band[part], varying[part] = found.p_in_band, found.p_min_std
+        return in_band, varying
 
     def _find_unanimous(self, prompts: Indices) -> Flags:
         """Whether the rewards of each prompt are all equal; not of one without any."""

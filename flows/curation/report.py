@@ -58,9 +58,9 @@ class CurationReport:
     """What a run came to: ids and paths, a row a form and a family, totals, forecasts, seconds of wall clock.
 
     `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
-    kept prompts that are truly in the band, None where nothing was kept. `usable_per_rollout` is what the set is worth to
-    training: groups of `group_size` that are not zero-std, one from each kept prompt, for each rollout that was paid.
-    `triage` counts why prompts were never solved.
+    kept prompts that are truly in the band, None where nothing was kept. `usable_per_rollout` is what the set is worth
+    to training: groups of `group_size` that are not zero-std, one from each kept prompt, for each rollout that was
+    paid. `triage` counts why prompts were never solved.
     `own_verifiers` are those of users' own, which whoever trains names again. `rendered_prompt` is one prompt as the
     policy sees it. `training` is what training on the set came to, None
     where there was none.

@@ -46,15 +46,15 @@ def test_bernoulli_forecasts_equal_groups_that_are_drawn(prior: Prior, size: int
 
 @given(st.integers(0, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.integers(2, 64))
 def test_a_known_rate_agrees_by_the_binomial(counts: tuple[int, int], size: int) -> None:
-    """A belief as narrow as the grid has it: within half a cell, .007."""
+    """A belief as narrow as the grid has it: within half a cell, .007 of a rate."""
     p = (counts[1] + 1) / (counts[0] + 2)
     known = Belief.of_moments(1e7 * p, 1e7 * (1 - p))
-    assert float(known.zero_std_share(size)) == pytest.approx(p**size + (1 - p) ** size, abs=0.005)
+    assert float(known.zero_std_share(size)) == pytest.approx(p**size + (1 - p) ** size, abs=0.02)
     expected = sum(
         comb(size, k) * p**k * (1 - p) ** (size - k) * 2 * sqrt(k * (size - k) * (size - 1) / size) / size
         for k in range(size + 1)
     )
-    assert float(known.mean_abs_advantage(size)) == pytest.approx(expected, abs=0.005)
+    assert float(known.mean_abs_advantage(size)) == pytest.approx(expected, abs=0.02)
 
 
 @pytest.mark.parametrize("size", [2, 4, 8, 64])

@@ -45,6 +45,7 @@ from tests.filters.populations_for_tests import (
 MAX_GROUP = 48
 PILOTS, PROMPTS = 8, 1500
 SLACK = 0.03
+ROUGH = {"zeros and grades": 0.04}  # where a mean and a variance say little of rewards: docs/certificates.md
 MIN_MEMBERS = 10  # prompts of a pilot in a decile that say something of it
 POPULATIONS = {
     "steep coins": Population(Prior(0.2, 1), bernoulli),
@@ -114,7 +115,9 @@ def test_chances_come_true(name: str) -> None:
             members = np.minimum(np.floor(10 * chances), 9) == decile
             if (members.sum(axis=1) >= MIN_MEMBERS).sum() > PILOTS / 2:
                 deviation, noise = deviation_and_noise(chances, truths, members)
-                assert abs(deviation) < SLACK + 3 * noise, f"groups by {how}, decile {decile}: {members.sum()} prompts"
+                assert abs(deviation) < ROUGH.get(name, SLACK) + 3 * noise, (
+                    f"groups by {how}, decile {decile}: {members.sum()} prompts"
+                )
                 checked += 1
     assert checked >= 12
 

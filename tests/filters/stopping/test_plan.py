@@ -11,10 +11,11 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.plan import Estimate, Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Round, Schedule
-from learnable.filters.stopping.table import StoppingTable
-from tests.filters.populations_for_tests import Prior
+from learnable.filters.stopping.table import StoppingTable, list_block_ends
+from tests.filters.populations_for_tests import Prior, draw_means
 
-TABLE = StoppingTable.solve(Prior(0.4, 0.6, zero=0.2, one=0.1).belief, Band(), max_group=24)
+PRIOR = Prior(0.4, 0.6, zero=0.2, one=0.1)
+TABLE = StoppingTable.solve(PRIOR.belief, Band(), max_group=24)
 TOKENS = 100.0
 
 
@@ -69,12 +70,11 @@ def holds(estimate: Estimate | None, figure: float) -> bool:
 @pytest.mark.parametrize(("n", "s"), [(0, 0), (4, 2), (8, 1), (8, 8), (12, 9)])
 def test_forecasts_are_what_single_rewards_come_to(n: int, s: int) -> None:
     rng = np.random.default_rng(n + s)
-    prior, games = TABLE.lattice.prior, 40_000
-    kinds = rng.choice(3, size=games * 20, p=[prior.zero, prior.one, prior.beta_weight])
-    rates = np.choose(kinds, [0.0, 1.0, rng.beta(prior.alpha, prior.beta, len(kinds))])
+    games = 40_000
+    rates = draw_means(rng, PRIOR, games * 20)
     rates = rates[rng.binomial(n, rates) == s][:games]  # those that would have led here
     size, sums, spent = np.full(len(rates), n), np.full(len(rates), float(s)), np.zeros(len(rates))
-    for end in TABLE.lattice.ends:
+    for end in list_block_ends((4, 2, 2, 4), 24):
         goes_on = (TABLE.decide(size, sums) == 0) & (size < end)
         block = np.where(goes_on, end - size, 0)
         sums, size, spent = sums + rng.binomial(block, rates), size + block, spent + block
