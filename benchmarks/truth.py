@@ -24,7 +24,7 @@ MODULES = (
     "benchmarks.decisions.truth_graded",  # graded rewards; variances under optional stopping
     "benchmarks.decisions.truth_staleness",  # refreshes, margins, policy ids
     "benchmarks.decisions.truth_forecast",  # rewards that repeat: forecasts, certificates
-    "benchmarks.decisions.truth_spread",  # standard deviations of graded rewards
+    "benchmarks.decisions.truth_deviations",  # standard deviations of graded rewards
     "benchmarks.decisions.truth_order",  # files in any order, held-out problems
     "benchmarks.decisions.truth_command",  # the same promises through the command line
     "benchmarks.decisions.truth_populations",  # spikes, dead pools, many small families

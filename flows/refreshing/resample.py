@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, content_id, weights_id
 from learnable.data.sources.selection import PromptSet
+from learnable.filters.arrays import Indices
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.refresh.staleness import Drifts, choose_anchors, find_unsure, fit_drifts, move_certificates
 from learnable.filters.refresh.uncertainty import ShareStillInBand, estimate_share_still_in_band
@@ -36,20 +38,31 @@ class Resampled:
         return replace(later, collected=self.collected.followed_by(later.collected))
 
 
-def resample(run: Run, prompts: Sequence[Prompt]) -> Resampled:
-    """Sample prompts, each as long as its decision is worth it, and decide them.
+def resample(run: Run, prompts: Sequence[Prompt], before: Resampled | None = None) -> Resampled:
+    """Sample prompts, each as long as its decision is worth it and as far as it went `before`, and decide them.
 
     Ctrl-C raises `InterruptedRunError`, as in a curation.
     """
     chosen = PromptSet(list(prompts))
     with open_sampling(run, chosen) as sampling, sampling.interruptible():
         sampling.run()
+        if before is not None:
+            sampling.grow(*_find_ends(prompts, before))
         progress().stage("Scoring the last rollouts")
         collected = sampling.collected()
     # One by one: a preset, and a goal for precision, are about the whole set.
     budget, preset = replace(run.settings.budget, precision=None), Preset("band", band=run.settings.band)
     alone = replace(run, settings=replace(run.settings, budget=budget, preset=preset))
     return Resampled([prompt.prompt_id for prompt in prompts], decide_groups(alone, chosen, collected), collected)
+
+
+def _find_ends(prompts: Sequence[Prompt], before: Resampled) -> tuple[Indices, Indices]:
+    """Return the places of the prompts that were sampled before, and how many rollouts each had requested then."""
+    groups = before.collected.groups
+    requested = dict(zip(groups["prompt_id"], groups["requested"], strict=True))
+    known = [(row, requested[p.prompt_id]) for row, p in enumerate(prompts) if p.prompt_id in requested]
+    rows, ends = np.array(known, dtype=np.int64).reshape(-1, 2).T
+    return rows, ends
 
 
 def resample_unsure(run: Run, pool: CuratedPool, resampled: Resampled) -> tuple[Resampled, Drifts]:
@@ -67,7 +80,7 @@ def resample_unsure(run: Run, pool: CuratedPool, resampled: Resampled) -> tuple[
         if not fresh:
             break
         progress().note(f"{len(fresh):,} of {rest.height:,} other prompts may have changed sides")
-        resampled = resampled.followed_by(resample(run, pool.find([*resampled.prompt_ids, *fresh])))
+        resampled = resampled.followed_by(resample(run, pool.find([*resampled.prompt_ids, *fresh]), resampled))
         drifts = _fit(run, pool, resampled)
     return resampled, drifts
 

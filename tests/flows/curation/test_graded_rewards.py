@@ -61,5 +61,5 @@ def test_no_preset_keeps_what_teaches_nothing(tmp_path: Path, sampling: Sampling
     assert decided.filter(decision="keep")["zero_std"].any() is False
     by_variance = sorted(report.forms, key=lambda row: row.expected_within_variance or 0.0)
     assert [row.form for row in by_variance] == ["Dead", "Poem", "Sum"]
-    assert by_variance[0].expected_within_variance == pytest.approx(0.0, abs=0.01)
+    assert by_variance[0].expected_within_variance == pytest.approx(0.0, abs=0.015)
     assert by_variance[0].within_std == 0.0

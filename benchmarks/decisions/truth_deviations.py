@@ -24,7 +24,7 @@ NEAR = 1e-9
 Chances = Callable[[Values], Values]
 
 
-def spread_of_graded_rewards(seed: int) -> Iterator[Figure]:
+def deviations_of_graded_rewards(seed: int) -> Iterator[Figure]:
     """Intervals of the standard deviation, and by decile chances that it is about the middle one of the band's."""
     for name, population in (populations() | other_populations()).items():
         covered, width, chances, truths = certify_stds(population, seed)
@@ -122,4 +122,4 @@ def _beta(alpha: float, beta: float) -> Callable[[np.random.Generator, int], Val
     return lambda rng, count: rng.beta(alpha, beta, count)
 
 
-CHECKS: tuple[Check, ...] = (spread_of_graded_rewards,)
+CHECKS: tuple[Check, ...] = (deviations_of_graded_rewards,)
