@@ -136,7 +136,7 @@ def _curate(
     for number, family in enumerate(schedule.names):
         mine = schedule.family == number
         found = assess(schedule.family_priors[str(family)], BAND, n[mine], mean[mine], variance[mine])
-        posterior = found.to_moments()
+        posterior = found.belief.to_moments()
         figures = (found.n_eff, posterior.alpha, posterior.beta, posterior.zero, posterior.one)
         for name, values in zip(("n_eff", "alpha", "beta", "p_zero", "p_one"), figures, strict=True):
             columns[name][mine] = values

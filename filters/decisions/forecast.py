@@ -11,7 +11,7 @@ import polars as pl
 
 from learnable.filters.arrays import Values
 from learnable.filters.posterior.belief import Belief
-from learnable.filters.posterior.certificate import ZERO_STD_AT, zero_std_graded
+from learnable.filters.posterior.certificate import ZERO_STD_AT
 
 GROUP_SIZES = (4, 8, 16, 32, 64)
 TINY = 1e-12  # of a chance, in logarithms
@@ -36,12 +36,8 @@ class Forecast:
 def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
     """Return the chance that a group agrees by the columns `ZERO_STD_AT` of certified rows.
 
-    Between the sizes of those columns, and beyond them, on straight lines in the logarithms of chance and size. Where a
-    row or an earlier version's set has none, by `zero_std_graded`.
+    Between the sizes of those columns, and beyond them, on straight lines in the logarithms of chance and size.
     """
-    usual = zero_std_graded(groups, group_size)
-    if not set(ZERO_STD_AT.values()) <= set(groups.columns):
-        return usual
     sizes = np.array(list(ZERO_STD_AT))
     after = int(np.clip(np.searchsorted(sizes, group_size), 1, len(sizes) - 1))
     low, high = sizes[after - 1 : after + 1].tolist()
@@ -49,8 +45,8 @@ def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:
         np.log(np.maximum(groups[ZERO_STD_AT[size]].cast(pl.Float64).to_numpy(), TINY)) for size in (low, high)
     )
     share = np.log(group_size / low) / np.log(high / low)
-    found = np.minimum(np.exp(at_low + (at_high - at_low) * share), 1.0)
-    return np.where(np.isnan(found), usual, found)
+    found: Values = np.minimum(np.exp(at_low + (at_high - at_low) * share), 1.0)
+    return found
 
 
 def graded_advantage(group_size: int) -> float:
@@ -74,8 +70,8 @@ def forecast(
     """Forecast what training on these prompts will see at each group size; nothing where none has a score.
 
     Args:
-        groups: certified rows (`filters.posterior.certificate.certify`) with `family`, `zeros` and `ones`; the columns
-            `ZERO_STD_AT` tell of graded families, where the version that certified them wrote those.
+        groups: certified rows (`filters.posterior.certificate.certify`) with `family`; of graded families the
+            columns `ZERO_STD_AT` tell.
         graded: whether a family's rewards are graded, not just pass and fail.
         sizes: group sizes (TRL: `num_generations`).
         weights: how often each prompt is trained on, relative to the others, of the length of `groups`; None for alike.
@@ -93,7 +89,7 @@ def forecast(
     for size in sizes:
         dead = float(counts @ beliefs.zero_std_share(size))
         taught = float(counts @ beliefs.mean_abs_advantage(size))
-        dead_graded = read_zero_std(others, size)
+        dead_graded = read_zero_std(others, size) if len(others) else np.zeros(0)
         taught += float(often @ (1 - dead_graded)) * graded_advantage(size)
         share = (dead + float(often @ dead_graded)) / total
         forecasts.append(Forecast(size, share, 1 - share, taught / total))

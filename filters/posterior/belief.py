@@ -8,6 +8,7 @@ optimization, shape constraints, compound decisions, and empirical Bayes rules")
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -125,11 +126,18 @@ def log_likelihood(n: ArrayLike, s: ArrayLike) -> Values:
     return np.concatenate([at_zero, inner, at_one], axis=-1)
 
 
+def log_ways(n: int, s: ArrayLike) -> Values:
+    """Return the logarithm of how many ways there are to have s passes among `n`."""
+    passes = np.asarray(s, dtype=np.float64)
+    ways: Values = gammaln(n + 1) - gammaln(passes + 1) - gammaln(n - passes + 1)
+    return ways
+
+
+@lru_cache(maxsize=64)
 def binomial(n: int) -> Values:
     """Return the chance of s passes among `n` at each rate, shape (n + 1, rates)."""
-    s = np.arange(n + 1.0)
-    ways = gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)
-    chances: Values = np.exp(log_likelihood(np.full(n + 1, float(n)), s) + ways[:, None])
+    s: Values = np.arange(n + 1, dtype=np.float64)
+    chances: Values = np.exp(log_likelihood(np.full(n + 1, n), s) + log_ways(n, s)[:, None])
     return chances
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from scipy.special import betaln
 
 from learnable.data.records import JsonObject
-from learnable.filters.arrays import Indices, Values
+from learnable.filters.arrays import Values
 from learnable.filters.band import Band, Signal
-from learnable.filters.posterior.belief import Belief, Moments
+from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.fitting import Counts, FittedBelief, fit_belief, fit_pool
 from learnable.filters.posterior.value_fit import fit_value_model
 from learnable.filters.posterior.value_model import Rewards, ValueModel
@@ -127,10 +126,10 @@ def read_signal(groups: pl.DataFrame, by: Signal = "reward") -> tuple[Values, Va
 class Assessment:
     """What the rollouts of many groups of one family say: arrays of one shape.
 
-    `n_eff` are effective sample sizes, in 0/1 rewards. `p_in_band` is the chance that the true mean is in the band, and
-    `p_min_std` the chance that the true standard deviation of such a prompt is large enough. `by_value` is what the
-    values of the rewards say, where the family has a `value_model`: of the groups to come, and where that is `exact` of
-    all else too.
+    `n_eff` are effective sample sizes, in 0/1 rewards. `belief` is of the true mean, `p_in_band` the chance that it is
+    in the band, and `p_min_std` the chance that the true standard deviation of such a prompt is large enough.
+    `by_value` is what the values of the rewards say, where the family has a `value_model`: of the groups to come, and
+    where that is `exact` of all else too.
     """
 
     n_eff: Values
@@ -144,18 +143,9 @@ class Assessment:
         """The chance that a prompt belongs in the set: in the band, and with a large enough standard deviation."""
         return self.p_in_band * self.p_min_std
 
-    @property
-    def exact(self) -> ValuePosterior | None:
-        """What the values say, where all else follows from them."""
-        return self.by_value if self.by_value is not None and self.by_value.model.exact else None
-
-    def interval(self, coverage: float = COVERAGE) -> tuple[Values, Values]:
-        """Return the ends of the interval that holds the mean reward with this chance."""
-        return (self.exact or self.belief).interval(coverage)
-
-    def to_moments(self) -> Moments:
-        """Return masses at 0 and 1, and the Beta distribution that has the mean and variance of the rest."""
-        return (self.exact or self.belief).to_moments()
+    def zero_std_share(self, group_size: int) -> Values:
+        """Return the chance that a group of so many rewards agrees; without `by_value` as if they were 0 and 1."""
+        return (self.by_value or self.belief).zero_std_share(group_size)
 
 
 def assess(
@@ -177,7 +167,7 @@ def assess(
         by_value = ValuePosterior.of(family_prior.value_model, rewards, len(n))
         if family_prior.value_model.exact:
             inside, varying = by_value.in_band(band), by_value.in_band(band, band.min_std)
-            return Assessment(n_eff, belief, inside, _given(varying, inside), by_value)
+            return Assessment(n_eff, by_value.belief, inside, _given(varying, inside), by_value)
     if model.graded:
         p_min_std = model.at_least(band.min_std, n, mean, variance)
         return Assessment(n_eff, belief, belief.in_band(band), p_min_std, by_value)
@@ -199,7 +189,7 @@ def certify(
         band: what is kept, and of which signal.
         group_size: completions a prompt that training will draw, for `usable_at_g`.
         rewards: `prompt_id` and `reward` of the rollouts that count, as `filters.statistics.groups.list_rewards` lists
-            them. Without them the forecast of graded rewards knows of no ties but those on 0 and on 1.
+            them. Without them groups of graded rewards are forecast as if they were 0 and 1.
 
     Returns:
         The rows, in their order, with `n_eff` (effective sample size), `variance_share` (n / n_eff: the variance inside
@@ -209,73 +199,41 @@ def certify(
         `usable_at_g` (chance that a group of `group_size` is not zero-std), `zero_std_at_<G>` (that one of G is).
     """
     numbered = groups.with_row_index("_row")
-    placed = _place(numbered, rewards)
+    if rewards is not None:
+        listed = rewards.group_by("prompt_id").agg(pl.col("reward").alias("_rewards"))
+        numbered = numbered.join(listed, on="prompt_id", how="left", maintain_order="left")
     parts = [
-        _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size, placed)
+        _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size)
         for (family,), members in numbered.group_by("family", maintain_order=True)
         for part in members.iter_slices(PROMPTS_AT_ONCE)
     ]
     if not parts:
         return groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in COLUMNS)
-    return pl.concat(parts).sort("_row").drop("_row")
+    return pl.concat(parts).sort("_row").drop("_row", "_rewards", strict=False)
 
 
-def _place(numbered: pl.DataFrame, rewards: pl.DataFrame | None) -> Rewards | None:
-    """Return the rewards and the row that each is of, in the order of the rows."""
-    if rewards is None:
-        return None
-    placed = rewards.join(numbered.select("prompt_id", "_row"), on="prompt_id").sort("_row", "reward")
-    return placed["_row"].cast(pl.Int64).to_numpy(), placed["reward"].to_numpy()
-
-
-def _take(placed: Rewards, rows: Indices) -> Rewards:
-    """Return the rewards of some rows, given in order, and which of them each is of."""
-    first, after = (np.searchsorted(placed[0], rows, side=side) for side in ("left", "right"))
-    counts = after - first
-    start = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-    return np.repeat(np.arange(len(rows)), counts), placed[1][start + np.arange(counts.sum())]
-
-
-def _certify_family(
-    groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int, placed: Rewards | None
-) -> pl.DataFrame:
+def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int) -> pl.DataFrame:
     n, mean, variance = read_signal(groups, band.signal)
-    rewards = None if placed is None else _take(placed, groups["_row"].cast(pl.Int64).to_numpy())
+    rewards = None
+    if "_rewards" in groups.columns:
+        counts = groups["_rewards"].list.len().fill_null(0).to_numpy()
+        rewards = np.repeat(np.arange(len(n)), counts), groups["_rewards"].explode().drop_nulls().to_numpy()
     found = assess(family_prior, band, n, np.nan_to_num(mean), variance, rewards)
     share = np.divide(n, found.n_eff, out=np.ones_like(n), where=n > 0)
     columns = {"n_eff": found.n_eff, "variance_share": share, "p_min_std": found.p_min_std, "p_keep": found.p_keep}
-    columns |= _describe_mean(found.to_moments(), found.p_in_band, found.interval())
-    if found.exact is not None:
-        columns |= _describe_std(found.exact.std_interval(COVERAGE))
+    columns |= _describe(found.belief, found.p_in_band, found, group_size)
+    if found.by_value is not None and found.by_value.model.exact:
+        columns["std_low"], columns["std_high"] = found.by_value.std_interval(COVERAGE)
     elif family_prior.graded:
-        columns |= _describe_std(family_prior.variance_model.interval(n, mean, variance, COVERAGE))
-    if family_prior.graded:
-        columns |= _describe_groups(found, groups, group_size)
-    else:
-        columns |= _describe_bernoulli(found.belief, group_size)
+        columns["std_low"], columns["std_high"] = family_prior.variance_model.interval(n, mean, variance, COVERAGE)
     counted = pl.col("n") > 0
     return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in COLUMNS)
 
 
-def zero_std_graded(groups: pl.DataFrame, group_size: int) -> Values:
-    """Return the chance that a group of graded rewards agrees on 0 or on 1, where no more is known of their values.
-
-    From how many of `n` rewards were exactly 0 (`zeros`) and exactly 1 (`ones`), each a Beta-binomial with Jeffreys's
-    prior.
-    """
-    n = groups["n"].cast(pl.Float64).fill_null(0.0).to_numpy()
-    share = np.zeros(groups.height)
-    for name in ("zeros", "ones"):
-        alike = groups[name].cast(pl.Float64).fill_null(0.0).to_numpy() + 0.5
-        other = n + 1 - alike
-        share += np.exp(betaln(alike + group_size, other) - betaln(alike, other))
-    return np.minimum(share, 1.0)
-
-
 def describe_belief(belief: Belief, band: Band, group_size: int) -> dict[str, Values]:
     """Return the columns of `CERTIFICATE` and `ZERO_STD_AT` that a belief of 0/1 rewards tells, by name."""
-    columns = _describe_mean(belief.to_moments(), belief.in_band(band), belief.interval(COVERAGE))
-    return columns | {"p_min_std": bernoulli_p_min_std(belief, band)} | _describe_bernoulli(belief, group_size)
+    columns = _describe(belief, belief.in_band(band), belief, group_size)
+    return columns | {"p_min_std": bernoulli_p_min_std(belief, band)}
 
 
 def bernoulli_p_min_std(belief: Belief, band: Band) -> Values:
@@ -286,35 +244,16 @@ def bernoulli_p_min_std(belief: Belief, band: Band) -> Values:
     return _given(belief.in_band(band.with_min_std), belief.in_band(band))
 
 
-def _describe_groups(found: Assessment, groups: pl.DataFrame, group_size: int) -> dict[str, Values]:
-    """Return the columns about groups of graded rewards to come, by name."""
-
-    def agree(size: int) -> Values:
-        return zero_std_graded(groups, size) if found.by_value is None else found.by_value.zero_std_share(size)
-
-    return {"usable_at_g": 1 - agree(group_size)} | {name: agree(size) for size, name in ZERO_STD_AT.items()}
-
-
-def _describe_mean(moments: Moments, p_in_band: Values, interval: tuple[Values, Values]) -> dict[str, Values]:
-    """Return the columns that say where the mean reward is, by name."""
-    low, high = interval
-    names = ("alpha", "beta", "p_zero", "p_one")
-    return dict(zip(names, moments, strict=True)) | {"p_in_band": p_in_band, "ci_low": low, "ci_high": high}
-
-
-def _describe_std(interval: tuple[Values, Values]) -> dict[str, Values]:
-    low, high = interval
-    return {"std_low": low, "std_high": np.minimum(high, 0.5)}
-
-
-def _describe_bernoulli(belief: Belief, group_size: int) -> dict[str, Values]:
-    """Return the columns about variation inside a group of 0/1 rewards, by name: sqrt(p (1 - p)) from the ends of p."""
+def _describe(belief: Belief, p_in_band: Values, groups: Belief | Assessment, group_size: int) -> dict[str, Values]:
+    """Return the columns about the mean, the standard deviation as of 0/1 rewards, and groups to come, by name."""
     low, high = belief.interval(COVERAGE)
+    columns = dict(zip(("alpha", "beta", "p_zero", "p_one"), belief.to_moments(), strict=True))
+    columns |= {"p_in_band": p_in_band, "ci_low": low, "ci_high": high}
+    columns |= {"usable_at_g": 1 - groups.zero_std_share(group_size)}
+    columns |= {name: groups.zero_std_share(size) for size, name in ZERO_STD_AT.items()}
     at_low, at_high = np.sqrt(low * (1 - low)), np.sqrt(high * (1 - high))
     largest = np.where((low <= 0.5) & (high >= 0.5), 0.5, np.maximum(at_low, at_high))
-    agree = {name: belief.zero_std_share(size) for size, name in ZERO_STD_AT.items()}
-    usable = {"usable_at_g": 1 - belief.zero_std_share(group_size)}
-    return _describe_std((np.minimum(at_low, at_high), largest)) | usable | agree
+    return columns | {"std_low": np.minimum(at_low, at_high), "std_high": largest}
 
 
 def _given(both: Values, one: Values) -> Values:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,35 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import betaln, digamma
 
 from learnable.filters.arrays import Values
 from learnable.filters.posterior.belief import EDGES, RATES, Belief, log_likelihood
 
 MIN_GROUPS = 8  # fewer say nothing of a population
 OWN_GROUPS = 48  # from which on a family's own smooth fit is tried beside the belief of its pool
-FLOOR = 1e-6  # smallest weight of each part, so that evidence can always bring it back
-MAX_GROUPS = 20_000  # groups that the smooth fit looks at; more change nothing
-MAX_GRID_GROUPS = 4_000  # the same of the weights on the grid
-SHAPES = (0.02, 200.0)  # alpha and beta stay in here
-LOG_SHAPE, LOG_SHAPE_WIDTH = math.log(0.7), 1.5  # a mild pull, for the few groups of a pilot
+MAX_GROUPS = 4_000  # groups that a fit looks at; more change nothing
+USUAL_SHAPE, SHAPE_WIDTH = 0.7, 2.0  # a mild pull of alpha and beta, for the few groups of a pilot
+FLOOR = 1e-6  # weight of Beta(.5, .5), so that evidence can always bring any rate back
 MASS_PULL = 4.0  # against masses: in groups of 8 a steep Beta looks like one, and would be taken for it too often
-BOUNDS = [(-30.0, 30.0)] * 2 + [(math.log(SHAPES[0]), math.log(SHAPES[1]))] * 2  # of packed parameters
-TOLERANCE = 1e-9  # of the gradient: so that no digit that counts hangs on the processor
-# Of masses and shapes. A small pool that mostly fails has one optimum with a mass and one with a steep Beta.
-STARTS = (
-    (0.1, 0.1, 0.5, 0.5),
-    (0.05, 0.4, 1.0, 1.0),
-    (0.4, 0.05, 1.0, 2.0),
-    (0.002, 0.002, 0.1, 0.6),
-    (0.002, 0.002, 0.6, 0.1),
-)
+BOUNDS = [(-14.0, 14.0)] * 2 + [(-4.0, 7.0)] * 2  # of the logarithms of masses, as shares of the rest, and of shapes
+TO_THE_END: Any = {"maxiter": 500, "ftol": 0.0, "gtol": 1e-9}  # so that no digit that counts hangs on the processor
+# Masses, as shares of the rest, and shapes. A small pool that mostly fails has one optimum with a mass and one with a
+# steep Beta.
+STARTS = [(0.1, 0.1, 0.5, 0.5), (0.1, 0.7, 1, 1), (0.7, 0.1, 1, 2), (0.002, 0.002, 0.1, 0.6), (0.002, 0.002, 0.6, 0.1)]
 STRENGTHS = (128.0, 32.0, 8.0, 2.0)  # groups that the base may count for
 FOLDS = 3
 FOLD_STEPS, STEPS = 60, 300
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # of the tilts of families
 POOLED_FAMILIES = 64  # small ones whose groups tell how far from their pool they lie
 FALLBACK = Belief.of_moments(0.5, 0.5)
+_EVEN = FALLBACK.weights[1:-1]
+_LOGS = np.log(np.stack([RATES, 1 - RATES], axis=1)[1:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,51 +90,52 @@ def fit_belief(n: ArrayLike, s: ArrayLike, pool: FittedBelief | None = None) -> 
     if count < MIN_GROUPS:
         return FittedBelief()
     grid = _Grid(sizes, sums)
-    bases = [fit_smooth(sizes, sums).weights, *([] if known is None else [known.belief.weights])]
+    bases = [grid.fit_smooth(), *([] if known is None else [known.belief.weights])]
     found = [(*_choose([grid], [grid.compare(base, bases[0])]), base) for base in bases]
     place, _, base = max(found, key=lambda each: each[1])
     return FittedBelief(Belief(grid.weigh(base, STRENGTHS[place - 1]) if place else base), count)
-
-
-def fit_smooth(n: Values, s: Values) -> Belief:
-    """Fit a Beta distribution with masses at 0 and 1 to groups: the maximum of the marginal likelihood.
-
-    A group of `n` rewards that sum to `s` has the likelihood `zero [s = 0] + one [s = n] + (1 - zero - one) B(alpha +
-    s, beta + n - s) / B(alpha, beta)` (Ospina and Ferrari, 2010, "Inflated beta distributions"). Mild penalties on
-    shapes and masses keep a small pilot from ruling anything in or out.
-    """
-    cells, counts = np.unique(_thin(n, s, MAX_GROUPS), axis=0, return_counts=True)
-    loss = _Loss(cells[:, 0], cells[:, 1], counts.astype(np.float64))
-    to_the_end: Any = {"maxiter": 500, "ftol": 0.0, "gtol": TOLERANCE}
-    found = [
-        minimize(loss, _pack(*start), jac=True, method="L-BFGS-B", bounds=BOUNDS, options=to_the_end)
-        for start in STARTS
-    ]
-    best = min((result for result in found if np.isfinite(result.fun)), key=lambda result: result.fun, default=None)
-    if best is None:
-        return FALLBACK
-    zero, one, alpha, beta = _unpack(best.x)
-    return Belief.of_moments(alpha, beta, zero, one)
 
 
 class _Grid:
     """The likelihoods of groups at each rate, and the weights on the grid that they lead to."""
 
     def __init__(self, n: Values, s: Values) -> None:
-        rows = _thin(n, s, MAX_GRID_GROUPS)
+        # In order: every other row of a file may be of one kind.
+        rows = np.column_stack([n, s])[np.lexsort((n, s))][:: -(-len(n) // MAX_GROUPS)]
         cells, of_group = np.unique(rows, axis=0, return_inverse=True)
         log = log_likelihood(cells[:, 0], cells[:, 1])
         self.likelihood = np.exp(log - log.max(axis=1, keepdims=True))
-        self.scale = len(n) / len(rows)
         self.folds = np.zeros((len(cells), FOLDS))
         # By chance: groups in the order of their values would be dealt out too evenly to stand in for new ones.
         np.add.at(self.folds, (of_group.reshape(-1), np.random.default_rng(0).integers(FOLDS, size=len(rows))), 1.0)
+        self.counts = self.folds.sum(axis=1) * len(n) / len(rows)
 
     def weigh(self, base: Values, strength: float) -> Values:
         """Return the weights by all groups, shape (rates,)."""
-        counts = self.folds.sum(axis=1)[:, None] * self.scale
-        weights: Values = self._run(counts, base, np.array([strength]), STEPS)[0]
+        weights: Values = self._run(self.counts[:, None], base, np.array([strength]), STEPS)[0]
         return weights
+
+    def fit_smooth(self) -> Values:
+        """Return the weights of a Beta distribution with masses at 0 and 1 that make all groups likeliest.
+
+        The Beta distribution (Ospina and Ferrari, 2010, "Inflated beta distributions") has the density of its middle
+        everywhere in a cell, but for that of Beta(.5, .5). Mild penalties on shapes and masses keep a small pilot from
+        ruling anything in or out.
+        """
+        found = [minimize(self.lose_smooth, np.log(x), jac=True, bounds=BOUNDS, options=TO_THE_END) for x in STARTS]
+        smooth = _weigh_smooth(min(found, key=lambda each: float(each.fun)).x)
+        return (1 - FLOOR) * smooth + FLOOR * FALLBACK.weights
+
+    def lose_smooth(self, packed: Values) -> tuple[float, Values]:
+        """Return minus the log-likelihood of packed masses and shapes, with the penalties, and its gradient."""
+        weights = _weigh_smooth(packed)
+        log_evidence, seen = self._expect(self.counts, weights)
+        inner, masses, shapes = weights[1:-1], weights[[0, -1]], np.exp(packed[2:])
+        off = np.log(shapes / USUAL_SHAPE) / SHAPE_WIDTH
+        loss = np.log1p(off**2).sum() + MASS_PULL * masses.sum() - log_evidence
+        by_masses = self.counts.sum() * masses - seen[[0, -1]] + MASS_PULL * masses * inner.sum()
+        by_shapes = _LOGS.T @ (seen[1:-1].sum() * inner / inner.sum() - seen[1:-1])
+        return float(loss), np.append(by_masses, shapes * by_shapes + 2 * off / (1 + off**2) / SHAPE_WIDTH)
 
     def compare(self, base: Values, usual: Values) -> Values:
         """Return how much likelier groups are by weights fitted to others than by `usual`, shape (strengths, cells).
@@ -175,11 +169,9 @@ class _Grid:
 
         def lose(t: Values) -> tuple[float, Values]:
             weights = weigh(t)
-            of_cells = self.likelihood * weights
-            evidence = np.maximum(of_cells.sum(axis=1), 1e-300)
-            seen = counts / evidence @ of_cells
-            pull = float(t @ t) / (2 * width**2) - float(counts @ np.log(evidence))
-            return pull, t / width**2 - (seen - counts.sum() * weights) @ axes
+            log_evidence, seen = self._expect(counts, weights)
+            loss = float(t @ t) / (2 * width**2) - log_evidence
+            return loss, t / width**2 - (seen - counts.sum() * weights) @ axes
 
         return weigh(minimize(lose, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-30, 30)] * 2).x)
 
@@ -190,6 +182,11 @@ class _Grid:
         logs = np.log(np.array(tilted) + 1e-300) - np.log(usually + 1e-300)
         gain: Values = (logs.T * self.folds).sum(axis=1)
         return gain
+
+    def _expect(self, counts: Values, weights: Values) -> tuple[float, Values]:
+        """Return the log-likelihood of counts of cells, and how many groups of each rate are expected among them."""
+        evidence = np.maximum(self.likelihood @ weights, 1e-300)
+        return float(counts @ np.log(evidence)), counts / evidence @ self.likelihood * weights
 
     def _run(self, counts: Values, base: Values, strengths: Values, steps: int) -> Values:
         """Return weights after so many steps of EM, for each column of counts of cells: shape (columns, rates)."""
@@ -220,51 +217,10 @@ def _usable(n: ArrayLike, s: ArrayLike) -> Counts:
     return sizes[usable], sums[usable]
 
 
-def _thin(n: Values, s: Values, most: int) -> Values:
-    """Return at most so many groups, rows of size and sum, in order: every other row of a file may be of one kind."""
-    rows: Values = np.column_stack([n, s])[np.lexsort((n, s))]
-    return rows[:: -(-len(rows) // most)]
-
-
-class _Loss:
-    """Minus the log of the marginal likelihood, and the penalty, of packed parameters."""
-
-    def __init__(self, n: Values, s: Values, counts: Values) -> None:
-        self.s, self.failures, self.counts = s, n - s, counts
-        self.never, self.always = s <= 0, self.failures <= 0
-
-    def __call__(self, packed: Values) -> tuple[float, Values]:
-        """Return the loss and its gradient, shape (4,)."""
-        zero, one, alpha, beta = _unpack(packed)
-        rest, whole = 1 - zero - one, alpha + beta
-        masses = zero * self.never + one * self.always
-        log_masses = np.log(masses, out=np.full_like(masses, -np.inf), where=masses > 0)
-        # In logs: the evidence of a group with an effective size of thousands is below the smallest float.
-        log_beta = math.log(rest) + betaln(alpha + self.s, beta + self.failures) - betaln(alpha, beta)
-        log_evidence = np.logaddexp(log_masses, log_beta)
-        shapes = np.log([alpha, beta])
-        pull = ((shapes - LOG_SHAPE) ** 2).sum() / (2 * LOG_SHAPE_WIDTH**2)
-        loss = -(self.counts * log_evidence).sum() + pull + MASS_PULL * (zero + one)
-
-        of_beta = self.counts * np.exp(log_beta - log_evidence)  # how many groups are expected to be of the Beta part
-        of_masses = [(self.counts[here] / np.exp(log_evidence[here])).sum() for here in (self.never, self.always)]
-        by_masses = MASS_PULL + of_beta.sum() / rest - np.array(of_masses)
-        weights = np.array([zero, one]) - FLOOR
-        by_weights = weights * (by_masses - (weights @ by_masses) / (1 - 3 * FLOOR))
-        common = digamma(whole) - digamma(whole + self.s + self.failures)
-        by_alpha = (of_beta * (digamma(alpha + self.s) - digamma(alpha) + common)).sum()
-        by_beta = (of_beta * (digamma(beta + self.failures) - digamma(beta) + common)).sum()
-        by_shapes = (shapes - LOG_SHAPE) / LOG_SHAPE_WIDTH**2 - [alpha * by_alpha, beta * by_beta]
-        return float(loss), np.concatenate([by_weights, by_shapes])
-
-
-def _pack(zero: float, one: float, alpha: float, beta: float) -> Values:
-    rest = 1 - zero - one
-    return np.array([math.log(zero / rest), math.log(one / rest), math.log(alpha), math.log(beta)])
-
-
-def _unpack(packed: Values) -> tuple[float, float, float, float]:
-    weights = np.exp(np.array([packed[0], packed[1], 0.0]))
-    zero, one, _ = FLOOR + (1 - 3 * FLOOR) * weights / weights.sum()
-    alpha, beta = np.exp(packed[2:])
-    return float(zero), float(one), float(alpha), float(beta)
+def _weigh_smooth(packed: Values) -> Values:
+    """Return the weights that the logarithms of masses, as shares of the rest, and of shapes stand for."""
+    zero, one = np.exp(packed[:2])
+    log = np.log(_EVEN) + _LOGS @ (np.exp(packed[2:]) - 0.5)
+    cells = np.exp(log - log.max())
+    weights: Values = np.concatenate([[zero], cells / cells.sum(), [one]]) / (1 + zero + one)
+    return weights

@@ -77,7 +77,7 @@ def fit_value_model(rewards: Rewards, prompts: int, ess_per_rollout: float) -> V
     if not exact:
         fit.run(ITERATIONS)
         return fit.model
-    fit = _choose([fit] if alone else [fit.without_constant(), fit], ITERATIONS)
+    fit = _choose([fit] if alone else [fit.with_constant(np.zeros_like(repeats)), fit], ITERATIONS)
     return _part_kinds(fit).model if fit.model.leaves_path else fit.model
 
 
@@ -97,8 +97,8 @@ class _Fit:
         self.shapes, self.shares, self.constant, self.alone = np.ones((1, 2)), np.ones(1), repeats, True
         self.discount = [(weight + 1) / (weight + counts.sum(axis=1)) for weight in CONCENTRATIONS]
         self.coarse = find_chances(self.start[0, :, 0], self.start[0, :, 1], COARSE_CENTRES)
-        self.model = self._model(self.start, np.where(repeats, CONSTANT / len(values), 0.0), OFF_PATH * EVENLY)
         self.likelihood = -np.inf
+        self.model: ValueModel = self.with_constant(repeats).model
 
     def run(self, iterations: int) -> None:
         """Take so many steps."""
@@ -108,18 +108,15 @@ class _Fit:
     def with_kinds(self, paths: Values, shares: Values) -> _Fit:
         """Return a fit that starts from these paths, one for each kind, and about these shares of the prompts."""
         other = copy(self)
-        other.alone, other.start, other.shares, other.constant = False, paths, shares / shares.sum(), self.repeats
+        other.alone, other.start, other.shares = False, paths, shares / shares.sum()
         other.shapes = np.ones((len(paths), 2))
-        always = np.where(other.constant, CONSTANT / len(self.values), 0.0)
-        other.model = other._model(paths, always, OFF_PATH * EVENLY)
-        return other
+        return other.with_constant(self.repeats)
 
-    def without_constant(self) -> _Fit:
-        """Return a fit that starts as this one, where no prompt always draws one value."""
+    def with_constant(self, constant: Flags) -> _Fit:
+        """Return a fit that starts as this one, where no prompts always draw one value but of these."""
         other = copy(self)
-        other.constant = np.zeros(len(self.values), bool)
-        paths = np.stack([self.model.base, self.model.scores], axis=2)
-        other.model = other._model(paths, np.zeros(len(self.values)), OFF_PATH * EVENLY)
+        other.constant = constant
+        other.model = other._model(self.start, np.where(constant, CONSTANT / len(constant), 0.0), OFF_PATH * EVENLY)
         return other
 
     @property
@@ -194,17 +191,14 @@ def _part_kinds(fit: _Fit) -> _Fit:
     if not len(common):
         return fit
     parted = fit.with_kinds(paths[common], shares[common])
-    return _choose([parted.without_constant(), parted], KIND_STEPS, fit)
+    return _choose([parted.with_constant(np.zeros_like(fit.repeats)), parted], KIND_STEPS, fit)
 
 
-def _choose(fits: Sequence[_Fit], steps: int, best: _Fit | None = None) -> _Fit:
-    """Take so many steps of each fit, and return the one, or `best`, whose likelihood is worth its figures most."""
+def _choose(fits: Sequence[_Fit], steps: int, *before: _Fit) -> _Fit:
+    """Take so many steps of each fit, and return the one, or of those `before`, that is worth most."""
     for fit in fits:
         fit.run(steps)
-        if best is None or fit.worth > best.worth:
-            best = fit
-    assert best is not None
-    return best
+    return max([*before, *fits], key=lambda fit: fit.worth)
 
 
 def _list_cases(values: Values) -> Iterator[Values]:

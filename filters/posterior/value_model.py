@@ -55,16 +55,8 @@ class ValueModel:
         """How many paths there are."""
         return len(self.base)
 
-    def count(self, rewards: Rewards, prompts: int) -> Values:
-        """Return how often each prompt drew each value, shape (prompts, V)."""
-        return count_values(self.values, self.repeats, rewards, prompts)
-
-    def find_states(self, counts: Values) -> Values:
-        """Return the posterior chance of each state, shape (prompts, states), by the prompts' counts of values."""
-        return self.weigh_states(counts)[0]
-
     def weigh_states(self, counts: Values) -> tuple[Values, float]:
-        """Return the same, and the log-likelihood of all the counts."""
+        """Return the posterior chance of each state, shape (prompts, states), and the log-likelihood of all counts."""
         with np.errstate(divide="ignore"):
             log = self.log_likelihood(counts) + np.log(self.weights)
         top = log.max(axis=1, keepdims=True)

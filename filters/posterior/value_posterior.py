@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,17 +10,14 @@ from scipy.special import betainc, gammaln
 
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.belief import MAX_SIZE, MIN_VARIANCE, Moments, fit_beta
-from learnable.filters.posterior.value_model import CENTRES, CONCENTRATIONS, EDGES, Rewards, ValueModel
+from learnable.filters.posterior.belief import EDGES as RATE_EDGES
+from learnable.filters.posterior.belief import MIN_VARIANCE, RATES, Belief, fit_beta
+from learnable.filters.posterior.value_model import CENTRES, CONCENTRATIONS, EDGES, Rewards, ValueModel, count_values
 
-COVERAGE = 0.9
-RESOLUTION = 0.0005  # of a mean or a standard deviation
 SAME = 1e-9  # nearer to an end of the band than this is in it
 FINE = 16  # points of a cell at which it is in the band or not
+RESOLUTION = 0.0005  # of a standard deviation: nearer ones are not told apart
 UNSEEN = 1e-4  # a smaller chance changes no figure
-
-Ends = tuple[Values, Values]
-Below = Callable[[Values], Values]
 
 
 @dataclass(frozen=True)
@@ -40,8 +36,8 @@ class ValuePosterior:
     @classmethod
     def of(cls, model: ValueModel, rewards: Rewards, prompts: int) -> ValuePosterior:
         """Return the posteriors of so many prompts by their rewards."""
-        counts = model.count(rewards, prompts)
-        return cls(model, counts, model.find_states(counts))
+        counts = count_values(model.values, model.repeats, rewards, prompts)
+        return cls(model, counts, model.weigh_states(counts)[0])
 
     def in_band(self, band: Band, min_std: float = 0.0) -> Values:
         """Return the chance that the mean is in the band, its ends included, and the standard deviation `min_std`."""
@@ -58,19 +54,22 @@ class ValuePosterior:
         chance[self._rows] += self._apart[0][self._rows] * both * (1 - self._apart_stds(np.array([min_std]))[:, 0])
         return np.clip(chance, 0.0, 1.0)
 
-    def interval(self, coverage: float = COVERAGE) -> Ends:
-        """Return the ends of the interval that holds the mean reward with this chance.
-
-        It is central, but where the smallest or the largest value is in it anyway: there the other side alone is left
-        out. Its ends are `RESOLUTION` further out, since the model tells no nearer means apart.
-        """
+    @cached_property
+    def belief(self) -> Belief:
+        """What is believed of the means."""
         mean, _ = _moments_at(self.model, EDGES)
-        return self._quantiles(mean, self.model.values, self._apart_means, coverage, 0.0)
+        values = self.model.values
+        width = np.interp(values, RATES[1:-1], np.diff(RATE_EDGES)) / 2
+        low = np.where(values <= 0, -1.0, np.where(values >= 1, 1.0, values - width))
+        always = np.stack([low, low + np.where((values <= 0) | (values >= 1), 1.0, 2 * width)])
+        return self._on_grid(mean, 0.0, always, self._apart_means(RATE_EDGES))
 
-    def std_interval(self, coverage: float = COVERAGE) -> Ends:
-        """Return the ends of the central interval that holds the standard deviation with this chance."""
+    def std_interval(self, coverage: float = 0.9) -> tuple[Values, Values]:
+        """Return the ends of the central interval that holds the standard deviation, at most .5, with this chance."""
         _, std = _moments_at(self.model, EDGES)
-        return self._quantiles(std, np.zeros(len(self.model.values)), self._apart_stds, coverage, self._reach)
+        always = np.tile([[-1.0], [0.0]], len(self.model.values))
+        low, high = self._on_grid(2 * std, self._reach, always, self._apart_stds(RATE_EDGES / 2)).interval(coverage)
+        return np.maximum(low / 2 - RESOLUTION, 0.0), np.minimum(high / 2 + RESOLUTION, 0.5)
 
     def zero_std_share(self, group_size: int) -> Values:
         """Return the chance that a group of so many rewards agrees.
@@ -92,19 +91,6 @@ class ValuePosterior:
             share[rows] += (apart[rows, number] * agree).sum(axis=1)
         capped: Values = np.minimum(share, 1.0)
         return capped
-
-    def to_moments(self) -> Moments:
-        """Return the posterior of the mean as masses at 0 and 1 and a Beta distribution with the others' moments."""
-        cells, constant, _ = self.model.split(self.states)
-        values = self.model.values
-        zero, one = (constant[:, values == end].sum(axis=1) for end in (0.0, 1.0))
-        at, _ = _moments_at(self.model, CENTRES)
-        weight, mean, _, square, _ = self._apart
-        mean = cells @ at + constant @ values + weight * mean
-        square = cells @ at**2 + constant @ values**2 + weight * square
-        rest = np.maximum(1 - zero - one, MIN_VARIANCE)
-        mean = np.clip((mean - one) / rest, MIN_VARIANCE, 1 - MIN_VARIANCE)
-        return Moments(*fit_beta(mean, (square - one) / rest - mean**2), zero, one)
 
     @cached_property
     def _reach(self) -> float:
@@ -147,30 +133,32 @@ class ValuePosterior:
     def _apart_means(self, points: Values) -> Values:
         """Return the chance that the mean of prompts off the path is at most each point, shape (`_rows`, points)."""
         low, width = self.model.values[0], self.model.values[-1] - self.model.values[0]
-        mean, square = self._apart[[1, 3]][:, self._rows]
-        return _beta_below((mean - low) / width, (square - mean**2) / width**2, (points - low) / width)
+        return self._apart_below(1, low, width, points)
 
     def _apart_stds(self, points: Values) -> Values:
         """Return the same for the standard deviation: its square, as a share of the largest one, has a Beta too."""
         largest = (self.model.values[-1] - self.model.values[0]) ** 2 / 4
-        mean, square = self._apart[[2, 4]][:, self._rows]
-        return _beta_below(mean / largest, (square - mean**2) / largest**2, np.maximum(points, 0) ** 2 / largest)
+        return self._apart_below(2, 0.0, largest, np.maximum(points, 0) ** 2)
 
-    def _quantiles(self, edges: Values, constants: Values, apart: Below, coverage: float, reach: float) -> Ends:
-        """Return the ends of central intervals of a figure: `edges` of the cells, `constants` by value, and `apart`."""
+    def _apart_below(self, figure: int, low: float, width: float, points: Values) -> Values:
+        """Return distribution functions of Beta variables by the mean of a figure of `_apart` and of its square."""
+        mean, square = self._apart[[figure, figure + 2]][:, self._rows]
+        share = np.clip((mean - low) / width, MIN_VARIANCE, 1 - MIN_VARIANCE)
+        alpha, beta = fit_beta(share, (square - mean**2) / width**2)
+        return np.asarray(betainc(alpha[:, None], beta[:, None], np.clip((points - low) / width, 0, 1)), np.float64)
+
+    def _on_grid(self, edges: Values, reach: float, always: Values, apart: Values) -> Belief:
+        """Return what is believed of a figure from 0 to 1 that lies between `edges` of a path's cells.
+
+        `reach` is how far beyond them, as a share. `always` are the ends, shape (2, V), between which it is said to be
+        for prompts that always draw one value; `apart` the chance of the others to be below each of `RATE_EDGES`.
+        """
         paths = edges.reshape(self.model.kinds, -1)
-        ends_of_cells = np.stack([paths[:, :-1].reshape(-1), paths[:, 1:].reshape(-1)])
-        low, high = (1 - reach) * ends_of_cells.min(axis=0)[:, None], (1 + reach) * ends_of_cells.max(axis=0)[:, None]
-        some = paths[:, :: self.model.kinds].reshape(-1)  # of several paths fewer each: together they lie close enough
-        top = max(float(high.max()), float(np.ptp(self.model.values)) / 2)  # prompts off the path vary more than it
-        beyond = np.append(np.linspace(edges.max(), high.max(), 5), np.linspace(high.max(), top, 25))
-        points = np.unique(np.concatenate([some, paths[:, -1], beyond, constants, constants - SAME]))
-        cells = np.clip((points - low) / np.maximum(high - low, SAME / 2), 0, 1)
-        below = np.concatenate([cells, (constants[:, None] <= points).astype(np.float64)])
-        chances = self.states[:, : len(below)] @ below
-        chances[self._rows] += self._apart[0][self._rows, None] * apart(points)
-        first, last = _find_ends(points, chances, coverage)
-        return np.maximum(first - RESOLUTION, 0.0), np.minimum(last + RESOLUTION, 1.0)
+        ends = np.sort([paths[:, :-1].reshape(-1), paths[:, 1:].reshape(-1)], axis=0) * [[1 - reach], [1 + reach]]
+        low, high = np.concatenate([ends, always], axis=1)[:, :, None]
+        below = self.states[:, : len(low)] @ np.clip((RATE_EDGES - low) / np.maximum(high - low, SAME), 0, 1)
+        below[self._rows] += self._apart[0][self._rows, None] * apart
+        return Belief(np.diff(below, axis=1, prepend=0.0, append=1.0))
 
 
 def _moments_at(model: ValueModel, at: Values) -> tuple[Values, Values]:
@@ -178,31 +166,3 @@ def _moments_at(model: ValueModel, at: Values) -> tuple[Values, Values]:
     chances, values = model.chances_at(at), model.values
     mean = chances @ values
     return mean, np.sqrt(np.maximum(chances @ values**2 - mean**2, 0.0))
-
-
-def _beta_below(mean: Values, variance: Values, points: Values) -> Values:
-    """Return distribution functions of Beta variables of these moments at each point, shape (rows, points)."""
-    mean = np.clip(mean, MIN_VARIANCE, 1 - MIN_VARIANCE)[:, None]
-    size = np.clip(mean * (1 - mean) / np.maximum(variance, MIN_VARIANCE)[:, None] - 1, 1e-3, MAX_SIZE)
-    below: Values = betainc(mean * size, (1 - mean) * size, np.clip(points, 0, 1))
-    return below
-
-
-def _find_ends(points: Values, chances: Values, coverage: float) -> Ends:
-    """Return the ends of intervals, from distribution functions at points that ascend."""
-    tail = (1 - coverage) / 2
-    near = np.searchsorted(points, [points[0] + RESOLUTION, points[-1] - RESOLUTION])
-    holds_low, holds_high = chances[:, near[0]] >= tail, 1 - chances[:, near[1] - 1] >= tail
-    low = np.where(holds_high, _invert(points, chances, 2 * tail), _invert(points, chances, tail))
-    high = np.where(holds_low, _invert(points, chances, 1 - 2 * tail), _invert(points, chances, 1 - tail))
-    return np.where(holds_low, points[0], low), np.where(holds_high, points[-1], high)
-
-
-def _invert(points: Values, chances: Values, q: float) -> Values:
-    """Return where each row of a distribution function reaches `q`, on straight lines between the points."""
-    after = np.argmax(chances >= q - SAME, axis=1)
-    before, rows = np.maximum(after - 1, 0), np.arange(len(chances))
-    at_before, at_after = chances[rows, before], chances[rows, after]
-    share = np.clip((q - at_before) / np.maximum(at_after - at_before, SAME), 0, 1)
-    found: Values = points[before] + (points[after] - points[before]) * share
-    return found

@@ -145,9 +145,7 @@ def fit_variance_model(n: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Va
         return BERNOULLI
     unbiased = sizes * variances / (sizes - 1)
     found, possible = (sizes - 1) * unbiased, (sizes - 1) * (bernoulli + unbiased / sizes)
-    if found.sum() <= 0:
-        return VarianceModel(MAX_ESS_PER_ROLLOUT)
-    ess = float(np.clip(possible.sum() / found.sum(), 1.0, MAX_ESS_PER_ROLLOUT))
+    ess = float(np.clip(possible.sum() / max(float(found.sum()), 1e-12), 1.0, MAX_ESS_PER_ROLLOUT))
     if ess <= 1:
         return BERNOULLI
     # The line through the centroid: there the mean of the shares is 1 / ess whatever the tilt.

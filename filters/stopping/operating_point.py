@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -52,22 +52,16 @@ class StoppingRule:
 
     def decide(self, uniforms: ArrayLike, n: ArrayLike, s: ArrayLike) -> Actions:
         """Return what to do with groups of `n` rollouts that sum to `s`, as `StoppingTable.decide` does."""
-        followed, sizes, sums = self.find_tables(uniforms), np.asarray(n), np.asarray(s)
-        actions = np.zeros(len(sizes), np.int8)
-        for number, table in enumerate(self.tables):
-            mine = followed == number
-            actions[mine] = table.decide(sizes[mine], sums[mine])
+        found = np.stack([table.decide(n, s) for table in self.tables])
+        actions: Actions = np.take_along_axis(found, self.find_tables(uniforms)[None], axis=0)[0]
         return actions
 
     def forecast_groups(
         self, uniforms: ArrayLike, n: ArrayLike, s: ArrayLike, min_kept_group: int = 0
     ) -> tuple[Values, Values]:
         """Return each group's chance of ending in keep and its expected further rollouts, as `StoppingTable` does."""
-        followed, sizes, sums = self.find_tables(uniforms), np.asarray(n), np.asarray(s)
-        keeps, further = np.zeros(len(sizes)), np.zeros(len(sizes))
-        for number, table in enumerate(self.tables):
-            mine = followed == number
-            keeps[mine], further[mine] = table.forecast_groups(sizes[mine], sums[mine], min_kept_group)
+        found = np.stack([table.forecast_groups(n, s, min_kept_group) for table in self.tables])
+        keeps, further = np.take_along_axis(found, self.find_tables(uniforms)[None, None], axis=0)[0]
         return keeps, further
 
     def find_thresholds(self, uniforms: ArrayLike) -> Values:
@@ -77,10 +71,8 @@ class StoppingRule:
     @cached_property
     def outcome(self) -> Outcome:
         """What the rule leads to on average over its belief."""
-        rows = [
-            (o.rollouts, o.kept, o.kept_in_band, o.in_band) for o in (table.compute_outcome() for table in self.tables)
-        ]
-        return Outcome(*(float(value) for value in np.array(self.shares) @ np.array(rows)))
+        rows = np.array([astuple(table.compute_outcome()) for table in self.tables])
+        return Outcome(*(np.array(self.shares) @ rows).tolist())
 
 
 def match_fixed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -86,24 +86,13 @@ class _Outlook:
     tokens: Values
 
 
-@dataclass(frozen=True, slots=True)
-class _NewPrompts:
-    """Simulations of what new prompts are like: their yield, and per prompt rollouts, their variance, and tokens."""
-
-    rate: Values
-    rollouts: Values
-    variance: Values
-    tokens: Values
-
-
 def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, seed: int = 0) -> Plan:
     """Forecast the rest of a schedule that has judged its pilot: up to its goal, or through its pool without one.
 
     A Bayesian bootstrap (Rubin, 1981, "The Bayesian bootstrap"): every simulation weighs the prompts of each family
     that were looked at anew, and so has a yield and a price of new prompts; how many it takes has a negative binomial
-    distribution. Half a kept and half a rejected prompt are added (Jeffreys' prior), so that a family of which nothing
-    was kept is not hopeless for certain. In a source without end, a yield at which a run gives up makes the search
-    endless.
+    distribution. Half a kept and half a rejected prompt are added (Jeffreys' prior), so that no family is hopeless for
+    certain. In a source without end, a yield at which a run gives up makes the search endless.
 
     Args:
         schedule: after `request_next_round` has judged what there is, while nothing is requested that is not there.
@@ -120,9 +109,7 @@ def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, see
     for number in np.flatnonzero(mix):
         mine = schedule.family[looked] == number
         simulated += mix[number] / mix.sum() * _draw_family(outlook, mine, rng)
-    rate, rollouts, squares, spent = simulated
-    new = _NewPrompts(np.maximum(rate, MIN_RATE), rollouts, np.maximum(squares - rollouts**2, 0), spent)
-    return _add_up(schedule, looked, outlook, new, np.inf if endless else float(left.sum()), rng)
+    return _add_up(schedule, looked, outlook, simulated, np.inf if endless else float(left.sum()), rng)
 
 
 def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None) -> Plan:
@@ -140,8 +127,7 @@ def _forecast(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
         columns[:, mine] = _forecast_family(schedule, str(name), looked[mine])
     known = tokens[looked]
     usual = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
-    keep, further, new_keep, new_rollouts = columns
-    return _Outlook(keep, further, new_keep, new_rollouts, np.nan_to_num(known, nan=usual))
+    return _Outlook(*np.vstack([columns, np.nan_to_num(known, nan=usual)]))
 
 
 def _forecast_family(schedule: Schedule, family: str, rows: Indices) -> Values:
@@ -195,16 +181,17 @@ def _draw_family(outlook: _Outlook, mine: Values, rng: np.random.Generator) -> V
 
 
 def _add_up(
-    schedule: Schedule, looked: Indices, outlook: _Outlook, new: _NewPrompts, left: float, rng: np.random.Generator
+    schedule: Schedule, looked: Indices, outlook: _Outlook, new: Values, left: float, rng: np.random.Generator
 ) -> Plan:
-    """Draw how many of the `left` new prompts are looked at, and what they come to with those that were."""
+    """Draw how many of the `left` prompts like `new` ones are looked at, and what they come to with those that were."""
+    rate, each_new, squares, new_tokens = new
     kept = (rng.random((SIMULATIONS, len(looked))) < outlook.keep).sum(axis=1)
     begun = _draw_begun(schedule, outlook, kept, rng)
-    prompts, kept, reached = _draw_search(schedule.budget.want, kept, new.rate, left, rng)
-    noise = np.sqrt(new.variance * np.where(np.isfinite(prompts), prompts, 0)) * rng.standard_normal(SIMULATIONS)
-    ahead = np.maximum(prompts * new.rollouts + noise, 0)
+    prompts, kept, reached = _draw_search(schedule.budget.want, kept, np.maximum(rate, MIN_RATE), left, rng)
+    variance = np.maximum(squares - each_new**2, 0) * np.where(np.isfinite(prompts), prompts, 0)
+    ahead = np.maximum(prompts * each_new + np.sqrt(variance) * rng.standard_normal(SIMULATIONS), 0)
     each = np.average(outlook.tokens, weights=outlook.further + 1e-9)
-    tokens = begun * each + ahead * new.tokens / new.rollouts
+    tokens = begun * each + ahead * new_tokens / each_new
     requested = schedule.requested[looked]
     seen = bool(outlook.tokens.any())
     return Plan(
@@ -251,9 +238,7 @@ def _draw_search(
 
 
 def _in_words(estimate: Estimate, name: str) -> str:
-    expected, low, high = (
-        None if x is None else shorten_figure(x) for x in (estimate.expected, estimate.low, estimate.high)
-    )
+    expected, low, high = (None if x is None else shorten_figure(x) for x in astuple(estimate))
     if expected is None:
         return f"{name} without end" if low is None else f"{low} {name} or more"
     return f"{expected} {name} ({low} to {high or 'no end'})"

@@ -19,7 +19,7 @@ from learnable.filters.posterior.certificate import (
     fit_family_prior,
     fit_pools,
 )
-from learnable.filters.posterior.value_model import Rewards
+from learnable.filters.posterior.value_model import SAME, Rewards
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
 from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
@@ -154,7 +154,7 @@ class Schedule:
         """Return the stopped prompts that are kept, surest first: as many as are right often enough on average."""
         done = np.flatnonzero(self.stopped & (self.requested > 0))
         chances = self.assess_chances(done)
-        keep = (chances >= self.find_thresholds()[done]) & ~self._find_unanimous(done)
+        keep = (chances >= self.find_thresholds()[done]) & ~self._are_unanimous(done)
         order = np.argsort(-chances[keep], kind="stable")
         if self.budget.precision is None:
             return done[keep][order]
@@ -279,7 +279,7 @@ class Schedule:
         in_band, varying = self._assess(prompts)
         thresholds = self.rules[name].find_thresholds(self.uniforms[prompts])
         sure, likely = in_band * varying >= thresholds, (in_band >= thresholds) & (varying >= MAY_VARY)
-        return np.where(self._find_unanimous(prompts), sure, likely & ~sure)
+        return np.where(self._are_unanimous(prompts), sure, likely & ~sure)
 
     def _assess(self, prompts: Indices) -> tuple[Values, Values]:
         """Return the chance that each prompt is in the band, and that then its standard deviation is `min_std`."""
@@ -293,15 +293,10 @@ class Schedule:
                 in_band[part], varying[part] = found.p_in_band, found.p_min_std
         return in_band, varying
 
-    def _find_unanimous(self, prompts: Indices) -> Flags:
+    def _are_unanimous(self, prompts: Indices) -> Flags:
         """Whether the rewards of each prompt are all equal; not of one without any."""
-        unanimous = np.zeros(len(prompts), bool)
-        for part in _slices(len(prompts)):
-            rows = self._find_rewards(prompts[part])
-            lowest = np.where(np.isnan(rows), np.inf, rows).min(axis=1, initial=np.inf)
-            highest = np.where(np.isnan(rows), -np.inf, rows).max(axis=1, initial=-np.inf)
-            unanimous[part] = lowest == highest
-        return unanimous
+        n, _, variance = self.measure(prompts)
+        return (n > 0) & (variance < SAME**2)
 
     def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return each family's name and which of `prompts` are its own."""

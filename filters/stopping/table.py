@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from learnable.filters.arrays import Actions, Indices, Values
 from learnable.filters.band import Band
-from learnable.filters.posterior.belief import Belief, binomial, share_in_band
+from learnable.filters.posterior.belief import Belief, binomial, log_ways, share_in_band
 from learnable.filters.stopping.budget import BLOCKS
 
 CONTINUE, KEEP, DROP = range(3)
@@ -64,8 +63,8 @@ class Lattice:
         after = np.searchsorted(ends, self.rows, side="right")
         self.following = [int(np.searchsorted(self.rows, ends[x])) if x < len(ends) else None for x in after]
         weights, inside = belief.weights, belief.weights * share_in_band(band)
-        self.chances = [np.maximum(_binomial(ess) @ weights, 1e-300) for ess in self.ess]
-        both = [_binomial(ess) @ inside for ess in self.ess]
+        self.chances = [np.maximum(binomial(int(ess)) @ weights, 1e-300) for ess in self.ess]
+        both = [binomial(int(ess)) @ inside for ess in self.ess]
         self.in_band = [part / whole for part, whole in zip(both, self.chances, strict=True)]
 
     def moves(self, row: int, after: int) -> Values:
@@ -198,20 +197,8 @@ def list_block_ends(blocks: Sequence[int], max_group: int) -> list[int]:
     >>> list_block_ends((4, 4, 8), 30)
     [4, 8, 16, 24, 30]
     """
-    return list(_ends(blocks, max_group))
-
-
-def _ends(blocks: Sequence[int], max_group: int) -> Iterator[int]:
-    end, number = 0, 0
-    while end < max_group:
-        end = min(end + blocks[min(number, len(blocks) - 1)], max_group)
-        number += 1
-        yield end
-
-
-@lru_cache(maxsize=64)
-def _binomial(n: int) -> Values:
-    return binomial(n)
+    sizes = [*blocks, *[blocks[-1]] * (max_group // blocks[-1])]
+    return sorted({min(int(end), max_group) for end in np.cumsum(sizes)})
 
 
 @lru_cache(maxsize=64)
@@ -222,10 +209,5 @@ def _ways(n: int, later: int) -> Values:
     """
     s, t = np.arange(n + 1, dtype=np.float64)[:, None], np.arange(later + 1, dtype=np.float64)
     more: Values = np.clip(t - s, 0, later - n)
-    log = _log_ways(n, s) + _log_ways(later - n, more) - _log_ways(later, t)
+    log = log_ways(n, s) + log_ways(later - n, more) - log_ways(later, t)
     return np.where(more == t - s, np.exp(log), 0.0)
-
-
-def _log_ways(n: int, k: Values) -> Values:
-    ways: Values = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return ways

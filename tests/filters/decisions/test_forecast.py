@@ -20,7 +20,7 @@ from learnable.filters.decisions.forecast import (
     read_zero_std,
 )
 from learnable.filters.posterior.belief import Belief
-from learnable.filters.posterior.certificate import ZERO_STD_AT, zero_std_graded
+from learnable.filters.posterior.certificate import ZERO_STD_AT
 from tests.filters.populations_for_tests import Prior, Values, bernoulli, draw_means
 
 SIMULATIONS = 60_000
@@ -63,43 +63,18 @@ def test_graded_advantage_equals_normal_rewards(size: int) -> None:
     assert graded_advantage(size) == pytest.approx(np.abs(advantages(rewards)).mean(), rel=0.01)
 
 
-def counts(rows: list[tuple[int, int, int]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=["n", "zeros", "ones"], orient="row")
-
-
-def test_graded_groups_agree_on_nothing_and_on_everything() -> None:
-    share = zero_std_graded(counts([(8, 0, 0), (64, 64, 0), (64, 0, 64), (64, 32, 32), (1, 1, 0), (0, 0, 0)]), 8)
-    assert share[0] < 0.002
-    assert share[1] > 0.9
-    assert share[2] == pytest.approx(share[1])
-    assert share[3] == pytest.approx(2 * 0.5**8, rel=0.6)
-    assert np.all((share >= 0) & (share <= 1))
-
-
-@given(st.integers(1, 20), st.integers(2, 32), st.data())
-def test_graded_agreement_equals_the_product_of_predictions(n: int, size: int, data: st.DataObject) -> None:
-    zeros = data.draw(st.integers(0, n))
-    ones = data.draw(st.integers(0, n - zeros))
-    expected = 0.0
-    for alike in (zeros, ones):
-        chance = 1.0
-        for drawn in range(size):  # each that agrees makes the next one likelier
-            chance *= (alike + 0.5 + drawn) / (n + 1 + drawn)
-        expected += chance
-    assert zero_std_graded(counts([(n, zeros, ones)]), size)[0] == pytest.approx(min(expected, 1.0), rel=1e-8)
-
-
 def certified() -> pl.DataFrame:
     rows = [
-        ("coins", 1.5, 3.5, 0.0, 0.0, 8, 0, 0),
-        ("coins", 0.5, 8.5, 0.4, 0.0, 8, 8, 0),
-        ("coins", 0.5, 8.5, 0.4, 0.0, 8, 8, 0),
-        ("coins", None, None, None, None, 0, 0, 0),
-        ("poems", 20.0, 30.0, 0.0, 0.0, 8, 1, 0),
-        ("poems", 90.0, 5.0, 0.0, 0.0, 8, 0, 6),
+        ("coins", 1.5, 3.5, 0.0, 0.0),
+        ("coins", 0.5, 8.5, 0.4, 0.0),
+        ("coins", 0.5, 8.5, 0.4, 0.0),
+        ("coins", None, None, None, None),
+        ("poems", 20.0, 30.0, 0.0, 0.0),
+        ("poems", 90.0, 5.0, 0.0, 0.0),
     ]
-    names = ["family", "alpha", "beta", "p_zero", "p_one", "n", "zeros", "ones"]
-    return pl.DataFrame(rows, schema=names, orient="row")
+    agree = {name: [None if row[1] is None else 0.5 / size for row in rows] for size, name in ZERO_STD_AT.items()}
+    names = ["family", "alpha", "beta", "p_zero", "p_one"]
+    return pl.DataFrame(rows, schema=names, orient="row").with_columns(pl.DataFrame(agree))
 
 
 def test_forecast_equals_a_plain_loop() -> None:
@@ -109,7 +84,7 @@ def test_forecast_equals_a_plain_loop() -> None:
         rows = [row for row in groups.to_dicts() if row["alpha"] is not None]
         for row in rows:
             if row["family"] == "poems":
-                agrees = float(zero_std_graded(counts([(row["n"], row["zeros"], row["ones"])]), size)[0])
+                agrees = row[ZERO_STD_AT[size]]
                 taught += (1 - agrees) * graded_advantage(size)
             else:
                 alone = Belief.of_moments(*(np.array(row[name]) for name in ("alpha", "beta", "p_zero", "p_one")))
@@ -123,11 +98,8 @@ def test_forecast_equals_a_plain_loop() -> None:
 
 
 def test_the_forecast_of_a_graded_family_is_that_of_its_certificates() -> None:
-    groups = certified().with_columns(pl.lit(0.5 / size).alias(name) for size, name in ZERO_STD_AT.items())
-    for found in forecast(groups, {"coins": True, "poems": True}):
+    for found in forecast(certified(), {"coins": True, "poems": True}):
         assert found.zero_std_share == pytest.approx(0.5 / found.group_size)
-    untold = groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ZERO_STD_AT.values())
-    assert forecast(untold, {"poems": True}) == forecast(certified(), {"poems": True})
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 12, 64, 100])
@@ -135,8 +107,7 @@ def test_between_the_sizes_of_a_certificate_the_forecast_is_near(size: int) -> N
     """Against the closed form of coins; beyond the largest size too."""
     posterior = Prior(0.6, 1.2).belief.update(np.full(9, 8.0), np.arange(9.0))
     columns = {name: posterior.zero_std_share(each) for each, name in ZERO_STD_AT.items()}
-    groups = pl.DataFrame({"n": [8] * 9, "zeros": [0] * 9, "ones": [0] * 9, **columns})
-    assert read_zero_std(groups, size) == pytest.approx(posterior.zero_std_share(size), abs=0.02)
+    assert read_zero_std(pl.DataFrame(columns), size) == pytest.approx(posterior.zero_std_share(size), abs=0.02)
 
 
 def test_a_family_that_nothing_is_known_of_is_taken_as_bernoulli() -> None:
@@ -160,7 +131,7 @@ def test_a_prompt_that_is_drawn_twice_as_often_counts_as_two() -> None:
 
 
 def test_nothing_scored_is_nothing_forecast() -> None:
-    assert forecast(certified().filter(pl.col("n") == 0), {"coins": False}) == []
+    assert forecast(certified().filter(pl.col("alpha").is_null()), {"coins": False}) == []
     assert advise([]) == ""
 
 

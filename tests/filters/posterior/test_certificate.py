@@ -20,7 +20,6 @@ from learnable.filters.posterior.certificate import (
     assess,
     certify,
     fit_family_prior,
-    zero_std_graded,
 )
 from learnable.filters.posterior.fitting import FittedBelief
 from learnable.filters.posterior.variance_model import BERNOULLI, VarianceModel
@@ -154,7 +153,7 @@ def test_intervals_of_means_of_rewards_that_repeat_cover(tied: tuple[Assessment,
     found, means = tied
     assert found.by_value is not None
     assert found.by_value.model.exact
-    low, high = found.interval(0.9)
+    low, high = found.belief.interval(0.9)
     assert ((means >= low) & (means <= high)).mean() == pytest.approx(0.9, abs=0.03 + 0.01)
 
 
@@ -209,12 +208,10 @@ def test_certificates_equal_rows_taken_one_by_one() -> None:
             assert (row["std_low"], row["std_high"]) == pytest.approx(
                 tuple(map(float, family_prior.variance_model.interval(*group)))
             )
-            [dead] = zero_std_graded(pl.DataFrame([row]), 16)
         else:
             assert row["p_keep"] == pytest.approx(float(alone.in_band(band.with_min_std)))
-            dead = float(alone.zero_std_share(16))
         assert row["p_keep"] == pytest.approx(row["p_in_band"] * row["p_min_std"])
-        assert row["usable_at_g"] == pytest.approx(1 - dead)
+        assert row["usable_at_g"] == pytest.approx(1 - float(alone.zero_std_share(16)))
 
 
 def test_certificates_of_rewards_that_repeat_follow_from_their_values() -> None:
@@ -239,9 +236,7 @@ def test_certificates_of_rewards_that_repeat_follow_from_their_values() -> None:
     assert told["p_keep"].to_numpy() == pytest.approx(found.p_keep)
     assert told["usable_at_g"].to_numpy() == pytest.approx(1 - found.by_value.zero_std_share(8))
     assert told["zero_std_at_4"].to_numpy() == pytest.approx(found.by_value.zero_std_share(4))
-    assert told["ci_low"].to_numpy() == pytest.approx(found.interval()[0])
-    without = certify(rows, priors, Band(), 8)
-    assert without["zero_std_at_4"].to_numpy() == pytest.approx(zero_std_graded(rows, 4))
+    assert told["ci_low"].to_numpy() == pytest.approx(found.belief.interval()[0])
 
 
 def test_passes_are_bernoulli_whatever_the_rewards() -> None:

@@ -57,7 +57,7 @@ def test_intervals_hold_where_prompts_have_different_numbers_of_cases() -> None:
     cases, credit, chance = prompts = mixed(rng, (1, 3, 5, 10), 1.0)
     mean = (chance**cases + credit * (chance - chance**cases))[:, 0]
     rewards = drawn(rng, prompts, ROLLOUTS)
-    low, high = ValuePosterior.of(fitted(rewards), listed(rewards), PROMPTS).interval()
+    low, high = ValuePosterior.of(fitted(rewards), listed(rewards), PROMPTS).belief.interval()
     assert 0.87 < ((mean >= low) & (mean <= high)).mean() < 0.93
 
 

@@ -51,10 +51,10 @@ def test_pass_and_fail_are_a_special_case(prior: Prior) -> None:
     for size in (2, *SIZES, 64):
         assert found.zero_std_share(size) == pytest.approx(alone.zero_std_share(size), abs=0.002)
     assert found.in_band(Band()) == pytest.approx(alone.in_band(Band()), abs=0.002)
-    for mine, theirs in zip(found.to_moments(), alone.to_moments(), strict=True):
+    for mine, theirs in zip(found.belief.to_moments(), alone.to_moments(), strict=True):
         assert mine == pytest.approx(theirs, rel=0.03, abs=0.003)
     central = [row for row in range(9) if row not in (0, 8)]
-    for mine, theirs in zip(found.interval(), alone.interval(), strict=True):
+    for mine, theirs in zip(found.belief.interval(), alone.interval(), strict=True):
         assert mine[central] == pytest.approx(theirs[central], abs=0.003)
 
 
@@ -126,7 +126,7 @@ def test_where_all_rewards_are_one_value_groups_agree(value: float) -> None:
     rewards = np.full((20, 8), value)
     found = ValuePosterior.of(fitted(rewards), listed(rewards), 20)
     assert found.zero_std_share(8).min() > 0.9
-    low, high = found.interval()
+    low, high = found.belief.interval()
     assert (low[0], high[0]) == pytest.approx((value, value), abs=0.02)
 
 
@@ -148,7 +148,7 @@ def test_a_prompt_without_rewards_is_as_likely_in_the_band_as_any() -> None:
     means = population.means(p)
     nothing = ValuePosterior.of(model, (np.zeros(0, np.int64), np.zeros(0)), 1)
     assert nothing.in_band(Band())[0] == pytest.approx(((means >= 0.2) & (means <= 0.8)).mean(), abs=0.06)
-    low, high = nothing.interval()
+    low, high = nothing.belief.interval()
     assert low[0] < np.quantile(means, 0.1)
     assert high[0] > np.quantile(means, 0.9)
 

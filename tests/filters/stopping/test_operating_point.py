@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from learnable.filters.band import Band
-from learnable.filters.posterior.fitting import fit_smooth
+from learnable.filters.posterior.fitting import fit_belief
 from learnable.filters.stopping.operating_point import (
     MIN_PRECISION,
     PRECISION_MARGIN,
@@ -76,7 +76,7 @@ def test_a_fitted_prior_costs_neither_precision_nor_recall(prior: Prior) -> None
     for seed in range(6):
         rng = np.random.default_rng(seed)
         passes = rng.binomial(8, draw_means(rng, prior, 1000))
-        rule = match_fixed(fit_smooth(np.full(1000, 8.0), passes), Band(), max_group=48)
+        rule = match_fixed(fit_belief(np.full(1000, 8.0), passes).belief, Band(), max_group=48)
         tables = tuple(StoppingTable(lattice, table.threshold, table.actions) for table in rule.tables)
         outcome = StoppingRule(tables, rule.shares).outcome
         found.append((outcome.precision, outcome.recall))
