@@ -81,10 +81,11 @@ class Belief:
         return chance
 
     def interval(self, coverage: float = 0.9) -> tuple[Values, Values]:
-        """Return the ends of the central interval that holds the rate with this chance."""
+        """Return the ends of the central interval that holds the rate with this chance, outermost cells whole."""
         tail = (1 - coverage) / 2
         below = np.cumsum(self.weights, axis=-1)[..., :-1]  # of 0, and up to the upper edge of each cell
-        return _quantile(below, tail), _quantile(below, 1 - tail)
+        low, high = _quantile(below, tail), _quantile(below, 1 - tail)
+        return np.where(low < EDGES[1], 0.0, low), np.where(high > EDGES[-2], 1.0, high)
 
     def zero_std_share(self, group_size: int) -> Values:
         """Return the chance that a group of so many 0/1 rewards agrees, `p^G + (1 - p)^G` on average."""

@@ -68,12 +68,15 @@ def test_rates_on_a_few_points_are_told_as_they_are(rates: tuple[float, ...]) ->
 
 
 def test_nothing_is_floored_where_all_prompts_are_middling() -> None:
-    """A floor of .005 under the masses had intervals of Beta(8, 24) cover .81."""
-    rng = np.random.default_rng(37)
-    p = rng.beta(8, 24, 20_000)
-    n, passes = np.full(20_000, 4.0), rng.binomial(4, p)
-    low, high = fit_belief(n, passes).belief.update(n, passes).interval()
-    assert ((low <= p) & (p <= high)).mean() == pytest.approx(0.9, abs=0.015)
+    """A floor of .005 under the masses had intervals of Beta(8, 24) cover .81; four rollouts tell little of it."""
+    covered = []
+    for seed in range(37, 43):
+        rng = np.random.default_rng(seed)
+        p = rng.beta(8, 24, 20_000)
+        n, passes = np.full(20_000, 4.0), rng.binomial(4, p)
+        low, high = fit_belief(n, passes).belief.update(n, passes).interval()
+        covered.append(((low <= p) & (p <= high)).mean())
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.03)
 
 
 def test_a_small_family_leans_on_its_pool() -> None:
