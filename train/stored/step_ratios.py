@@ -36,8 +36,6 @@ class StepRatios:
         is_clipped = (ratios > 1 + trainer.epsilon_high) & is_up | (ratios < 1 - trainer.epsilon_low) & ~is_up
         counts = log_ratios.new_tensor([(is_clipped & mask).sum(), mask.sum()])
         self.passes.append(True)
-        r = ratios[mask]; lr = log_ratios[mask]
-        print("XX", float(r.sum()**2/(len(r)*(r**2).sum())), float((r-1-lr).mean()), float((r-1-lr).sum()/len(ratios)), measure_ess((log_ratios*mask).sum(1).tolist()), float((is_clipped&mask).sum()/mask.sum()), len(ratios), flush=True)
         self.logs += gather((log_ratios * mask).sum(1)).tolist()
         self.counts += gather(counts[None]).sum(0).cpu().numpy()
 
