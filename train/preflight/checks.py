@@ -231,7 +231,7 @@ def check_stored(settings: TrainSettings) -> None:
             "leave it out"
         )
     if settings.curriculum:
-        raise LearnableError("--stored first draws no stage by stage: leave it out, or --curriculum")
+        raise LearnableError("--stored first draws prompts of all stages: leave it out, or --curriculum")
 
 
 def check_reach(settings: TrainSettings) -> None:

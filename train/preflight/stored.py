@@ -6,10 +6,9 @@ from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Draw
 from learnable.data.policies import Policy
-from learnable.data.store import find_home
 from learnable.train.settings import TrainSettings
 from learnable.train.stored.plan import list_prompts, read_groups
-from learnable.train.stored.sources import explain_none
+from learnable.train.stored.sources import explain_none, open_ledger
 
 
 def explain_stored(settings: TrainSettings, policy: Policy, curated: CuratedSet) -> list[str]:
@@ -20,15 +19,10 @@ def explain_stored(settings: TrainSettings, policy: Policy, curated: CuratedSet)
     if settings.stored == "off" or settings.resume:
         return []
     place = open_curated(settings.curated).path  # and not that of a copy on this machine
-    home = find_home(place)
-    if home is None:
-        raise LearnableError(
-            f"--stored first: curated set {str(place)!r} lies in no store, so its rollouts are not here: give "
-            "--curated STORE/curated/NAME, or leave out --stored first"
-        )
+    ledger = open_ledger(place)
     prompts = list_prompts(curated.read(settings.named_part, settings.families).to_pylist(), str(place))
     draw, size = Draw(policy.policy_id, settings.sampling), settings.num_generations
-    groups = read_groups(home.ledger, draw, prompts, size, settings.signal, settings.seed)
+    groups = read_groups(ledger, draw, prompts, size, settings.signal, settings.seed)
     count, owners = groups["group"].n_unique(), groups["prompt_id"].n_unique()
     if owners < settings.prompts_per_step:
         raise LearnableError(explain_none(draw, groups, size, settings.prompts_per_step))

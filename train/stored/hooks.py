@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from learnable.data.curated.curated_set import open_curated
-from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.data.storage.places import Place
-from learnable.data.store import Store, find_home
 from learnable.train.live.hooks import ROW, LearnabilitySampler
 from learnable.train.rewards import STORED_SCORE
 from learnable.train.settings import Signal
@@ -78,21 +76,17 @@ class StoredRollouts:
             least_ess: the effective sample size, as a share, down to which groups are used.
 
         A `LearnabilitySampler` that is attached before draws the prompts; without one each prompt comes once a round.
-        Raises `LearnableError` for a trainer, a set or a store that cannot give stored groups.
+        Raises `LearnableError` for a trainer that cannot be given stored groups, and where a set is not there; so does
+        `trainer.train()` for a run that begins and a store that has none.
         """
         check_trainer(trainer)
         found = open_curated(curated)
-        home = Store(store).open() if store is not None else find_home(found.path)
-        if home is None:
-            raise LearnableError(
-                f"curated set {str(found.path)!r} lies in no store, so its rollouts are not here: name the store"
-            )
         source = StoredSource(
-            ledger=home.ledger,
+            curated=found.path,
+            store=store,
             policy_id=policy_id or find_policy_id(trainer),
             sampling=sampling or read_sampling(trainer, found.manifest.sampling),
             signal=signal,
-            curated=str(found.path),
         )
         stored = cls(trainer, find_sampler(trainer), source, least_ess)
         stored._replace_methods()

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Draw, Ledger
 from learnable.data.policies import find_policy
 from learnable.data.records import Sampling
+from learnable.data.storage.places import Place
+from learnable.data.store import Store, find_home
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.live.sampler import LiveOrder, PromptPicker
 from learnable.train.settings import Signal
@@ -27,26 +30,35 @@ REFERENCE = "ref"  # TRL's name for the copy of a given adapter as it was
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """Where the stored groups of a run come from. `curated` is what errors call the set."""
+    """Where the stored groups of a run come from: `store`, or without one the store that the set lies in."""
 
-    ledger: Ledger
+    curated: UPath
+    store: Place | None
     policy_id: str
     sampling: Sampling
     signal: Signal
-    curated: str
 
     def plan(self, trainer: Any, picker: PromptPicker, most: int) -> pl.DataFrame:
         """Return at most so many batches for a trainer. Raises `LearnableError` where there is not one."""
-        data, layout = trainer.train_dataset, picker.layout
-        prompts = list_prompts(data.to_list(), self.curated)
-        draw = Draw(self.policy_id, self.sampling)
-        groups = read_groups(
-            self.ledger, draw, prompts, layout.group_size, self.signal, picker.seed, trainer.processing_class
-        )
+        layout, tokenizer = picker.layout, trainer.processing_class
+        ledger, draw = open_ledger(self.curated, self.store), Draw(self.policy_id, self.sampling)
+        prompts = list_prompts(trainer.train_dataset.to_list(), str(self.curated))
+        groups = read_groups(ledger, draw, prompts, layout.group_size, self.signal, picker.seed, tokenizer)
         batches = make_batches(groups, prompts, picker.list_chances(), layout.prompts, most, picker.seed)
         if not batches.height:
             raise LearnableError(explain_none(draw, groups, layout.group_size, layout.prompts))
         return batches
+
+
+def open_ledger(curated: UPath, store: Place | None = None) -> Ledger:
+    """Return the ledger with a set's rollouts. Raises `LearnableError` for a copy that lies in no store."""
+    home = Store(store).open() if store is not None else find_home(curated)
+    if home is None:
+        raise LearnableError(
+            f"curated set {str(curated)!r} lies in no store, so its stored rollouts are not here: take the set in its "
+            "store, STORE/curated/NAME, or leave out --stored first"
+        )
+    return home.ledger
 
 
 def explain_none(draw: Draw, groups: pl.DataFrame, size: int, prompts: int) -> str:

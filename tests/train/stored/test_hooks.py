@@ -36,7 +36,7 @@ def curated(make_curated: Any, tiny_policy: Path, fill_store: Any, prompts_of_on
 
 @pytest.fixture
 def make_trainer(tiny_policy: Path, curated: Path, tmp_path: Path) -> MakeTrainer:
-    def make(name: str = "run", *, peft: Any = None, **options: Any) -> Any:
+    def make(name: str = "run", *, peft: Any = None, place: Path = curated, **options: Any) -> Any:
         from trl import GRPOConfig, GRPOTrainer
 
         usual = {"per_device_train_batch_size": 8, "max_steps": 4, "learning_rate": 1e-2, "beta": 0.04, "save_steps": 4}
@@ -51,7 +51,7 @@ def make_trainer(tiny_policy: Path, curated: Path, tmp_path: Path) -> MakeTraine
             logging_steps=1,
             **usual | options,
         )
-        data = load_prompts(curated, "train")
+        data = load_prompts(place, "train")
         return GRPOTrainer(
             str(tiny_policy), [rewards.verifier_reward], args=config, train_dataset=data, peft_config=peft
         )
@@ -130,7 +130,7 @@ def test_the_gradient_is_that_of_the_same_completions_generated(
     plain = {"optim": "sgd", "learning_rate": 1.0, "max_grad_norm": 0.0, "lr_scheduler_type": "constant"}
     stored = make_trainer("stored", max_steps=1, **plain)
     StoredRollouts.attach(stored, curated)
-    [before, *_] = [{name: one.detach().clone() for name, one in stored.model.named_parameters()}]
+    before = {name: one.detach().clone() for name, one in stored.model.named_parameters()}
     batches = note_batches(stored)
     stored.train()
 
@@ -141,9 +141,8 @@ def test_the_gradient_is_that_of_the_same_completions_generated(
     live._generate_single_turn = lambda *_: ([list(tokens) for _, tokens, _ in batches[0]], None)
     live.train()
 
-    moved = [
-        {name: one.detach() - before[name] for name, one in each.model.named_parameters()} for each in (stored, live)
-    ]
+    after = [dict(each.model.named_parameters()) for each in (stored, live)]
+    moved = [{name: one.detach() - before[name] for name, one in weights.items()} for weights in after]
     assert max(float(one.abs().max()) for one in moved[0].values()) > 1e-3
     for name, gradient in moved[0].items():
         torch.testing.assert_close(moved[1][name], gradient, rtol=1e-4, atol=1e-6)
@@ -327,9 +326,13 @@ def test_what_cannot_work_is_refused(make_trainer: MakeTrainer, curated: Path, t
         late.train(resume_from_checkpoint=True)
     trainer = make_trainer("copy")
     copy = curated.rename(tmp_path / "v0001")
-    with pytest.raises(LearnableError, match="lies in no store, so its rollouts are not here: name the store"):
-        StoredRollouts.attach(trainer, copy)
+    StoredRollouts.attach(trainer, copy)
+    with pytest.raises(LearnableError, match="lies in no store, so its stored rollouts are not here"):
+        trainer.train()
+    trainer = make_trainer("again", place=copy)
     StoredRollouts.attach(trainer, copy, store=tmp_path)
+    trainer.train()
+    assert list_steps(trainer)[-1]["stored_share"] == 1.0
 
 
 def test_another_version_of_trl_is_refused(curated: Path) -> None:
