@@ -20,7 +20,7 @@ def explain_stored(settings: TrainSettings, policy: Policy, curated: CuratedSet)
         return []
     place = open_curated(settings.curated).path  # and not that of a copy on this machine
     ledger = open_ledger(place)
-    prompts = list_prompts(curated.read(settings.named_part, settings.families).to_pylist(), str(place))
+    prompts = list_prompts(curated.read(settings.named_part, settings.families), str(place))
     draw, size = Draw(policy.policy_id, settings.sampling), settings.num_generations
     groups = read_groups(ledger, draw, prompts, size, settings.signal, settings.seed)
     count, owners = groups["group"].n_unique(), groups["prompt_id"].n_unique()

@@ -21,7 +21,7 @@ from learnable.train.settings import Signal
 from learnable.train.stored.plan import StoredBatch, read_batches, write_batches
 from learnable.train.stored.sources import StoredSource, check_trainer, find_policy_id, find_sampler, read_sampling
 from learnable.train.stored.start import has_start, measure_start, pad_start
-from learnable.train.stored.step_ratios import LEAST_ESS, StepRatios
+from learnable.train.stored.step_ratios import MIN_ESS, StepRatios
 from learnable.train.trainers.ratios import watch_ratios
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ STALE, BEGUN = "stored_is_stale", "stored_is_begun"  # what is kept with the sam
 class StoredRollouts:
     """Gives a trainer stored groups for its first batches, until they are used up or stale.
 
-    They are stale from the step on in which the effective sample size of their ratios falls below `least_ess`, as
+    They are stale from the step on in which the effective sample size of their ratios falls below `min_ess`, as
     `StepRatios` measures it; what follows is generated. So is the batch that a checkpoint was written in the middle of,
     after a resume: no stored group is trained on twice.
     """
 
     def __init__(
-        self, trainer: GRPOTrainer, sampler: LearnabilitySampler, source: StoredSource, least_ess: float
+        self, trainer: GRPOTrainer, sampler: LearnabilitySampler, source: StoredSource, min_ess: float
     ) -> None:
         """Take what draws the trainer's prompts, and what finds the groups where a run begins."""
         self.trainer: Any = trainer
-        self.sampler, self.source, self.least_ess = sampler, source, least_ess
+        self.sampler, self.source, self.min_ess = sampler, source, min_ess
         self.batches: list[StoredBatch] = []
         self.is_stale = False
         self.number = 0  # of the batch that is made next, from 0
@@ -61,7 +61,7 @@ class StoredRollouts:
         policy_id: str | None = None,
         sampling: Sampling | None = None,
         signal: Signal = "reward",
-        least_ess: float = LEAST_ESS,
+        min_ess: float = MIN_ESS,
     ) -> StoredRollouts:
         """Let a trainer begin with the stored rollouts of its prompts; call it before `trainer.train()`.
 
@@ -73,7 +73,7 @@ class StoredRollouts:
             policy_id: whose rollouts; by default those of the folder or hub id that the trainer's model is from.
             sampling: how they were drawn; by default as the trainer draws.
             signal: what must vary in a group, rewards or passes.
-            least_ess: the effective sample size, as a share, down to which groups are used.
+            min_ess: the effective sample size, as a share, down to which groups are used.
 
         A `LearnabilitySampler` that is attached before draws the prompts; without one each prompt comes once a round.
         Raises `LearnableError` for a trainer that cannot be given stored groups, and where a set is not there; so does
@@ -88,7 +88,7 @@ class StoredRollouts:
             sampling=sampling or read_sampling(trainer, found.manifest.sampling),
             signal=signal,
         )
-        stored = cls(trainer, find_sampler(trainer), source, least_ess)
+        stored = cls(trainer, find_sampler(trainer), source, min_ess)
         stored._replace_methods()
         return stored
 
@@ -151,7 +151,7 @@ class StoredRollouts:
         if self.current is None:
             self.step.passes.append(False)
         else:
-            self.step.add(self.trainer, log_ratios, inputs)
+            self.step.add(self.trainer, log_ratios, inputs["completion_mask"].bool(), inputs["advantages"])
 
     def begin(self, folder: Path, steps: int, max_steps: int) -> None:
         """Plan the stored batches of a run that begins, or go on with those of a run that had taken so many `steps`.
@@ -184,11 +184,11 @@ class StoredRollouts:
         for name, value in figures.items():
             self.trainer._metrics["train"][f"stored/{name}"].append(value)
         ess = figures.get("ratio_ess", 1.0)
-        if not ess >= self.least_ess and not self.is_stale:
+        if not ess >= self.min_ess and not self.is_stale:
             self.is_stale = True
             left = max(0, len(self.batches) - self.number)
             warnings.warn(
-                f"stored rollouts are stale: their effective sample size fell to {ess:.2f}, below {self.least_ess:g}; "
+                f"stored rollouts are stale: their effective sample size fell to {ess:.2f}, below {self.min_ess:g}; "
                 f"the run goes on with fresh completions, and {left} stored batches are left",
                 UserWarning,
                 stacklevel=2,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Draw, Ledger
-from learnable.data.records import Prompt, Row, Score
+from learnable.data.records import Prompt, Score
+from learnable.data.schemas import TEXT_PROMPT, prompts_schema
 from learnable.data.storage.places import write_whole
 from learnable.data.tables import prompt_from_row
 from learnable.train.settings import Signal
@@ -58,10 +60,11 @@ def read_groups(
     return deal_groups(rows, size, signal, seed)
 
 
-def list_prompts(rows: Collection[Row], where: str) -> list[Prompt]:
+def list_prompts(rows: pa.Table, where: str) -> list[Prompt]:
     """Return the prompts of a data set. Raises `LearnableError` where its rows are not those of a curated set."""
+    columns = [name for name in prompts_schema(TEXT_PROMPT).names if name in rows.column_names]
     try:
-        return [prompt_from_row(row, where) for row in rows]
+        return [prompt_from_row(row, where) for row in rows.select(columns).to_pylist()]
     except KeyError as error:
         raise LearnableError(
             f"the data set has no column {error}: stored rollouts are found by it, so train on load_prompts({where!r})"

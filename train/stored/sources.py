@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -42,7 +41,7 @@ class StoredSource:
         """Return at most so many batches for a trainer. Raises `LearnableError` where there is not one."""
         layout, tokenizer = picker.layout, trainer.processing_class
         ledger, draw = open_ledger(self.curated, self.store), Draw(self.policy_id, self.sampling)
-        prompts = list_prompts(trainer.train_dataset.to_list(), str(self.curated))
+        prompts = list_prompts(trainer.train_dataset.with_format("arrow")[:], str(self.curated))
         groups = read_groups(ledger, draw, prompts, layout.group_size, self.signal, picker.seed, tokenizer)
         batches = make_batches(groups, prompts, picker.list_chances(), layout.prompts, most, picker.seed)
         if not batches.height:
@@ -101,9 +100,13 @@ def find_policy_id(trainer: GRPOTrainer) -> str:
     """Return the id of what a trainer's model was loaded from. Raises `LearnableError` where that is not known."""
     own: Any = trainer
     model = own.accelerator.unwrap_model(own.model)
-    if REFERENCE in getattr(model, "peft_config", {}):
-        raise LearnableError("the model has an adapter of its own: name whose rollouts these are by policy_id")
-    return find_policy(str(Path(model.config._name_or_path)) if model.config._name_or_path else None).policy_id
+    name = str(model.config._name_or_path)
+    if REFERENCE in getattr(model, "peft_config", {}) or not name:
+        raise LearnableError(
+            "what the trainer's model was loaded from is not known, or has an adapter: name whose rollouts these are "
+            "(policy_id)"
+        )
+    return find_policy(name).policy_id
 
 
 def read_sampling(trainer: GRPOTrainer, curated: Sampling) -> Sampling:

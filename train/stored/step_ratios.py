@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from torch import Tensor
 
-LEAST_ESS = 0.5  # below which stored groups are stale
+MIN_ESS = 0.5  # below which stored groups are stale
 
 
 class StepRatios:
@@ -29,10 +29,13 @@ class StepRatios:
         self.logs: list[float] = []  # of the weights
         self.counts = np.zeros(2)  # clipped tokens, tokens
 
-    def add(self, trainer: Any, log_ratios: Tensor, inputs: Mapping[str, Any]) -> None:
-        """Take in a pass over stored completions, of all processes: `log_ratios` is (completions, tokens), padded."""
-        mask, gather = inputs["completion_mask"].bool(), trainer.accelerator.gather
-        ratios, is_up = log_ratios.exp(), (inputs["advantages"] > 0)[:, None]
+    def add(self, trainer: Any, log_ratios: Tensor, mask: Tensor, advantages: Tensor) -> None:
+        """Take in a pass over stored completions, of all processes.
+
+        `log_ratios` and `mask`, which is true where a token is and false in the padding, are (completions, tokens),
+        `advantages` (completions,).
+        """
+        gather, ratios, is_up = trainer.accelerator.gather, log_ratios.exp(), (advantages > 0)[:, None]
         is_clipped = (ratios > 1 + trainer.epsilon_high) & is_up | (ratios < 1 - trainer.epsilon_low) & ~is_up
         counts = log_ratios.new_tensor([(is_clipped & mask).sum(), mask.sum()])
         self.passes.append(True)

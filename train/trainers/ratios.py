@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from trl import GRPOTrainer
 
-# Told of each pass in training: log-ratios and what TRL was given. The ratios are (completions, tokens), padded.
-OnRatios = Callable[["Tensor", Mapping[str, Any]], None]
+# Told of each pass in training: the logarithms of its ratios, (completions, tokens), padded, and TRL's inputs of it.
+OnRatios = Callable[["Tensor", Any], None]
 
 
 def watch_ratios(trainer: GRPOTrainer, note: OnRatios) -> None:

@@ -51,7 +51,9 @@ def make_rows(rewards: list[list[float]], found: list[int] | None = None) -> pl.
     st.sampled_from(["reward", "pass"]),
     st.integers(0, 9),
 )
-def test_groups_are_disjoint_and_have_spread(rewards: list[list[float]], size: int, signal: Any, seed: int) -> None:
+def test_groups_are_disjoint_and_their_rewards_differ(
+    rewards: list[list[float]], size: int, signal: Any, seed: int
+) -> None:
     rows = make_rows(rewards)
     groups = deal_groups(rows, size, signal, seed)
     what = "reward" if signal == "reward" else "passed"
@@ -146,12 +148,12 @@ def test_another_policy_or_sampling_has_none(
 ) -> None:
     prompts = prompts_of_ones(4)
     ledger, own = Store(fill_store(prompts)).ledger, find_policy(str(tiny_policy)).policy_id
-    draws = {
+    wanted = {
         "as drawn": Draw(own, Sampling(max_tokens=3)),
         "another policy": Draw("tiny@0123", Sampling(max_tokens=3)),
         "another temperature": Draw(own, Sampling(max_tokens=3, temperature=0.7)),
         "another cap": Draw(own, Sampling(max_tokens=2)),  # a third of the completions would have been cut
     }
-    found = {name: read_groups(ledger, draw, prompts, 4, "reward", 0).height for name, draw in draws.items()}
+    found = {name: read_groups(ledger, draw, prompts, 4, "reward", 0).height for name, draw in wanted.items()}
     assert found.pop("as drawn") > 0
     assert found == dict.fromkeys(found, 0)

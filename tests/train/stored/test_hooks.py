@@ -216,7 +216,7 @@ def test_a_resumed_run_trains_on_no_stored_group_twice(
 @pytest.mark.e2e
 def test_stale_groups_are_left_for_fresh_completions(make_trainer: MakeTrainer, curated: Path, tmp_path: Path) -> None:
     trainer = make_trainer(max_steps=6, save_steps=3)
-    stored = StoredRollouts.attach(trainer, curated, least_ess=0.9999)
+    stored = StoredRollouts.attach(trainer, curated, min_ess=0.9999)
     batches = note_batches(trainer)
     with pytest.warns(UserWarning, match=r"stored rollouts are stale: .* below 0\.9999; the run goes on with fresh"):
         trainer.train()
@@ -229,7 +229,7 @@ def test_stale_groups_are_left_for_fresh_completions(make_trainer: MakeTrainer, 
     assert stored.is_stale
 
     again = make_trainer(max_steps=6, save_steps=3)
-    StoredRollouts.attach(again, curated, least_ess=0.9999)
+    StoredRollouts.attach(again, curated, min_ess=0.9999)
     resumed = note_batches(again)
     again.train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-3"))
     assert not any(is_stored for batch in resumed for _, _, is_stored in batch)
