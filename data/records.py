@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Literal, get_args
@@ -227,6 +227,7 @@ class Rollout:
 
     `stored_id` is its key in the ledger that it was read from, if it was: earlier versions keyed rollouts otherwise.
     Text has U+FFFD where an engine gave half of a surrogate pair: what is judged is then what can be stored.
+    `token_ids` are the tokens that the policy drew, the end token among them; None where the engine does not tell.
     """
 
     question_id: str
@@ -241,6 +242,7 @@ class Rollout:
     stored_id: str = ""
     reasoning: str = ""
     reasoning_tokens: int = 0
+    token_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("completion", "reasoning"):

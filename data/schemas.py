@@ -27,6 +27,7 @@ ROLLOUTS = _schema(
         ("num_tokens", pa.int32()),
         ("reasoning", pa.string()),
         ("reasoning_tokens", pa.int32()),
+        ("token_ids", pa.list_(pa.int32())),
     ]
 )
 

@@ -24,6 +24,13 @@ from learnable.data.storage.places import Place, find_place, local_path, make_fo
 from learnable.data.tables import parquet_bytes
 
 
+def find_home(version: UPath) -> Store | None:
+    """Return the store that a version of a curated set lies in; None of a copy that lies elsewhere."""
+    path = local_path(version)
+    sets = (find_place(path.absolute()) if path else version).parent.parent
+    return Store(sets.parent) if sets.name == "curated" and (sets.parent / "rollouts").is_dir() else None
+
+
 class Store:
     """Everything a policy answered, what verifiers said of it, and what was made of it."""
 

@@ -15,7 +15,7 @@ from learnable.data.errors import LearnableError, UnknownNameError, nearest_name
 from learnable.data.ledger.ledger import Draw, Ledger
 from learnable.data.records import Prompt, Row
 from learnable.data.storage.places import find_place, local_path
-from learnable.data.store import Store
+from learnable.data.store import Store, find_home
 from learnable.data.tables import prompt_from_row
 from learnable.filters.decisions.decide import REASONS
 from learnable.filters.decisions.triage import TRIAGES
@@ -213,9 +213,7 @@ def read_group(ledger: Ledger, manifest: Manifest, prompt: Prompt) -> pl.DataFra
 def _store_of(curated: CuratedSet, store: str | None) -> Store | None:
     if store is not None:
         return Store(store).open()
-    sets = _absolute(curated).parent.parent
-    home = sets.parent
-    return Store(home) if sets.name == "curated" and (home / "rollouts").is_dir() else None
+    return find_home(curated.path)
 
 
 def _absolute(curated: CuratedSet) -> UPath:

@@ -47,6 +47,7 @@ class GroupRequest:
         *,
         policy_id: str,
         sampling: Sampling,
+        token_ids: Sequence[int] | None = None,
     ) -> Rollout:
         """Return the rollout that answers this request as its `child`-th of `group_size`, counted from 0."""
         return Rollout(
@@ -59,6 +60,7 @@ class GroupRequest:
             finish_reason=finish_reason,
             num_tokens=num_tokens,
             seed=self.base_seed + child,
+            token_ids=token_ids,
         )
 
 

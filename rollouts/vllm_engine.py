@@ -145,6 +145,7 @@ class VLLMEngine:
                 len(child.token_ids),
                 policy_id=self.policy_id,
                 sampling=sampling,
+                token_ids=list(child.token_ids),
             )
             for child in children
         ]

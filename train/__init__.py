@@ -1,11 +1,11 @@
 """Training: rewards, GRPO and evaluation on curated sets, and the bundled policy's own training.
 
-`LearnabilitySampler` and `load_prompts` are for scripts that use TRL directly.
+`LearnabilitySampler`, `StoredRollouts` and `load_prompts` are for scripts that use TRL directly.
 """
 
 from typing import Any
 
-__all__ = ["LearnabilitySampler", "load_prompts"]
+__all__ = ["LearnabilitySampler", "StoredRollouts", "load_prompts"]
 
 
 def __getattr__(name: str) -> Any:
@@ -14,6 +14,10 @@ def __getattr__(name: str) -> Any:
         from learnable.train.live.hooks import LearnabilitySampler
 
         return LearnabilitySampler
+    if name == "StoredRollouts":
+        from learnable.train.stored.hooks import StoredRollouts
+
+        return StoredRollouts
     if name == "load_prompts":
         from learnable.train.trainers.prompts import load_prompts
 

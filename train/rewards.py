@@ -30,6 +30,7 @@ CERTIFIED_REWARD, CERTIFIED_PASS_RATE = "certified_reward", "certified_pass_rate
 # The column of rows that are looked at during training and are not trained on, and what it says of them: kept prompts
 # are held out, and mastered ones come up for review.
 HELD_OUT, REVIEW = "held_out", "review"
+STORED_SCORE = "stored_score"  # the column of stored completions that are trained on: the score that the store has
 
 
 def verifier_reward(
@@ -47,7 +48,7 @@ def verifier_reward(
     rewards), `repeated_ngrams` and `distinct_ngrams` (`measure_texts`, of tokens where TRL passes them and else of
     words), and the mean of each named part of a reward as `component/<verifier>/<name>`.
     """
-    scores = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
+    scores = _find_scores(prompts, completions, verifier, spec, columns)
     keys = _make_keys(prompts, verifier, spec)
     _log_scores("verifier_reward", keys, verifier, scores, columns)
     _log_gain("verifier_reward", keys, scores, columns)
@@ -67,7 +68,7 @@ def pass_reward(
 
     It logs what `verifier_reward` logs, under its own name.
     """
-    judged = score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
+    judged = _find_scores(prompts, completions, verifier, spec, columns)
     scores = [_make_pass(score) for score in judged]
     keys = _make_keys(prompts, verifier, spec)
     _log_scores("pass_reward", keys, verifier, scores, columns)
@@ -171,6 +172,18 @@ def score_completions(
         for prompt, completion, name, value, count in zip(prompts, completions, verifier, spec, counts, strict=True)
     ]
     return open_scoring_pool().submit(jobs).result()
+
+
+def _find_scores(
+    prompts: Sequence[str | Turns],
+    completions: Sequence[str | Turns],
+    verifier: Sequence[str],
+    spec: Sequence[str | Spec],
+    columns: Mapping[str, Any],
+) -> Sequence[Score]:
+    """Return the scores that stored completions have already, and else judge them."""
+    stored: Sequence[Score] | None = columns.get(STORED_SCORE)
+    return stored or score_completions(prompts, completions, verifier, spec, columns.get("completion_ids"))
 
 
 @cache

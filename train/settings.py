@@ -17,6 +17,7 @@ Method = Literal["grpo", "sft", "dpo"]
 Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve", "reviewed", "pool"]
 Sampler = Literal["static", "live"]
+Stored = Literal["first", "off"]
 CurriculumBy = Literal["step", "success"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
 HeldOutName = Literal["kept", "pool"]
@@ -24,6 +25,7 @@ METHODS = ("grpo", "sft", "dpo")
 SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve", "reviewed", "pool")
 SAMPLERS = ("static", "live")
+STORED = ("first", "off")
 CURRICULUM_BY = ("step", "success")
 ON_ALARM = ("warn", "stop", "checkpoint")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
@@ -39,6 +41,7 @@ NEW = (
     "chat_template_kwargs",
     "think_tags",
     "sampler",
+    "stored",
     "curriculum",
     "curriculum_by",
     "reach",
@@ -93,6 +96,8 @@ class TrainSettings:
         sampler: `static` visits each prompt once an epoch; `live` draws those whose groups are expected to disagree, as
             certificates and the run's own rewards tell (`train/live/`). None takes `live` for GRPO where no part is
             named and the set has what was rejected, and else `static`.
+        stored: `first` begins with the rollouts that the set's store has of its prompts, by this policy and sampling,
+            in groups of `num_generations`, until they are used up or stale (`train/stored/`); `off` generates all.
         curriculum: stages that the prompts are drawn by, of those that come with the library or a user's in a file
             (`data/sources/curriculum.py`); empty for none. In a stage the sampler draws as it always does.
         curriculum_by: what leads from stage to stage: the `step`, or the `success` of the stage's prompts.
@@ -149,6 +154,7 @@ class TrainSettings:
     think_tags: str | None = None
     loss_type: str = "grpo"
     sampler: Sampler | None = None
+    stored: Stored = "off"
     curriculum: str = ""
     curriculum_by: CurriculumBy = "step"
     signal: Signal = "reward"
@@ -219,7 +225,7 @@ class TrainSettings:
     @property
     def has_sampler_state(self) -> bool:
         """Whether prompts are drawn by what the run has seen, so that its checkpoints have the sampler's state."""
-        return self.sampler == "live" or bool(self.curriculum)
+        return self.sampler == "live" or bool(self.curriculum) or self.stored == "first"
 
     @property
     def folder(self) -> Path:
@@ -281,7 +287,7 @@ class TrainSettings:
         plain["reward_range"] = list(self.reward_range or ())
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
-        usual = {"sampler": "static", "curriculum_by": "step", "on_alarm": "warn", "held_out": "kept"}
+        usual = {"sampler": "static", "stored": "off", "curriculum_by": "step", "on_alarm": "warn", "held_out": "kept"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:

@@ -122,12 +122,14 @@ class Ledger:
         prompts: Sequence[Prompt] | None = None,
         *,
         reasoning: bool = False,
+        tokens: bool = False,
     ) -> Iterator[pl.DataFrame]:
         """Yield the texts of the rollouts that `find_rollouts` found, a file at a time and each once.
 
-        Each frame has the columns `rollout_id` and `completion`, and on demand `reasoning`. Where `prompts` are
-        given, the rollouts are theirs, and no file is read that is known to have others alone. Raises
-        `LearnableError` where another process changes the ledger meanwhile, and `DamagedFileError`.
+        Each frame has the columns `rollout_id` and `completion`, and on demand `reasoning` and `token_ids` (null where
+        no engine told them). Where `prompts` are given, the rollouts are theirs, and no file is read that is known to
+        have others alone. Raises `LearnableError` where another process changes the ledger meanwhile, and
+        `DamagedFileError`.
         """
         wanted = set(stored["rollout_id"])
         ids = {"rollout_id": frozenset(wanted)}
@@ -135,7 +137,7 @@ class Ledger:
         tables = (
             self._partition(folder).select(
                 ids,
-                ("rollout_id", "completion", *(["reasoning"] if reasoning else [])),
+                ("rollout_id", "completion", *(["reasoning"] if reasoning else []), *(["token_ids"] if tokens else [])),
                 None if prompts is None else self._keys_of(folder, prompts),
             )
             for folder in folders
@@ -145,6 +147,8 @@ class Ledger:
             if reasoning:  # earlier versions did not tell it apart
                 thought = pl.col("reasoning").fill_null("") if "reasoning" in rows.columns else pl.lit("")
                 rows = rows.with_columns(thought.alias("reasoning"))
+            if tokens and "token_ids" not in rows.columns:
+                rows = rows.with_columns(pl.lit(None, pl.List(pl.Int32)).alias("token_ids"))
             rows = rows.filter(pl.Series([name in wanted for name in rows["rollout_id"]], dtype=pl.Boolean))
             wanted.difference_update(rows["rollout_id"])  # each once, the one written first
             yield with_own_texts(rows)

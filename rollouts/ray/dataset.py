@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
@@ -57,6 +57,7 @@ class AnswerRow:
     num_tokens: int
     prompt_tokens: int
     last_token: int | None
+    token_ids: list[int] = field(default_factory=list)
     failure: str = ""
 
 
@@ -164,12 +165,13 @@ def _take(inbox: Any, slot: int) -> list[pa.Table]:
 
 
 def _keep_answer(row: dict[str, Any]) -> dict[str, Any]:
-    """Keep what the driver needs of an answered row: tokens and prompts stay where they are."""
-    tokens = row["generated_tokens"]
+    """Keep what the driver needs of an answered row: prompts stay where they are."""
+    tokens = [int(token) for token in row["generated_tokens"]]
     return {
         **{name: row[name] for name in ("slot", "group", "child")},
         "text": row["generated_text"],
         "num_tokens": len(tokens),
         "prompt_tokens": row["num_input_tokens"],
-        "last_token": int(tokens[-1]) if len(tokens) else None,
+        "last_token": tokens[-1] if tokens else None,
+        "token_ids": tokens,
     }

@@ -171,7 +171,15 @@ class RayEngine:
         if None in ends:
             return Refusal(request, "vLLM ended a completion with neither a stop token nor a full length")
         rollouts = [
-            request.rollout(row.child, row.text, end, row.num_tokens, policy_id=self.policy_id, sampling=sampling)
+            request.rollout(
+                row.child,
+                row.text,
+                end,
+                row.num_tokens,
+                policy_id=self.policy_id,
+                sampling=sampling,
+                token_ids=row.token_ids,
+            )
             for row, end in zip(rows, ends, strict=True)
             if end
         ]

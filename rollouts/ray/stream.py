@@ -130,5 +130,6 @@ def _read_row(row: Mapping[str, Any]) -> AnswerRow:
         num_tokens=row.get("num_tokens") or 0,
         prompt_tokens=row.get("prompt_tokens") or 0,
         last_token=row.get("last_token"),
+        token_ids=row.get("token_ids") or [],
         failure=row[FAILED],
     )

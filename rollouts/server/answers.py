@@ -23,6 +23,7 @@ VLLM_FIELDS: dict[str, object] = {
     "presence_penalty": 0.0,
     "frequency_penalty": 0.0,
 }
+MAX_TOKEN_ID = 1 << 31  # what a column of 32 bits holds
 CHARACTERS_PER_TOKEN = 4  # roughly; for servers that count nothing
 
 
@@ -37,6 +38,7 @@ class Choice:
     finish_reason: str
     num_tokens: int
     reasoning: str = ""
+    token_ids: list[int] | None = None
 
 
 def write_body(
@@ -112,6 +114,7 @@ def make_answer(
             choice.num_tokens,
             policy_id=policy_id,
             sampling=sampling,
+            token_ids=choice.token_ids,
         )
         for index, choice in enumerate(choices)
     ]
@@ -173,7 +176,16 @@ def _read_choices(answer: Any, count: int, max_tokens: int) -> list[Choice]:
         wholes = [thought + (text or "") for thought, text in zip(thoughts, texts, strict=True)]
         tokens = share_tokens(wholes, [reason == "length" for reason in reasons], _total(answer), max_tokens)
     tokens = [min(number, max_tokens) for number in tokens]  # no server draws more than it was asked for
-    return [Choice(*fields) for fields in zip(texts, reasons, tokens, thoughts, strict=True)]
+    ids = [_token_ids(*pair) for pair in zip(choices, tokens, strict=True)]
+    return [Choice(*fields) for fields in zip(texts, reasons, tokens, thoughts, ids, strict=True)]
+
+
+def _token_ids(choice: Mapping[str, Any], count: int) -> list[int] | None:
+    """Return the completion's tokens where a server gives as many as it counts, and they can be stored."""
+    ids = choice.get("token_ids")
+    if not isinstance(ids, list) or len(ids) != count:
+        return None
+    return ids if all(type(token) is int and 0 <= token < MAX_TOKEN_ID for token in ids) else None
 
 
 def _total(answer: Mapping[str, Any]) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from learnable.data.policies import bundled_policy_path
 from tests.support.paths import ROOT
 from tests.support.warm_starts import Starter
 
@@ -64,11 +65,18 @@ def said(tmp_path_factory: pytest.TempPathFactory, starter: Starter) -> dict[str
 
 
 def test_each_group_is_whole_and_named(said: dict[str, Any]) -> None:
+    from transformers import AutoTokenizer
+
     assert len(said["first"]) == 12
     assert {row["rollout_index"] for row in said["first"]} == {0, 1, 2, 3}
     assert {row["policy_id"] for row in said["first"]} == {said["policy_id"]}
     assert said["policy_id"].startswith("policy@")
     assert all(row["num_tokens"] > 0 for row in said["first"])
+    tokenizer = AutoTokenizer.from_pretrained(bundled_policy_path())
+    for row in said["first"]:
+        assert len(row["token_ids"]) == row["num_tokens"]
+        assert tokenizer.decode(row["token_ids"], skip_special_tokens=True) == row["completion"]
+        assert (row["token_ids"][-1] == tokenizer.eos_token_id) == (row["finish_reason"] == "stop")
 
 
 def test_a_seed_decides_the_draw(said: dict[str, Any]) -> None:

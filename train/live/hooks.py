@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 from learnable.train.live.course import Course
 from learnable.train.live.rates import DRIFT, Certificates, PassRates
 from learnable.train.live.sampler import Layout, LiveOrder, PromptPicker
@@ -66,6 +67,8 @@ class LearnabilitySampler:
         self.steps = 0  # of the optimizer since the run began or went on
         self.finished = 0  # batches since then
         self.told_starved = False
+        self.learns = True  # from the batch that is scored; not from completions that its certificates know of
+        self.notes: JsonObject = {}  # what else is kept with the state
 
     @classmethod
     def attach(
@@ -119,6 +122,7 @@ class LearnabilitySampler:
         trainer._calculate_rewards = calculate_rewards
         trainer._get_train_sampler = get_train_sampler
         trainer.args.ignore_data_skip = True  # what is pending is kept with the state, no replay finds it again
+        trainer.learnability_sampler = self
         trainer.add_callback(_make_callback(self))
 
     def _take_in(self, inputs: Sequence[Mapping[str, Any]], rewards: Any) -> None:
@@ -132,7 +136,7 @@ class LearnabilitySampler:
             passes, failures = groups.get(row, (0, 0))
             groups[row] = (passes + (verdict == 1), failures + (verdict == 0))
         self._log(groups)
-        self.order.picker.observe(groups)
+        self.order.picker.observe(groups if self.learns else {})
         if course := self.order.picker.course:
             for name, value in course.list_metrics():
                 self.trainer._log_metric(f"sampler/{name}", value)
@@ -208,6 +212,7 @@ class LearnabilitySampler:
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         np.savez(folder / ARRAYS, allow_pickle=False, **arrays)
         numbers = {name: value for name, value in state.items() if name not in arrays} | {"pending": self.order.pending}
+        numbers |= {"notes": self.notes} if self.notes else {}
         partial = folder / f".{NUMBERS}.partial"
         partial.write_text(json.dumps(numbers), encoding="utf-8")
         partial.rename(folder / NUMBERS)
@@ -220,6 +225,7 @@ class LearnabilitySampler:
         with np.load(folder / ARRAYS) as arrays:
             self.order.picker.set_state({**numbers, **arrays})
         self.order.resume(numbers["pending"])
+        self.notes = numbers.get("notes", {})
 
 
 def has_certificates(rows: Any) -> bool:

@@ -8,7 +8,7 @@ place in `REVIEWED` goes to the prompt that waited longest, whatever is expected
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -89,9 +89,14 @@ class PromptPicker:
         if missing := self.layout.prompts - len(batch):
             best = np.argsort(-chances, kind="stable")
             batch += [int(index) for index in best if index not in batch][:missing]
-        self.last_drawn[batch] = self.batches
+        return self.take(batch)
+
+    def take(self, batch: Sequence[int]) -> list[int]:
+        """Take these prompts for the next batch, and return them."""
+        taken = list(batch)
+        self.last_drawn[taken] = self.batches
         self.batches += 1
-        return batch
+        return taken
 
     def list_chances(self) -> NDArray[np.float64]:
         """Return the chance with which a round takes each prompt, whatever its stage, (n,)."""
@@ -160,7 +165,7 @@ class PromptPicker:
 
 
 class LiveOrder:
-    """The order in which TRL's data loader reads rows: iterate it as a sampler.
+    """The order in which TRL's data loader reads rows: iterate it as a sampler. `draw` returns the next batch.
 
     A data loader reads ahead, so a batch may be drawn that is not yet trained on: `pending` has those, and a run that
     goes on begins with them.
@@ -168,6 +173,7 @@ class LiveOrder:
 
     def __init__(self, picker: PromptPicker) -> None:
         self.picker = picker
+        self.draw: Callable[[], list[int]] = picker.draw
         self.pending: list[list[int]] = []
         self.waiting: list[list[int]] = []
 
@@ -188,7 +194,7 @@ class LiveOrder:
     def _next_batch(self) -> list[int]:
         if self.waiting:
             return self.waiting.pop(0)
-        batch = self.picker.draw()
+        batch = self.draw()
         self.pending.append(batch)
         return batch
 

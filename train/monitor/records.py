@@ -46,6 +46,9 @@ METRICS = {
     "sampler/prompts_seen": "prompts_seen",
     "sampler/stage": "stage",
     "sampler/stage_success": "stage_success",
+    "stored/share": "stored_share",
+    "stored/ratio_ess": "ratio_ess",
+    "stored/clip_share": "clip_share",
 }
 SHARES = "sampler/stage_share/"  # before the name of a curriculum's stage: its share of the places of a batch
 # Of a look at mastered prompts, which TRL logs under the same names as that at others.

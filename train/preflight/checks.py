@@ -39,6 +39,7 @@ from learnable.train.preflight.shards import (
     measure_longest_prompt,
     read_prompt_texts,
 )
+from learnable.train.preflight.stored import explain_stored
 from learnable.train.preflight.weak_settings import (
     warn_of_collapse,
     warn_of_epochs,
@@ -59,6 +60,7 @@ from learnable.train.settings import (
     SAMPLERS,
     SCALES,
     SIGNALS,
+    STORED,
     TrainSettings,
 )
 from learnable.train.trl_options import check_trl_options
@@ -117,6 +119,7 @@ def prepare_run(settings: TrainSettings, device: Device | None = None) -> Prepar
     check_lengths(settings, policy, longest)
     lengths = (longest, measure_longest_stored(settings, curated, policy))
     memory = estimate_run(settings, policy, *lengths, device or find_device())
+    stored = explain_stored(settings, policy, curated)
     warnings = [
         *silent,
         *changed,
@@ -125,7 +128,14 @@ def prepare_run(settings: TrainSettings, device: Device | None = None) -> Prepar
         *(check_memory(memory, settings) if memory and device is None else []),
     ]
     notes = [
-        *(*staged, *drawn, *explain_forgetting(settings, curated), *fitted, *explain_other_signal(curated, settings)),
+        *(
+            *staged,
+            *drawn,
+            *stored,
+            *explain_forgetting(settings, curated),
+            *fitted,
+            *explain_other_signal(curated, settings),
+        ),
         *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
     ]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
@@ -179,6 +189,7 @@ def check_numbers(settings: TrainSettings) -> None:
         ("loss_type", LOSS_TYPES),
         ("signal", SIGNALS),
         ("sampler", SAMPLERS),
+        ("stored", STORED),
         ("curriculum_by", CURRICULUM_BY),
         ("on_alarm", ON_ALARM),
         ("held_out", HELD_OUT),
@@ -200,6 +211,7 @@ def check_numbers(settings: TrainSettings) -> None:
     chooses = "--sampler live" if settings.sampler == "live" else "--curriculum" if settings.curriculum else ""
     if chooses and settings.method != "grpo":
         raise LearnableError(f"{chooses} chooses among groups, and --method {settings.method} has none: leave it out")
+    check_stored(settings)
     check_passes(settings)
     check_reach(settings)
     if settings.evaluate and settings.eval_k > settings.eval_group_size:
@@ -207,6 +219,19 @@ def check_numbers(settings: TrainSettings) -> None:
             f"--eval-k {settings.eval_k} needs as many completions a prompt, but --eval-group-size is "
             f"{settings.eval_group_size}: raise that, or lower --eval-k"
         )
+
+
+def check_stored(settings: TrainSettings) -> None:
+    """Raise `LearnableError` where a run cannot begin with stored groups, whatever the store has."""
+    if settings.stored == "off":
+        return
+    if settings.method != "grpo":
+        raise LearnableError(
+            f"--stored first is for groups, and --method {settings.method} trains on stored completions by itself: "
+            "leave it out"
+        )
+    if settings.curriculum:
+        raise LearnableError("--stored first draws prompts of all stages: leave it out, or --curriculum")
 
 
 def check_reach(settings: TrainSettings) -> None:

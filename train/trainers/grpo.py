@@ -26,7 +26,9 @@ from learnable.train.rewards import (
     verifier_reward,
 )
 from learnable.train.settings import TrainSettings, usual_learning_rate
+from learnable.train.stored.hooks import StoredRollouts
 from learnable.train.trainers.prompts import load_looks, make_dataset
+from learnable.train.trainers.ratios import log_importance_ratios
 from learnable.train.trainers.trainer import (
     choose_weight_type,
     count_epochs,
@@ -77,51 +79,20 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     log_importance_ratios(trainer)
     if settings.has_sampler_state:
         LearnabilitySampler.attach(trainer, course=make_course(settings, rows), is_even=settings.sampler != "live")
+        if settings.stored == "first":
+            StoredRollouts.attach(
+                trainer,
+                settings.curated,
+                policy_id=run.policy.policy_id,
+                sampling=settings.sampling,
+                signal=settings.signal,
+            )
     elif settings.resume:
         skip_epochs(trainer, count_epochs(find_last_checkpoint(settings)))
     if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none
         policy = trainer.accelerator.unwrap_model(trainer.model)
         policy.generate = partial(policy.generate, tokenizer=tokenizer)
     return trainer
-
-
-def log_importance_ratios(trainer: GRPOTrainer) -> None:
-    """Log how much likelier the policy makes each sampled token than the policy that sampled it: mean and extremes.
-
-    TRL logs what it clips of these ratios and not the ratios; its `sampling/importance_sampling_ratio` compares vLLM's
-    numbers with the trainer's. A step with one pass over its completions has ratios of 1.
-    """
-    own: Any = trainer
-    compute, measure = own._compute_loss, own._get_per_token_logps_and_entropies
-    found: list[Any] = []
-
-    def note(*arguments: Any, **options: Any) -> Any:
-        result = measure(*arguments, **options)
-        found.append(result[0].detach())
-        return result
-
-    def compute_loss(model: Any, inputs: Any) -> Any:
-        found.clear()
-        loss = compute(model, inputs)
-        if found and own.model.training:
-            old = inputs.get("old_per_token_logps")
-            ratios = (found[0] - (found[0] if old is None else old)).exp()
-            kept = ratios[inputs["completion_mask"].bool()]
-            means, lowest, highest = (own.accelerator.gather(end.reshape(1)) for end in _summarise(kept))
-            ends = {"mean": means.mean(), "min": lowest.min(), "max": highest.max()}
-            for name, value in ends.items():
-                own._metrics["train"][f"importance_ratio/{name}"].append(value.item())
-        return loss
-
-    own._get_per_token_logps_and_entropies, own._compute_loss = note, compute_loss
-
-
-def _summarise(ratios: Any) -> tuple[Any, Any, Any]:
-    """Return mean, least and largest; 1 where there is none, as of a batch of empty completions."""
-    if not ratios.numel():
-        one = ratios.new_ones(())
-        return one, one, one
-    return ratios.mean(), ratios.min(), ratios.max()
 
 
 def skip_epochs(trainer: GRPOTrainer, epochs: int) -> None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from learnable.data.curated.curated_set import POOL, CuratedSet, download_curated, open_curated
 from learnable.data.storage.places import Place
 from learnable.filters.decisions.decide import expected_mean
-from learnable.train.rewards import CERTIFIED_PASS_RATE, CERTIFIED_REWARD, HELD_OUT, REVIEW
+from learnable.train.rewards import CERTIFIED_PASS_RATE, CERTIFIED_REWARD, HELD_OUT, REVIEW, STORED_SCORE
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -32,6 +32,7 @@ RESERVED_COLUMNS = (
     HELD_OUT,
     CERTIFIED_REWARD,
     CERTIFIED_PASS_RATE,
+    STORED_SCORE,
 )
 EVAL_PROMPTS, REVIEW_PROMPTS = 32, 16  # held-out prompts that a look takes, or some more: kept ones, and mastered ones
 

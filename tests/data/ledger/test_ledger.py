@@ -207,6 +207,25 @@ def test_new_files_have_no_columns_that_say_nothing(store: Store) -> None:
     assert not {"round", "cumulative_logprob"} & set(ROLLOUTS.names)
 
 
+@pytest.mark.parametrize("merged", [False, True])
+def test_token_ids_come_back_as_they_went_beside_rows_that_have_none(store: Store, merged: bool) -> None:
+    ids = [[5, 6, 2], [7], None, None]
+    written = [replace(rollout(index), token_ids=one) for index, one in enumerate(ids)]
+    store.ledger.append_rollouts(DRAW, written[:3])
+    folder = store.root / "rollouts" / DRAW.folder
+    Partition(folder).append(rollouts_table(written[3:]).drop_columns(["token_ids"]))  # of an earlier version
+    if merged:
+        assert compact(store.ledger) == (2, 1)
+    store.ledger.open(lambda: None)
+    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
+    found = pl.concat(store.ledger.read_completions(DRAW, stored, tokens=True))
+    assert found.columns == ["rollout_id", "completion", "token_ids"]
+    assert dict(found.select("rollout_id", "token_ids").rows()) == {
+        one.rollout_id: tokens for one, tokens in zip(written, ids, strict=True)
+    }
+    assert list(find_damage(store.ledger)) == []
+
+
 def test_a_thought_is_kept_apart_from_its_answer(store: Store) -> None:
     told = replace(rollout(), reasoning="<think>so</think>", reasoning_tokens=2)
     store.ledger.append_rollouts(DRAW, [told])

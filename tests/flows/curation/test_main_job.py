@@ -168,6 +168,24 @@ def test_training_reports_before_and_after(shell: Shell, found: dict[str, Any]) 
     assert (shell.folder / "run" / "policy" / "model.safetensors").is_file()
 
 
+def test_training_begins_with_what_was_generated_to_find_the_prompts(shell: Shell, found: dict[str, Any]) -> None:
+    shell.learnable(
+        "train", "--curated", found["curated"], "--output", "stored", "--stored", "first", "--steps", "3",
+        "--batch-size", "16", "--num-generations", "8", "--no-evaluate", "--trl", "log_completions=true",
+    )  # fmt: skip
+    metrics = [json.loads(line) for line in (shell.folder / "stored" / "metrics.jsonl").read_text().splitlines()]
+    trained = pl.read_parquet(shell.folder / "stored" / "checkpoints" / "completions" / "*.parquet")
+    stored = rollouts(shell.folder / "store")
+
+    assert [line["stored_share"] for line in metrics if "reward" in line] == [1.0] * 3
+    assert metrics[0]["ratio_ess"] == pytest.approx(1.0, abs=1e-5)
+    assert all(line["zero_std_share"] == 0 for line in metrics if "reward" in line)
+    assert trained.height == 3 * 16
+    assert set(trained["completion"]) <= set(stored["completion"])
+    assert set(trained["verifier_reward"]) == {0.0, 1.0}
+    assert stored["token_ids"].list.len().to_list() == stored["num_tokens"].to_list()
+
+
 def test_demonstrations_warm_a_policy_up(shell: Shell, found: dict[str, Any]) -> None:
     report, _ = shell.learnable(
         "train", "--curated", found["curated"], "--output", "warm", "--method", "sft", "--steps", "3",

@@ -122,7 +122,7 @@ def test_groups_come_back_whole_with_their_seeds(said: dict[str, Any]) -> None:
         assert [row["seed"] for row in group] == [first_seed + child for child in range(4)]
         assert len({row["question_id"] for row in group}) == 1
         assert {row["policy_id"] for row in group} == {find_policy(None).policy_id}
-        assert all(row["num_tokens"] > 0 and row["completion"] for row in group)
+        assert all(row["num_tokens"] == len(row["token_ids"]) > 0 and row["completion"] for row in group)
     assert said["policy_id"] == find_policy(None).policy_id
 
 

@@ -38,6 +38,13 @@ def test_choices_are_put_in_order() -> None:
     first, second = read_choices(answer, 2, max_tokens=9)
     assert (first.text, first.finish_reason, first.num_tokens) == ("a", "length", 1)
     assert (second.text, second.num_tokens) == ("b", 2)
+    assert (first.token_ids, second.token_ids) == ([7], [1, 2])
+
+
+@pytest.mark.parametrize("ids", [["a"], [True], [-1], [1 << 31], [1.5], [1] * 10], ids=str)
+def test_tokens_that_cannot_be_are_not_kept(ids: list[Any]) -> None:
+    [only] = read_choices({"choices": [choice(0, "a", token_ids=ids)]}, 1, max_tokens=9)
+    assert only.token_ids is None
 
 
 def chat(content: object, reason: object = "stop", **message: object) -> dict[str, Any]:

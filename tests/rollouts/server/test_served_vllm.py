@@ -50,6 +50,7 @@ def test_groups_come_back_whole_with_their_tokens_counted(server: VLLMServer) ->
         ended = int(rollout.finish_reason == "stop")  # the end token has no text
         words = tokenizer(rollout.completion, add_special_tokens=False).input_ids
         assert rollout.num_tokens == len(words) + ended, rollout
+        assert rollout.token_ids == words + [tokenizer.eos_token_id] * ended
 
 
 def test_a_chat_and_a_prompt_that_is_too_long(server: VLLMServer) -> None:

@@ -38,6 +38,7 @@ Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
   learnable train --curated SET --part train
+  learnable train --curated SET --stored first
   learnable train --curated SET --verifier my_judge.py:score
   learnable train --curated SET --method dpo --dpo-margin 0.5
   learnable train --curated SET --lora-rank 16 --explain --gpu-memory 80 --gpus 8
@@ -134,6 +135,13 @@ class TrainArguments:
         training_option(
             help="static: each prompt once an epoch; live: those whose groups are expected to disagree by now. "
             "(default: live, unless a part is named)"
+        ),
+    ] = None
+    stored: Annotated[
+        str | None,
+        training_option(
+            help="first: begin with the rollouts that the set's store has of its prompts, by this policy and sampling, "
+            "until they are used up or stale; off: generate all. (default: off)"
         ),
     ] = None
     curriculum: Annotated[
