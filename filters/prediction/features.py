@@ -1,0 +1,201 @@
+"""What is known of a prompt before its first rollout, as numbers: its row's columns, the numbers and words in its text.
+
+A prompt's spec is not looked at: it holds the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+
+from learnable.data.errors import LearnableError, nearest_names
+from learnable.data.records import Prompt
+from learnable.filters.arrays import Indices, Values
+
+NUMBERS = 6  # of a text: the first ones, one by one
+MAX_CATEGORIES = 64  # values of a column of texts; with more of them it is no category
+RARE = 2  # categories and words of fewer of the sampled prompts say nothing of the others
+MAX_LENGTH = 4_000  # characters of a text whose words are read
+WORD_PLACES, CHARACTER_PLACES = 2048, 1024  # that words and character trigrams are hashed to
+MAX_NUMBER = 1e12
+FAR = 4.0  # standard deviations from the sampled prompts' mean, beyond which a figure is not told apart
+RATE_NAME = re.compile(r"(solve|pass|success|correct|win)\w*_?(rate|ratio|percentage|percent)|pass(@|_at_)1|accuracy")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_WORD = re.compile(r"[^\W\d_]+|[^\w\s]|\d")
+
+Matrix = csr_matrix
+"""Sparse features, shape (prompts, features)."""
+
+
+class PromptFeatures:
+    """The features of a pool's prompts, made when they are asked for.
+
+    Args:
+        prompts: the pool.
+        columns: the columns of the prompts' rows to read; all that hold numbers or few different values, by default.
+
+    Raises `LearnableError` for a column that no row has.
+    """
+
+    def __init__(self, prompts: Sequence[Prompt], columns: Sequence[str] = ()) -> None:
+        check_columns(prompts, columns)
+        self.prompts, self.columns = prompts, columns
+
+    def encode(self, rows: Indices, told: Indices) -> FeatureEncoder:
+        """Return what makes features of `rows`, the prompts of a family, scaled by those that were sampled (`told`)."""
+        return FeatureEncoder([self.prompts[row] for row in rows], [self.prompts[row] for row in told], self.columns)
+
+
+class FeatureEncoder:
+    """Turns prompts of one family into features that are on the scale of the prompts that were sampled.
+
+    `sources` names what is read, as a person would say it, and `known_rates` those of the columns that hold solve rates.
+    """
+
+    def __init__(self, family: Sequence[Prompt], told: Sequence[Prompt], columns: Sequence[str]) -> None:
+        self.numeric, self.categories = _sort_columns(family, told, columns)
+        self.known_rates = [name for name in self.numeric if _is_rate(name, family)]
+        dense = self._measure(told)
+        self._mean, self._std = dense.mean(axis=0), dense.std(axis=0)
+        hashed = [_hash_text(prompt) for prompt in told]
+        seen = np.array(_stack(hashed).astype(bool).sum(axis=0)).reshape(-1)
+        self._weights: Values = np.where(seen >= RARE, np.log((1 + len(told)) / (1 + seen)), 0.0)
+
+    @property
+    def sources(self) -> list[str]:
+        """What the features are made of, in words."""
+        return [*(f"column {name}" for name in [*self.numeric, *self.categories]), "numbers", "words", "length"]
+
+    def transform(self, prompts: Sequence[Prompt]) -> tuple[Matrix, Matrix]:
+        """Return the features of prompts: those of columns, numbers and length, and hashed words and characters."""
+        varying = self._std > 1e-9
+        scaled = (self._measure(prompts)[:, varying] - self._mean[varying]) / self._std[varying]
+        of_words = _stack([_hash_text(prompt) for prompt in prompts]).multiply(self._weights).tocsr()
+        length = np.sqrt(np.array(of_words.multiply(of_words).sum(axis=1)).reshape(-1))
+        of_words = csr_matrix(of_words.multiply(1 / np.maximum(length, 1e-9)[:, None]))
+        return csr_matrix(np.clip(scaled, -FAR, FAR)), of_words
+
+    def _measure(self, prompts: Sequence[Prompt]) -> Values:
+        """Return columns, numbers and length as figures, shape (prompts, figures)."""
+        parts = [np.array([_measure_text(prompt.whole_text) for prompt in prompts])]
+        for name in self.numeric:
+            values = np.array([_as_number(_read(prompt, name)) for prompt in prompts])
+            parts.append(_bend(values))
+            if name in self.known_rates:
+                share = np.clip(values / (100.0 if np.nanmax(values, initial=0.0) > 1 else 1.0), 0.01, 0.99)
+                parts.append(np.nan_to_num(np.log(share / (1 - share)))[:, None])
+        for name, known in self.categories.items():
+            found = [_as_category(_read(prompt, name)) for prompt in prompts]
+            parts.append(np.array([[value == one for one in known] for value in found], dtype=np.float64))
+        return np.concatenate(parts, axis=1)
+
+
+def check_columns(prompts: Sequence[Prompt], columns: Sequence[str]) -> None:
+    """Raise `LearnableError` for a column to predict from that no prompt's row has."""
+    names = dict.fromkeys(name for prompt in prompts for name in prompt.columns) if columns else {}
+    for name in columns:
+        if name not in names and name not in ("form", "difficulty"):
+            near = nearest_names(name, names)
+            has = f"did you mean {' or '.join(near)}?" if near else f"they have {', '.join(names) or 'none'}"
+            raise LearnableError(f"--predict-from {name}: no row of the prompts has this column beside its own; {has}")
+
+
+def _sort_columns(
+    family: Sequence[Prompt], told: Sequence[Prompt], columns: Sequence[str]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the columns of numbers, and those of categories with the ones that several sampled prompts have."""
+    names = columns or sorted({name for prompt in told for name in prompt.columns})
+    numeric: list[str] = []
+    categories: dict[str, list[str]] = {}
+    for name in ["form", "difficulty", *(name for name in names if name not in ("form", "difficulty"))]:
+        values = [_read(prompt, name) for prompt in told]
+        if _are_numbers(values):
+            numeric.append(name)
+            continue
+        counts: dict[str, int] = {}
+        for value in values:
+            counts[_as_category(value)] = counts.get(_as_category(value), 0) + 1
+        common = sorted(value for value, count in counts.items() if count >= RARE)
+        if 1 < len(counts) and common and len(common) <= MAX_CATEGORIES:
+            categories[name] = common
+    return numeric, categories
+
+
+def _read(prompt: Prompt, name: str) -> Any:
+    if name in ("form", "difficulty"):
+        return getattr(prompt, name)
+    return prompt.columns.get(name)
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    given = [value for value in values if value not in (None, "")]
+    return bool(given) and all(np.isfinite(_as_number(value)) for value in given)
+
+
+def _as_number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return float("nan")
+    try:
+        return float(np.clip(float(value), -MAX_NUMBER, MAX_NUMBER))
+    except (ValueError, OverflowError):
+        return float("nan")
+
+
+def _as_category(value: Any) -> str:
+    return str(value)[:200]
+
+
+def _is_rate(name: str, family: Sequence[Prompt]) -> bool:
+    values = [_as_number(_read(prompt, name)) for prompt in family]
+    known = [value for value in values if value == value]
+    return bool(known and RATE_NAME.search(name.casefold())) and min(known) >= 0 and max(known) <= 100
+
+
+def _bend(values: Values) -> Values:
+    """Return numbers, their logarithms with the sign, those squared, and whether there is none: (numbers, 4)."""
+    missing = np.isnan(values)
+    filled = np.where(missing, np.nanmean(values) if not missing.all() else 0.0, values)
+    logs = np.sign(filled) * np.log1p(np.abs(filled))
+    return np.column_stack([filled, logs, logs**2, missing])
+
+
+def _measure_text(text: str) -> list[float]:
+    """Return how long a text is, how many numbers it has, and of the first ones size and logarithm."""
+    found = [_as_number(number) for number in _NUMBER.findall(text)]
+    logs = [float(np.log1p(abs(number))) for number in found]
+    first = (found + [0.0] * NUMBERS)[:NUMBERS]
+    of_first = (logs + [0.0] * NUMBERS)[:NUMBERS]
+    apart = float(np.log1p(abs(first[0] - first[1])))
+    length = float(np.log1p(len(text)))
+    whole = [length, length**2, float(np.log1p(len(found))), float(np.log1p(text.count("\n"))), sum(logs), apart]
+    return [*whole, max(logs, default=0.0), *first, *of_first, *(log**2 for log in of_first)]
+
+
+def _hash_text(prompt: Prompt) -> Mapping[int, float]:
+    """Return counts, in logarithms, of words, pairs of words and character trigrams, by the place they hash to."""
+    text = prompt.whole_text[:MAX_LENGTH].casefold()
+    words = _WORD.findall(text)
+    pairs = [f"{one} {other}" for one, other in zip(words, words[1:], strict=False)]
+    places = [crc32(word.encode("utf-8", "replace")) % WORD_PLACES for word in [*words, *pairs]]
+    codes = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32).astype(np.int64)
+    trigrams = (codes[:-2] * 961 + codes[1:-1] * 31 + codes[2:]) * 2_654_435_761 % 2**32 % CHARACTER_PLACES
+    together = np.concatenate([np.array(places, np.int64), WORD_PLACES + trigrams])
+    found, counts = np.unique(together, return_counts=True)
+    return dict(zip(found.tolist(), np.log1p(counts).tolist(), strict=True))
+
+
+def _stack(hashed: Sequence[Mapping[int, float]]) -> Matrix:
+    lengths = np.cumsum([0, *(len(each) for each in hashed)])
+    places = np.array([place for each in hashed for place in each], np.int64)
+    values = np.array([value for each in hashed for value in each.values()], np.float64)
+    return csr_matrix((values, places, lengths), shape=(len(hashed), WORD_PLACES + CHARACTER_PLACES))
+
+
+def join(dense: Matrix, words: Matrix, *, with_words: bool) -> Matrix:
+    """Return the features that one model looks at."""
+    return csr_matrix(hstack([dense, words])) if with_words else dense
