@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
@@ -14,9 +15,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import Prompt
+from learnable.data.records import SIMULATED, Prompt
 from learnable.filters.arrays import Indices, Values
 
+OWN = ("form", "difficulty")  # read of every prompt, whatever columns its row has
 NUMBERS = 6  # of a text: the first ones, one by one
 MAX_CATEGORIES = 64  # values of a column of texts; with more of them it is no category
 RARE = 2  # categories and words of fewer of the sampled prompts say nothing of the others
@@ -48,37 +50,43 @@ class PromptFeatures:
 
     def encode(self, rows: Indices, told: Indices) -> FeatureEncoder:
         """Return what makes features of `rows`, the prompts of a family, scaled by those that were sampled (`told`)."""
-        return FeatureEncoder([self.prompts[row] for row in rows], [self.prompts[row] for row in told], self.columns)
+        return FeatureEncoder(self, rows, told)
 
 
 class FeatureEncoder:
     """Turns prompts of one family into features that are on the scale of the prompts that were sampled.
 
-    `sources` names what is read, as a person would say it, and `known_rates` those of the columns that hold solve rates.
+    `known_rates` are those of the columns that hold solve rates. `rows` are the family's prompts, `told` those of them
+    that were sampled.
     """
 
-    def __init__(self, family: Sequence[Prompt], told: Sequence[Prompt], columns: Sequence[str]) -> None:
-        self.numeric, self.categories = _sort_columns(family, told, columns)
-        self.known_rates = [name for name in self.numeric if _is_rate(name, family)]
-        dense = self._measure(told)
+    def __init__(self, features: PromptFeatures, rows: Indices, told: Indices) -> None:
+        self.prompts = features.prompts
+        family, sampled = [self.prompts[row] for row in rows], [self.prompts[row] for row in told]
+        self.numeric, self.categories = _sort_columns(sampled, features.columns)
+        self.known_rates = [name for name in self.numeric if is_rate(name, family)]
+        dense = self._measure(sampled)
         self._mean, self._std = dense.mean(axis=0), dense.std(axis=0)
-        hashed = [_hash_text(prompt) for prompt in told]
-        seen = np.array(_stack(hashed).astype(bool).sum(axis=0)).reshape(-1)
+        seen = np.array(_stack(sampled).astype(bool).sum(axis=0)).reshape(-1)
         self._weights: Values = np.where(seen >= RARE, np.log((1 + len(told)) / (1 + seen)), 0.0)
 
-    @property
-    def sources(self) -> list[str]:
-        """What the features are made of, in words."""
-        return [*(f"column {name}" for name in [*self.numeric, *self.categories]), "numbers", "words", "length"]
+    def name_sources(self, *, words: bool) -> list[str]:
+        """Return what the features are made of, as a person would say it."""
+        columns = [f"column {name}" for name in [*self.numeric, *self.categories] if name not in OWN]
+        own = [name for name in OWN if name in self.numeric or name in self.categories]
+        return [*columns, *own, "numbers in the text", "its length", *(["its words"] if words else [])]
 
-    def transform(self, prompts: Sequence[Prompt]) -> tuple[Matrix, Matrix]:
-        """Return the features of prompts: those of columns, numbers and length, and hashed words and characters."""
+    def transform(self, rows: Indices, *, words: bool) -> Matrix:
+        """Return the features of prompts: those of columns, numbers and length, and with `words` also hashed words."""
+        prompts = [self.prompts[row] for row in rows]
         varying = self._std > 1e-9
         scaled = (self._measure(prompts)[:, varying] - self._mean[varying]) / self._std[varying]
-        of_words = _stack([_hash_text(prompt) for prompt in prompts]).multiply(self._weights).tocsr()
-        length = np.sqrt(np.array(of_words.multiply(of_words).sum(axis=1)).reshape(-1))
-        of_words = csr_matrix(of_words.multiply(1 / np.maximum(length, 1e-9)[:, None]))
-        return csr_matrix(np.clip(scaled, -FAR, FAR)), of_words
+        dense = csr_matrix(np.clip(scaled, -FAR, FAR))
+        if not words:
+            return dense
+        hashed = csr_matrix(_stack(prompts).multiply(self._weights))
+        length = np.sqrt(np.array(hashed.multiply(hashed).sum(axis=1)).reshape(-1))
+        return csr_matrix(hstack([dense, hashed.multiply(1 / np.maximum(length, 1e-9)[:, None])]))
 
     def _measure(self, prompts: Sequence[Prompt]) -> Values:
         """Return columns, numbers and length as figures, shape (prompts, figures)."""
@@ -99,20 +107,18 @@ def check_columns(prompts: Sequence[Prompt], columns: Sequence[str]) -> None:
     """Raise `LearnableError` for a column to predict from that no prompt's row has."""
     names = dict.fromkeys(name for prompt in prompts for name in prompt.columns) if columns else {}
     for name in columns:
-        if name not in names and name not in ("form", "difficulty"):
+        if name not in names and name not in OWN:
             near = nearest_names(name, names)
             has = f"did you mean {' or '.join(near)}?" if near else f"they have {', '.join(names) or 'none'}"
             raise LearnableError(f"--predict-from {name}: no row of the prompts has this column beside its own; {has}")
 
 
-def _sort_columns(
-    family: Sequence[Prompt], told: Sequence[Prompt], columns: Sequence[str]
-) -> tuple[list[str], dict[str, list[str]]]:
+def _sort_columns(told: Sequence[Prompt], columns: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Return the columns of numbers, and those of categories with the ones that several sampled prompts have."""
     names = columns or sorted({name for prompt in told for name in prompt.columns})
     numeric: list[str] = []
     categories: dict[str, list[str]] = {}
-    for name in ["form", "difficulty", *(name for name in names if name not in ("form", "difficulty"))]:
+    for name in [*OWN, *(name for name in names if name not in OWN)]:
         values = [_read(prompt, name) for prompt in told]
         if _are_numbers(values):
             numeric.append(name)
@@ -121,14 +127,14 @@ def _sort_columns(
         for value in values:
             counts[_as_category(value)] = counts.get(_as_category(value), 0) + 1
         common = sorted(value for value, count in counts.items() if count >= RARE)
-        if 1 < len(counts) and common and len(common) <= MAX_CATEGORIES:
+        if len(counts) > 1 and common and len(common) <= MAX_CATEGORIES:
             categories[name] = common
     return numeric, categories
 
 
 def _read(prompt: Prompt, name: str) -> Any:
-    if name in ("form", "difficulty"):
-        return getattr(prompt, name)
+    if name in OWN:  # a simulated prompt's difficulty is its pass rate, which nobody would know
+        return None if prompt.verifier == SIMULATED and name == "difficulty" else getattr(prompt, name)
     return prompt.columns.get(name)
 
 
@@ -150,7 +156,8 @@ def _as_category(value: Any) -> str:
     return str(value)[:200]
 
 
-def _is_rate(name: str, family: Sequence[Prompt]) -> bool:
+def is_rate(name: str, family: Sequence[Prompt]) -> bool:
+    """Say whether a column holds solve rates of another model, by its name and its values."""
     values = [_as_number(_read(prompt, name)) for prompt in family]
     known = [value for value in values if value == value]
     return bool(known and RATE_NAME.search(name.casefold())) and min(known) >= 0 and max(known) <= 100
@@ -180,7 +187,7 @@ def _hash_text(prompt: Prompt) -> Mapping[int, float]:
     """Return counts, in logarithms, of words, pairs of words and character trigrams, by the place they hash to."""
     text = prompt.whole_text[:MAX_LENGTH].casefold()
     words = _WORD.findall(text)
-    pairs = [f"{one} {other}" for one, other in zip(words, words[1:], strict=False)]
+    pairs = [f"{one} {other}" for one, other in pairwise(words)]
     places = [crc32(word.encode("utf-8", "replace")) % WORD_PLACES for word in [*words, *pairs]]
     codes = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32).astype(np.int64)
     trigrams = (codes[:-2] * 961 + codes[1:-1] * 31 + codes[2:]) * 2_654_435_761 % 2**32 % CHARACTER_PLACES
@@ -189,13 +196,9 @@ def _hash_text(prompt: Prompt) -> Mapping[int, float]:
     return dict(zip(found.tolist(), np.log1p(counts).tolist(), strict=True))
 
 
-def _stack(hashed: Sequence[Mapping[int, float]]) -> Matrix:
+def _stack(prompts: Sequence[Prompt]) -> Matrix:
+    hashed = [_hash_text(prompt) for prompt in prompts]
     lengths = np.cumsum([0, *(len(each) for each in hashed)])
     places = np.array([place for each in hashed for place in each], np.int64)
     values = np.array([value for each in hashed for value in each.values()], np.float64)
     return csr_matrix((values, places, lengths), shape=(len(hashed), WORD_PLACES + CHARACTER_PLACES))
-
-
-def join(dense: Matrix, words: Matrix, *, with_words: bool) -> Matrix:
-    """Return the features that one model looks at."""
-    return csr_matrix(hstack([dense, words])) if with_words else dense

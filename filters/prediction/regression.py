@@ -1,4 +1,4 @@
-"""A logistic regression of pass rates on features, with a ridge penalty, and its predictions of groups it did not see."""
+"""A logistic regression of pass rates on features, with a ridge penalty, and what it says of groups it did not see."""
 
 from __future__ import annotations
 
@@ -21,44 +21,48 @@ DIGITS = 6  # of a predicted rate: so that none that counts hangs on the process
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Predicted rates: `held_out` of the groups, each by a model that was fitted without it, and `rates` of all prompts.
+    """A regression, and what it predicts of the groups that it was fitted to.
 
-    `deviance_explained` is the share of the groups' deviance about their mean that `held_out` explains.
+    `way` is the place of its features among the ways to describe the groups, `coefficients` begin with the intercept.
+    `held_out` are predicted rates of the groups, each by a model that was fitted without it: `deviance_explained` is
+    the share of the groups' deviance about their mean that they explain.
     """
 
+    way: int
+    coefficients: Values
     held_out: Values
-    rates: Values
     deviance_explained: float
 
 
-def fit_rates(
-    groups: Sequence[csr_matrix], prompts: Sequence[csr_matrix], n: Values, s: Values
-) -> Fit | None:
-    """Predict rates by the features and the ridge that predict best the groups that are left out (cross-validation).
+def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values) -> Fit | None:
+    """Fit pass rates by the features and the ridge that predict best the groups that are left out (cross-validation).
 
     Args:
-        groups: ways to describe the groups by features, each of the shape (groups, features).
-        prompts: the same for the prompts whose rates are wanted, shape (prompts, features).
+        ways: ways to describe the groups by features, each of the shape (groups, features).
         n: rewards of each group, which may be effective sizes.
         s: their sums.
 
     Returns:
-        The predictions; None where no way explains anything of the groups that are left out.
+        The regression; None where no way explains anything of the groups that are left out.
     """
     weights = n * MAX_WEIGHT / np.maximum(n + MAX_WEIGHT, 1e-9)
     rates = np.divide(s, n, out=np.zeros_like(s), where=n > 0)
     folds = deal_folds(len(n))
     whole = _deviance(rates, weights, _predict_mean(rates, weights, folds))
     tried = [
-        (_deviance(rates, weights, found := _predict_held_out(features, rates, weights, ridge, folds)), way, ridge, found)
-        for way, features in enumerate(groups)
+        (
+            _deviance(rates, weights, found := _predict_held_out(features, rates, weights, ridge, folds)),
+            way,
+            ridge,
+            found,
+        )
+        for way, features in enumerate(ways)
         for ridge in RIDGES
     ]
     deviance, way, ridge, found = min(tried, key=lambda each: each[0])
     if deviance >= whole:
         return None
-    coefficients = fit_logistic(groups[way], rates, weights, ridge)
-    return Fit(found, predict(prompts[way], coefficients), 1 - deviance / whole)
+    return Fit(way, fit_logistic(ways[way], rates, weights, ridge), found, 1 - deviance / whole)
 
 
 def deal_folds(groups: int) -> Indices:
@@ -93,9 +97,7 @@ def predict(features: csr_matrix, coefficients: Values) -> Values:
     return rates
 
 
-def _predict_held_out(
-    features: csr_matrix, rates: Values, weights: Values, ridge: float, folds: Indices
-) -> Values:
+def _predict_held_out(features: csr_matrix, rates: Values, weights: Values, ridge: float, folds: Indices) -> Values:
     found = np.zeros(len(rates))
     for fold in range(FOLDS):
         out = folds == fold

@@ -1,4 +1,4 @@
-"""Families split by predicted rate: each stratum has a belief of its own, shrunk to the family's as its groups allow."""
+"""Families split by predicted rate: each stratum has a belief of its own, shrunk to the family's as far as it must."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.posterior.belief import Belief, log_likelihood
 from learnable.filters.posterior.fitting import OWN_GROUPS, Counts, FittedBelief, fit_belief, fit_pool
-from learnable.filters.prediction.features import PromptFeatures, join
-from learnable.filters.prediction.regression import FOLDS, MAX_GROUPS, deal_folds, fit_rates
+from learnable.filters.prediction.features import PromptFeatures
+from learnable.filters.prediction.regression import FOLDS, MAX_GROUPS, deal_folds, fit_rates, predict
 
 MIN_GROUPS = 32  # of a family, to predict from
 STRATUM_GROUPS, MAX_STRATA = 16, 12
+PROMPTS_AT_ONCE = 4_000  # described at once
 WIDTH = 2.0  # of the tilts of strata that are compared with the family, as of small families
 MIN_GAIN = 6.0  # of log-likelihood, in nats: a smaller one is worth nothing, however sure
 
@@ -70,27 +71,30 @@ class TextPredictor:
             return None
         n, s, chosen = n[usable], s[usable], told[usable]
         encoder = self.features.encode(rows, rows[chosen])
-        described = encoder.transform([self.features.prompts[row] for row in rows[chosen]])
-        everyone = encoder.transform([self.features.prompts[row] for row in rows])
-        ways = [[join(*parts, with_words=words) for words in (False, True)] for parts in (described, everyone)]
-        fit = fit_rates(ways[0], ways[1], n, s)
+        fit = fit_rates([encoder.transform(rows[chosen], words=words) for words in (False, True)], n, s)
         if fit is None:
             return None
         ends = cut(fit.held_out)
         gain, error = compare(find_strata(fit.held_out, ends), (n, s), family.belief)
         if gain <= max(2 * error, MIN_GAIN):
             return None
-        rates = fit.rates.copy()
+        rates = np.concatenate(
+            [
+                predict(encoder.transform(part, words=fit.way > 0), fit.coefficients)
+                for part in np.array_split(rows, len(rows) // PROMPTS_AT_ONCE + 1)
+            ]
+        )
         rates[chosen] = fit.held_out
-        sources, known = tuple(encoder.sources), tuple(encoder.known_rates)
+        sources, known = tuple(encoder.name_sources(words=fit.way > 0)), tuple(encoder.known_rates)
         return Prediction(rates, ends, fit.deviance_explained, gain, error, len(n), sources, known)
 
 
 def cut(rates: Values) -> Values:
     """Return the ends between strata of about equally many groups, as many as those can carry; none for one stratum."""
     strata = min(len(rates) // STRATUM_GROUPS, MAX_STRATA)
-    ends: Values = np.unique(np.quantile(rates, np.arange(1, strata) / max(strata, 1), method="higher"))
-    return ends[ends > rates.min()]
+    ends = np.unique(np.quantile(rates, np.arange(1, strata) / max(strata, 1), method="higher"))
+    above: Values = ends[ends > rates.min()]
+    return above
 
 
 def find_strata(rates: Values, ends: Values) -> Indices:

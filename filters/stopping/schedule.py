@@ -63,7 +63,8 @@ class Schedule:
 
     With a `predictor`, families whose pass rates it predicts are split into strata, which have beliefs and rules of
     their own. `cell` is the place of each prompt's belief and rule in `cells`, whose names are the keys of
-    `family_priors` and `rules`: its family, or its stratum.
+    `family_priors` and `rules`: its family, or its stratum. `rejected` are, in the end, prompts that are rejected by
+    the prediction, unsampled.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Schedule:
         self.in_pilot = np.zeros(size, bool)
         self.cells, self.cell = [str(name) for name in self.names], self.family.copy()
         self.strata: dict[str, PredictedStrata] = {}
+        self.rejected = np.zeros(size, bool)
         self._predictor = None if budget.sampling == "fixed" else predictor
         self.family_priors: dict[str, FamilyPrior] = {}
         self.rules: dict[str, StoppingRule] = {}
@@ -121,6 +123,8 @@ class Schedule:
         ends = self._ends[np.searchsorted(self._ends, self.requested[going_on], side="right")]
         room = max(ROUND_ROLLOUTS - int((ends - self.requested[going_on]).sum()), 0)
         fresh = self._fresh(min(room // int(self._ends[0]), self._needed(going_on)))
+        if not len(going_on) and not len(fresh):
+            self.rejected = self.find_waiting() & ~self.stopped
         return self._request(
             np.concatenate([going_on, fresh]), np.concatenate([ends, np.full(len(fresh), self._ends[0])])
         )
@@ -219,10 +223,6 @@ class Schedule:
             for strata in self.strata.values():
                 waiting[strata.find_waiting(self)] = True
         return waiting
-
-    def find_rejected(self) -> Indices:
-        """Return the prompts that are rejected by the prediction, unsampled, once everything else has stopped."""
-        return np.flatnonzero(self.find_waiting() & ~self.stopped)
 
     def _find_rewards(self, prompts: Indices) -> Values:
         """Return the rewards of prompts within what was requested, NaN elsewhere."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from learnable.data.records import JsonObject
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import FamilyPrior
@@ -34,16 +35,22 @@ class Sampled(Protocol):
     family_priors: dict[str, FamilyPrior]
     rules: dict[str, StoppingRule]
 
+    rejected: Flags
+    strata: dict[str, PredictedStrata]
+
     def assess_chances(self, prompts: Indices) -> Values:
         """Return the chance that each prompt belongs in the set."""
+
+    def measure(self, prompts: Indices) -> tuple[Values, Values, Values]:
+        """Return rollouts that count, mean reward and population variance of prompts."""
 
 
 @dataclass
 class PredictedStrata:
     """The strata of one family.
 
-    `rows` are its prompts in the pool, `cells` the places of its strata among the schedule's. `usual_rollouts` are those
-    that a prompt would take without a prediction, by the rule of the whole family.
+    `rows` are its prompts in the pool, `cells` the places of its strata among the schedule's. `usual_rollouts` are
+    those that a prompt would take without a prediction, by the rule of the whole family.
     """
 
     prediction: Prediction
@@ -115,7 +122,7 @@ class PredictedStrata:
             schedule.rules[schedule.cells[cell]] = rule
 
     def find_unlikely(self, band: Band) -> Flags:
-        """Say which strata are all but certainly outside the band. Graded rewards never are: their values matter too."""
+        """Say which strata are all but certainly outside the band; none of graded rewards, whose values matter too."""
         chances = np.array([float(fitted.belief.in_band(band.with_min_std)) for fitted in self.beliefs])
         return (chances <= UNLIKELY) & (not self.graded)
 
@@ -135,12 +142,68 @@ class PredictedStrata:
         return np.concatenate(waiting)
 
     def find_audited(self, schedule: Sampled, mine: Indices) -> Indices:
-        """Return those of the prompts of a stratum that were sampled since the pilot, which the prediction is made of."""
+        """Return the prompts of a stratum that were sampled since the pilot, of which the first prediction is made."""
         return mine[(schedule.requested[mine] > 0) & ~schedule.in_pilot[mine]]
 
     def count_found(self, schedule: Sampled, audited: Indices) -> float:
         """Return the share of audited prompts in the band, half a prompt added, by their certificates."""
         return float((schedule.assess_chances(audited).sum() + 0.5) / (len(audited) + 1))
+
+    def describe(self, schedule: Sampled) -> JsonObject:
+        """Return the figures under the names of a manifest's `PredictionRecord`, at the end of a run."""
+        found, requested, rejected = self.prediction, schedule.requested[self.rows], schedule.rejected[self.rows]
+        ends, strata, closed = [0.0, *found.ends.tolist(), 1.0], found.strata, set(found.strata[rejected].tolist())
+        audited = self.find_audited(schedule, self.rows[np.isin(strata, list(closed))])
+        rows = [
+            {
+                "low": ends[number],
+                "high": ends[number + 1],
+                "prompts": int((strata == number).sum()),
+                "sampled": int((requested[strata == number] > 0).sum()),
+                "rejected": int(rejected[strata == number].sum()),
+                "in_band": round(float(fitted.belief.in_band(schedule.band)), 6),
+            }
+            for number, fitted in enumerate(self.beliefs)
+        ]
+        return {
+            "sources": found.sources,
+            "known_rates": found.known_rates,
+            "groups": found.groups,
+            "deviance_explained": round(found.deviance_explained, 4),
+            "gain": round(found.gain, 2),
+            "standard_error": round(found.standard_error, 2),
+            "rejected": int(rejected.sum()),
+            "rollouts": int(requested.sum()),
+            "usual_rollouts": round(self.usual_rollouts * len(self.rows)),
+            "strata": rows,
+        } | self._describe_audit(schedule, audited)
+
+    def _describe_audit(self, schedule: Sampled, audited: Indices) -> JsonObject:
+        if not len(audited):
+            return {"audited": 0}
+        n, mean, _ = schedule.measure(audited)
+        predicted = self.prediction.rates[np.searchsorted(self.rows, audited)]
+        return {
+            "audited": len(audited),
+            "audit_predicted": round(float(predicted[n > 0].mean()), 4),
+            "audit_found": round(float(mean[n > 0].mean()), 4),
+            "audit_in_band": round(float(schedule.assess_chances(audited).mean()), 4),
+        }
+
+
+def describe_prompts(schedule: Sampled) -> dict[str, Any]:
+    """Return columns of the pool's prompts by name: the `stratum`, as priors are named, and the `predicted_rate`.
+
+    Both are null where pass rates were not predicted. And whether a prompt was `rejected` by that, unsampled.
+    """
+    strata: list[str | None] = [None] * len(schedule.requested)
+    rates: list[float | None] = [None] * len(schedule.requested)
+    for family in schedule.strata.values():
+        for row, cell, rate in zip(
+            family.rows, family.cells[family.prediction.strata], family.prediction.rates.tolist(), strict=True
+        ):
+            strata[row], rates[row] = schedule.cells[cell], rate
+    return {"stratum": strata, "predicted_rate": rates, "rejected": schedule.rejected}
 
 
 def count_audit(prompts: int) -> int:
