@@ -13,8 +13,8 @@ from scipy.special import expit, xlogy
 from learnable.filters.arrays import Indices, Values
 
 FOLDS = 5
-MAX_GROUPS = 4_000  # that the regression is fitted to; more change hardly a prediction
-RIDGES = (1.0, 5.0, 25.0)
+MAX_GROUPS = 2_000  # that the regression is fitted to; more change hardly a prediction
+RIDGES = (2.0, 15.0)
 MAX_WEIGHT = 4.0  # rollouts of a prompt at most, for its own rate differs from the predicted one
 DIGITS = 6  # of a predicted rate: so that none that counts hangs on the processor
 
@@ -87,7 +87,7 @@ def fit_logistic(features: csr_matrix, rates: Values, weights: Values, ridge: fl
         return float(loss), np.concatenate([[residual.sum()], features.T @ residual + ridge * slopes])
 
     start = np.concatenate([[np.log(mean / (1 - mean))], np.zeros(features.shape[1])])
-    found: Values = minimize(lose, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "gtol": 1e-5}).x
+    found: Values = minimize(lose, start, jac=True, method="L-BFGS-B", options={"maxiter": 100, "gtol": 1e-5}).x
     return found
 
 
