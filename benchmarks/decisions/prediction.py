@@ -37,7 +37,7 @@ from benchmarks.decisions.sampling import BAND
 from benchmarks.decisions.truth_forecast import worst_decile
 from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
-from learnable.filters.arrays import Values
+from learnable.filters.arrays import Flags, Values
 from learnable.filters.decisions.decide import PREDICTED
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
@@ -127,7 +127,7 @@ def judge(groups: pl.DataFrame, rollouts: int, prompts: int) -> dict[str, Any]:
     }
 
 
-def list_deciles(chances: Values, inside: Values) -> list[tuple[int, float, float]]:
+def list_deciles(chances: Values, inside: Flags) -> list[tuple[int, float, float]]:
     """Return for each decile of chances how many prompts it has, the mean chance said, and the share in the band."""
     decile = np.minimum(np.floor(10 * chances), 9)
     rows = [(mine, int(mine.sum())) for mine in (decile == number for number in range(10))]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import Any, Self
 
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
 
-def in_json(key: str | None = None, read: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+def in_json(key: str | None = None, read: Callable[[Any], Any] | None = None) -> dict[str, object]:
     """Return the metadata of a field: its key in the file, and what makes a value of JSON."""
     return {"key": key, "read": read}
 
@@ -36,7 +36,7 @@ class Record:
         }
 
 
-def keys_of(record: type[Record]) -> dict[str, Any]:
+def keys_of(record: type[Record]) -> dict[str, Field[Any]]:
     """Return the fields of a record by their keys in the file."""
     return {f.metadata.get("key") or f.name: f for f in fields(record) if f.name not in ("unknown", "absent")}
 

@@ -25,7 +25,6 @@ from learnable.filters.stopping.table import (
 
 REFERENCE_GROUP = 32  # what the rule is as good as, at a fraction of its rollouts
 PRECISION_MARGIN, RECALL_MARGIN = 0.003, 0.003  # aimed above the target, since the prior is fitted and not known
-STRATA_MARGIN = 0.04  # of the errors that remain, more for strata, whose beliefs rest on fewer groups
 MIN_PRECISION = 0.8  # where hardly any prompt is in the band, most of what a fixed group keeps is not
 FIRST_LOSSES = np.geomspace(1, 20_000, 12)  # of one false keep or drop, in rollouts
 CLOSER = (2.46 ** (np.arange(-2, 3) / 3), 2.46 ** (np.arange(-1, 2) / 7))  # factors, about those that were best
@@ -143,10 +142,8 @@ def match_fixed_together(
     """
     ess = min(ess_per_rollout, MAX_TABLE_ESS)
     fixed = mix_outcomes([compute_fixed_outcome(each, band, round(reference_group * ess)) for each in beliefs], weights)
-    more = STRATA_MARGIN if len(beliefs) > 1 else 0.0
-    aimed = max(fixed.precision, MIN_PRECISION) if precision is None else precision
-    aim = min(aimed + more * (1 - aimed) + PRECISION_MARGIN, 1.0)
-    recall = None if any_recall else min(fixed.recall + more * (1 - fixed.recall) + RECALL_MARGIN, 1.0)
+    aim = min((max(fixed.precision, MIN_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0)
+    recall = None if any_recall else min(fixed.recall + RECALL_MARGIN, 1.0)
     lattices = [Lattice(each, band, max_group, blocks, ess) for each in beliefs]
 
     def try_losses(losses: Values) -> list[Outcome]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
-from learnable.data.records import JsonObject
+from learnable.data.curated.manifest import PredictionRecord, StratumRecord
 from learnable.filters.arrays import Flags, Indices, Values
 from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import FamilyPrior
@@ -149,61 +149,53 @@ class PredictedStrata:
         """Return the share of audited prompts in the band, half a prompt added, by their certificates."""
         return float((schedule.assess_chances(audited).sum() + 0.5) / (len(audited) + 1))
 
-    def describe(self, schedule: Sampled) -> JsonObject:
-        """Return the figures under the names of a manifest's `PredictionRecord`, at the end of a run."""
+    def describe(self, schedule: Sampled) -> PredictionRecord:
+        """Return what a manifest says of the prediction, at the end of a run."""
         found, requested, rejected = self.prediction, schedule.requested[self.rows], schedule.rejected[self.rows]
-        ends, strata, closed = [0.0, *found.ends.tolist(), 1.0], found.strata, set(found.strata[rejected].tolist())
-        audited = self.find_audited(schedule, self.rows[np.isin(strata, list(closed))])
-        rows = [
-            {
-                "low": ends[number],
-                "high": ends[number + 1],
-                "prompts": int((strata == number).sum()),
-                "sampled": int((requested[strata == number] > 0).sum()),
-                "rejected": int(rejected[strata == number].sum()),
-                "in_band": round(float(fitted.belief.in_band(schedule.band)), 6),
-            }
-            for number, fitted in enumerate(self.beliefs)
-        ]
-        return {
-            "sources": found.sources,
-            "known_rates": found.known_rates,
-            "groups": found.groups,
-            "deviance_explained": round(found.deviance_explained, 4),
-            "gain": round(found.gain, 2),
-            "standard_error": round(found.standard_error, 2),
-            "rejected": int(rejected.sum()),
-            "rollouts": int(requested.sum()),
-            "usual_rollouts": round(self.usual_rollouts * len(self.rows)),
-            "strata": rows,
-        } | self._describe_audit(schedule, audited)
-
-    def _describe_audit(self, schedule: Sampled, audited: Indices) -> JsonObject:
-        if not len(audited):
-            return {"audited": 0}
+        ends, strata = [0.0, *found.ends.tolist(), 1.0], found.strata
+        audited = self.find_audited(schedule, self.rows[np.isin(strata, strata[rejected])])
         n, mean, _ = schedule.measure(audited)
-        predicted = self.prediction.rates[np.searchsorted(self.rows, audited)]
-        return {
-            "audited": len(audited),
-            "audit_predicted": round(float(predicted[n > 0].mean()), 4),
-            "audit_found": round(float(mean[n > 0].mean()), 4),
-            "audit_in_band": round(float(schedule.assess_chances(audited).mean()), 4),
-        }
+        told, predicted = n > 0, found.rates[np.searchsorted(self.rows, audited)]
+        of_audit = (predicted, mean, schedule.assess_chances(audited))
+        audit = [round(float(figures[told].mean()), 4) if told.any() else None for figures in of_audit]
+        rows = (
+            StratumRecord(
+                low=ends[number],
+                high=ends[number + 1],
+                prompts=int((strata == number).sum()),
+                sampled=int((requested[strata == number] > 0).sum()),
+                rejected=int(rejected[strata == number].sum()),
+                in_band=round(float(fitted.belief.in_band(schedule.band)), 6),
+            )
+            for number, fitted in enumerate(self.beliefs)
+        )
+        return PredictionRecord(
+            sources=found.sources,
+            known_rates=found.known_rates,
+            groups=found.groups,
+            deviance_explained=round(found.deviance_explained, 4),
+            gain=round(found.gain, 2),
+            standard_error=round(found.standard_error, 2),
+            rejected=int(rejected.sum()),
+            audited=len(audited),
+            audit_predicted=audit[0],
+            audit_found=audit[1],
+            audit_in_band=audit[2],
+            rollouts=int(requested.sum()),
+            usual_rollouts=round(self.usual_rollouts * len(self.rows)),
+            strata=tuple(rows),
+        )
 
 
-def describe_prompts(schedule: Sampled) -> dict[str, Any]:
-    """Return columns of the pool's prompts by name: the `stratum`, as priors are named, and the `predicted_rate`.
-
-    Both are null where pass rates were not predicted. And whether a prompt was `rejected` by that, unsampled.
-    """
+def describe_prompts(schedule: Sampled) -> tuple[list[str | None], list[float | None]]:
+    """Return the stratum of each prompt of a pool, as priors are named, and its predicted rate; None without one."""
     strata: list[str | None] = [None] * len(schedule.requested)
     rates: list[float | None] = [None] * len(schedule.requested)
     for family in schedule.strata.values():
-        for row, cell, rate in zip(
-            family.rows, family.cells[family.prediction.strata], family.prediction.rates.tolist(), strict=True
-        ):
+        cells = family.cells[family.prediction.strata]
+        for row, cell, rate in zip(family.rows, cells, family.prediction.rates.tolist(), strict=True):
             strata[row], rates[row] = schedule.cells[cell], rate
-    return {"stratum": strata, "predicted_rate": rates, "rejected": schedule.rejected}
+    return strata, rates
 
 
 def count_audit(prompts: int) -> int:

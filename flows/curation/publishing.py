@@ -18,7 +18,6 @@ from learnable.data.curated.manifest import (
     Forecasts,
     LengthsRecord,
     Manifest,
-    PredictionRecord,
     SummaryRow,
 )
 from learnable.filters.decisions.choosing import is_in_reserve
@@ -181,8 +180,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         knobs=dict(settings.prompts.knobs) or None,
         group_size=settings.group_size,
         budget=asdict(settings.budget),
-        predictions={name: PredictionRecord.from_json(dict(told)) for name, told in collected.predictions.items()}
-        or None,
+        predictions=dict(collected.predictions) or None,
         family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},
         band=BandRecord(**asdict(settings.band)),
         preset=asdict(settings.preset),

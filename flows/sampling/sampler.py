@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from learnable.data.curated.manifest import PredictionRecord
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
-from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.arrays import Indices
 from learnable.filters.decisions.evidence import Evidence, gather_evidence
@@ -57,7 +57,7 @@ class Collected:
     gave_up: bool
     generated: int
     reasoning_tokens: int = 0
-    predictions: Mapping[str, JsonObject] = field(default_factory=dict)
+    predictions: Mapping[str, PredictionRecord] = field(default_factory=dict)
     beliefs: Mapping[str, Belief] = field(default_factory=dict)
 
     def followed_by(self, later: Collected) -> Collected:
@@ -247,16 +247,22 @@ class AdaptiveSampling:
                 "opening": schedule.opening,
                 "threshold": schedule.find_thresholds(),
             }
-            | (describe_prompts(schedule) if schedule.strata else {})
         )
+        if schedule.strata:
+            strata, rates = describe_prompts(schedule)
+            groups = groups.with_columns(
+                pl.Series("stratum", strata),
+                pl.Series("predicted_rate", rates),
+                pl.Series("rejected", schedule.rejected),
+            )
         certified, gave_up = len(schedule.find_certified()), schedule.gave_up
         self.collector.finish()
         scan = self.scan()
         band, priors = settings.band, schedule.family_priors
         of_families = {name: priors[name] for name in map(str, schedule.names) if name in priors}
-        strata = groups.select("prompt_id", "stratum").drop_nulls() if schedule.strata else None
+        by_stratum = groups.select("prompt_id", "stratum").drop_nulls() if schedule.strata else None
         closed = groups.filter("rejected")["stratum"].unique() if schedule.strata else ()
-        evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated, strata)
+        evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated, by_stratum)
         generated, thought = self.collector.writer.saved, self.collector.reasoning_tokens
         return Collected(
             groups,
