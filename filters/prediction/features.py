@@ -65,6 +65,9 @@ class FeatureEncoder:
         family, sampled = [self.prompts[row] for row in rows], [self.prompts[row] for row in told]
         self.numeric, self.categories = _sort_columns(sampled, features.columns)
         self.known_rates = [name for name in self.numeric if is_rate(name, family)]
+        of_told = {name: _read_numbers(sampled, name) for name in self.numeric}
+        self._usual = {name: float(np.nanmean(values)) for name, values in of_told.items()}
+        self._whole = {name: 100.0 if np.nanmax(values) > 1 else 1.0 for name, values in of_told.items()}
         dense = self._measure(sampled)
         self._mean, self._std = dense.mean(axis=0), dense.std(axis=0)
         seen = np.array(_stack(sampled).astype(bool).sum(axis=0)).reshape(-1)
@@ -92,10 +95,10 @@ class FeatureEncoder:
         """Return columns, numbers and length as figures, shape (prompts, figures)."""
         parts = [np.array([_measure_text(prompt.whole_text) for prompt in prompts])]
         for name in self.numeric:
-            values = np.array([_as_number(_read(prompt, name)) for prompt in prompts])
-            parts.append(_bend(values))
+            values = _read_numbers(prompts, name)
+            parts.append(_bend(values, self._usual[name]))
             if name in self.known_rates:
-                share = np.clip(values / (100.0 if np.nanmax(values, initial=0.0) > 1 else 1.0), 0.01, 0.99)
+                share = np.clip(values / self._whole[name], 0.01, 0.99)
                 parts.append(np.nan_to_num(np.log(share / (1 - share)))[:, None])
         for name, known in self.categories.items():
             found = [_as_category(_read(prompt, name)) for prompt in prompts]
@@ -138,6 +141,10 @@ def _read(prompt: Prompt, name: str) -> Any:
     return prompt.columns.get(name)
 
 
+def _read_numbers(prompts: Sequence[Prompt], name: str) -> Values:
+    return np.array([_as_number(_read(prompt, name)) for prompt in prompts])
+
+
 def _are_numbers(values: Iterable[Any]) -> bool:
     given = [value for value in values if value not in (None, "")]
     return bool(given) and all(np.isfinite(_as_number(value)) for value in given)
@@ -158,15 +165,17 @@ def _as_category(value: Any) -> str:
 
 def is_rate(name: str, family: Sequence[Prompt]) -> bool:
     """Say whether a column holds solve rates of another model, by its name and its values."""
-    values = [_as_number(_read(prompt, name)) for prompt in family]
-    known = [value for value in values if value == value]
-    return bool(known and RATE_NAME.search(name.casefold())) and min(known) >= 0 and max(known) <= 100
+    if not RATE_NAME.search(name.casefold()):
+        return False
+    values = _read_numbers(family, name)
+    known = values[~np.isnan(values)]
+    return bool(len(known)) and bool(known.min() >= 0) and bool(known.max() <= 100)
 
 
-def _bend(values: Values) -> Values:
+def _bend(values: Values, usual: float) -> Values:
     """Return numbers, their logarithms with the sign, those squared, and whether there is none: (numbers, 4)."""
     missing = np.isnan(values)
-    filled = np.where(missing, np.nanmean(values) if not missing.all() else 0.0, values)
+    filled = np.where(missing, usual, values)
     logs = np.sign(filled) * np.log1p(np.abs(filled))
     return np.column_stack([filled, logs, logs**2, missing])
 

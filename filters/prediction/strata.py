@@ -66,7 +66,7 @@ class TextPredictor:
         """Return the prediction where it makes groups likelier by two standard errors or more, else None."""
         n, s = groups
         usable = np.flatnonzero(n > 0)
-        usable = usable[:: -(-len(usable) // MAX_GROUPS)] if len(usable) else usable
+        usable = np.sort(np.random.default_rng(0).permutation(usable)[:MAX_GROUPS])
         if len(usable) < MIN_GROUPS:
             return None
         n, s, chosen = n[usable], s[usable], told[usable]

@@ -34,7 +34,6 @@ class Sampled(Protocol):
     in_pilot: Flags
     family_priors: dict[str, FamilyPrior]
     rules: dict[str, StoppingRule]
-
     rejected: Flags
     strata: dict[str, PredictedStrata]
 

@@ -79,10 +79,14 @@ def test_neither_answers_nor_simulated_difficulties_are_read() -> None:
 
 
 def test_features_are_the_same_for_any_part_of_the_pool() -> None:
-    prompts = [prompt(f"Add {n} and {n * n}, please: word{n % 5}.", {"size": n or None}) for n in range(60)]
+    columns = [{"size": None if n % 7 == 1 else n, "solve_rate": 100 * (n % 3 == 1)} for n in range(60)]
+    prompts = [prompt(f"Add {n} and {n * n}, please: word{n % 5}.", row) for n, row in enumerate(columns)]
     encoder = PromptFeatures(prompts).encode(np.arange(60), np.arange(40))
     whole = encoder.transform(np.arange(60), words=True).toarray()
-    assert np.array_equal(whole[50:55], encoder.transform(np.arange(50, 55), words=True).toarray())
+    for first, end in ((50, 55), (57, 58), (54, 55)):  # two parts of one prompt: without a size, and with a rate of 0
+        part = encoder.transform(np.arange(first, end), words=True).toarray()
+        assert np.array_equal(whole[first:end], part)
+    assert encoder.known_rates == ["solve_rate"]
     assert np.isfinite(whole).all()
     assert whole.shape[1] > 3000 > encoder.transform(np.arange(2), words=False).shape[1]
 
