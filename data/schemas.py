@@ -80,6 +80,6 @@ OUR_COLUMNS = frozenset(
     tokens pass_rate pass_at_1 pass_at_4 pass_at_8 zero_std pass_variance expected_within_variance
     n_eff variance_share alpha beta p_zero p_one p_in_band p_min_std p_keep ci_low ci_high std_low std_high
     usable_at_g zero_std_at_2 zero_std_at_4 zero_std_at_8 zero_std_at_16 zero_std_at_32 zero_std_at_64
-    decision certified_by collides_with overlap triage evidence
+    predicted_rate decision certified_by collides_with overlap triage evidence
     """.split()
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from learnable.data.curated.manifest import Manifest, Part, SummaryRow, to_plain
+from learnable.data.curated.manifest import Manifest, Part, SummaryRow
+from learnable.data.curated.record import to_plain
 from learnable.data.plain_text import quote_markdown
 from learnable.data.schemas import OUR_COLUMNS
 

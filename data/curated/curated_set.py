@@ -27,7 +27,8 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.curated.card import render_card
-from learnable.data.curated.manifest import Manifest, Part, to_plain
+from learnable.data.curated.manifest import Manifest, Part
+from learnable.data.curated.record import to_plain
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Split, content_id
 from learnable.data.storage import cache_folder

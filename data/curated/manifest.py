@@ -6,72 +6,18 @@ keys never change, so that old sets open and other tools go on reading new ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
+from learnable.data.curated.record import Record, by_name, in_json, keys_of, many_of, read_field, to_plain
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
 
 # Keys of a manifest that are there only where they say something.
-OPTIONAL = ("chat", "knobs", "lengths", "family_lengths", "verifier_sources")
+OPTIONAL = ("chat", "knobs", "predictions", "lengths", "family_lengths", "verifier_sources")
 SILENT = "silent_reward"  # the `code` of a finding that GRPO stops at
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
-
-
-def _json(key: str | None = None, read: Callable[[Any], Any] | None = None) -> dict[str, Any]:
-    """Return the metadata of a field: its key in the file, and what makes a value of JSON."""
-    return {"key": key, "read": read}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """An object of the file. `unknown` has the keys that only a later version knows: they are kept."""
-
-    unknown: JsonObject = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_json(cls, given: JsonObject) -> Self:
-        """Read an object. A field whose key is not there has its default."""
-        known = _keys(cls)
-        values = {field_.name: _read(field_, given[key]) for key, field_ in known.items() if key in given}
-        return cls(**values, unknown={key: value for key, value in given.items() if key not in known})
-
-    def to_json(self) -> JsonObject:
-        """Return the object as plain data, its keys in the order of the fields."""
-        return {
-            **{key: to_plain(getattr(self, field_.name)) for key, field_ in _keys(type(self)).items()},
-            **self.unknown,
-        }
-
-
-def _keys(record: type[Record]) -> dict[str, Any]:
-    """Return the fields of a record by their keys in the file."""
-    return {f.metadata.get("key") or f.name: f for f in fields(record) if f.name not in ("unknown", "absent")}
-
-
-def _read(field_: Any, value: Any) -> Any:
-    read = field_.metadata.get("read")
-    return value if read is None or value is None else read(value)
-
-
-def to_plain(value: Any) -> Any:
-    """Return records, other dataclasses and tuples in a value as JSON has them: as objects and lists."""
-    if isinstance(value, Record | Sampling | Policy):
-        return value.to_json()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: to_plain(inner) for key, inner in value.items()}
-    return [to_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def _many(kind: type[Record]) -> Callable[[Any], Any]:
-    return lambda rows: tuple(kind.from_json(row) for row in rows)
-
-
-def _by_name(kind: type[Record]) -> Callable[[Any], Any]:
-    return lambda objects: {name: kind.from_json(value) for name, value in objects.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +51,7 @@ class VarianceRecord(Record):
 
     tilt: float = 0.0
     centre: float = 0.5
-    prior_df: float = field(default=0.0, metadata=_json("draws"))
+    prior_df: float = field(default=0.0, metadata=in_json("draws"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,13 +66,56 @@ class FamilyPriorRecord(Record):
     zero: float = 0.0
     one: float = 0.0
     fitted_to: int = 0
-    ess_per_rollout: float = field(default=1.0, metadata=_json("flips_per_rollout"))
-    variance_model: VarianceRecord | None = field(default=None, metadata=_json("spread", VarianceRecord.from_json))
+    ess_per_rollout: float = field(default=1.0, metadata=in_json("flips_per_rollout"))
+    variance_model: VarianceRecord | None = field(default=None, metadata=in_json("spread", VarianceRecord.from_json))
 
     @property
     def is_graded(self) -> bool:
         """Whether the family's rewards are more than pass and fail."""
         return self.ess_per_rollout > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratumRecord(Record):
+    """One stratum of a family: prompts with predicted pass rates from `low` up to, without it, `high`.
+
+    Of its `prompts` so many were `sampled` and so many `rejected` without any rollout; `in_band` is the chance that one
+    is in the band, as its certificates begin with.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    prompts: int = 0
+    sampled: int = 0
+    rejected: int = 0
+    in_band: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionRecord(Record):
+    """How the pass rates of a family were predicted before their rollouts.
+
+    From `sources`, of which `known_rates` are columns of other models' solve rates; fitted to `groups`, of whose
+    deviance it explains the share `deviance_explained` where they are left out. `gain` is how much likelier groups are
+    by it, in nats, with its `standard_error`. The `audited` prompts are those of strata that were rejected unsampled:
+    the rate that was predicted of them and the one that was found, and the share of them found in the band.
+    `usual_rollouts` are expected without a prediction.
+    """
+
+    sources: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
+    known_rates: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
+    groups: int = 0
+    deviance_explained: float = 0.0
+    gain: float = 0.0
+    standard_error: float = 0.0
+    rejected: int = 0
+    audited: int = 0
+    audit_predicted: float | None = None
+    audit_found: float | None = None
+    audit_in_band: float | None = None
+    rollouts: int = 0
+    usual_rollouts: int = 0
+    strata: tuple[StratumRecord, ...] = field(default=(), metadata=in_json(read=many_of(StratumRecord)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +132,8 @@ class ForecastRow(Record):
 class Forecasts(Record):
     """A row for each group size: of the `curated` prompts, and of the whole `pool`."""
 
-    curated: tuple[ForecastRow, ...] = field(default=(), metadata=_json(read=_many(ForecastRow)))
-    pool: tuple[ForecastRow, ...] = field(default=(), metadata=_json(read=_many(ForecastRow)))
+    curated: tuple[ForecastRow, ...] = field(default=(), metadata=in_json(read=many_of(ForecastRow)))
+    pool: tuple[ForecastRow, ...] = field(default=(), metadata=in_json(read=many_of(ForecastRow)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +157,7 @@ class SummaryRow(Record):
     tokens: int | None = None
     mean: float | None = None
     pass_at_1: float | None = None
-    expected_within_variance: float | None = field(default=None, metadata=_json("learnability"))
+    expected_within_variance: float | None = field(default=None, metadata=in_json("learnability"))
     zero_std_share: float | None = None
     errors: int | None = None
     extraction_failed_share: float | None = None
@@ -208,7 +197,7 @@ class FindingRow(Record):
 
     code: str = ""
     subject: str = ""
-    forms: tuple[str, ...] = field(default=(), metadata=_json(read=tuple))
+    forms: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
     text: str = ""
 
 
@@ -234,8 +223,8 @@ class Changes(Record):
     drop_to_keep: int = 0
     unchanged: int = 0
     anchors: int = 0
-    resampled: int = field(default=0, metadata=_json("asked_again"))
-    resampled_share: float = field(default=0.0, metadata=_json("asked_share"))
+    resampled: int = field(default=0, metadata=in_json("asked_again"))
+    resampled_share: float = field(default=0.0, metadata=in_json("asked_share"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +238,7 @@ class FamilyChanges(Record):
     keep_to_drop: int = 0
     drop_to_keep: int = 0
     unchanged: int = 0
-    resampled: int = field(default=0, metadata=_json("asked_again"))
+    resampled: int = field(default=0, metadata=in_json("asked_again"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,11 +272,11 @@ class RefreshRecord(Record):
     """
 
     kind: str = REFRESHED
-    refreshed_from: Origin = field(default_factory=Origin, metadata=_json(read=Origin.from_json))
-    changed: Changes = field(default_factory=Changes, metadata=_json(read=Changes.from_json))
-    still_in_band: StillInBand | None = field(default=None, metadata=_json("shelf_life", StillInBand.from_json))
-    drift: tuple[DriftRow, ...] = field(default=(), metadata=_json(read=_many(DriftRow)))
-    families: tuple[FamilyChanges, ...] = field(default=(), metadata=_json(read=_many(FamilyChanges)))
+    refreshed_from: Origin = field(default_factory=Origin, metadata=in_json(read=Origin.from_json))
+    changed: Changes = field(default_factory=Changes, metadata=in_json(read=Changes.from_json))
+    still_in_band: StillInBand | None = field(default=None, metadata=in_json("shelf_life", StillInBand.from_json))
+    drift: tuple[DriftRow, ...] = field(default=(), metadata=in_json(read=many_of(DriftRow)))
+    families: tuple[FamilyChanges, ...] = field(default=(), metadata=in_json(read=many_of(FamilyChanges)))
 
 
 def _policy(value: Mapping[str, Any]) -> Policy:
@@ -306,52 +295,55 @@ class Manifest(Record):
     `verifier_sources` the hashes of the code of users' own (None where there are none), `conditions` what those say of
     the machine, `schema` the Arrow types of the columns of `train`. `chat` is None where prompts went to the policy as
     they are, `refresh` in a version that no refresh made. `knobs` are those of the prompts' generator that were set,
-    None where none was. `lengths`, and `family_lengths` by family, are None in sets of earlier versions. `absent` names
-    the keys that the file did not have, whose fields have defaults: sets of earlier versions lack some, and sets that
-    were made by hand most.
+    None where none was. `predictions` say by family how pass rates were predicted, None where none were. `lengths`, and
+    `family_lengths` by family, are None in sets of earlier versions. `absent` names the keys that the file did not
+    have, whose fields have defaults: sets of earlier versions lack some, and sets that were made by hand most.
     """
 
     parent: str | None = None
     run_id: str = ""
     created: str = ""
-    policy: Policy = field(default=Policy("", ""), metadata=_json(read=_policy))
+    policy: Policy = field(default=Policy("", ""), metadata=in_json(read=_policy))
     engine: str = ""
-    sampling: Sampling = field(default=Sampling(), metadata=_json(read=_sampling))
-    chat: ChatRecord | None = field(default=None, metadata=_json(read=ChatRecord.from_json))
+    sampling: Sampling = field(default=Sampling(), metadata=in_json(read=_sampling))
+    chat: ChatRecord | None = field(default=None, metadata=in_json(read=ChatRecord.from_json))
     knobs: Mapping[str, str] | None = None
     group_size: int = 0
-    budget: JsonObject = field(default_factory=dict, metadata=_json("effort"))
+    budget: JsonObject = field(default_factory=dict, metadata=in_json("effort"))
     family_priors: Mapping[str, FamilyPriorRecord] = field(
-        default_factory=dict, metadata=_json("beliefs", _by_name(FamilyPriorRecord))
+        default_factory=dict, metadata=in_json("beliefs", by_name(FamilyPriorRecord))
     )
-    band: BandRecord = field(default_factory=BandRecord, metadata=_json(read=BandRecord.from_json))
+    predictions: Mapping[str, PredictionRecord] | None = field(
+        default=None, metadata=in_json(read=by_name(PredictionRecord))
+    )
+    band: BandRecord = field(default_factory=BandRecord, metadata=in_json(read=BandRecord.from_json))
     preset: JsonObject = field(default_factory=lambda: {"name": "band"})
     truncated: Literal["count", "exclude"] = "count"
     test_share: float = 0.0
     seed: int = 0
     expected_false_keeps: float = 0.0
-    forecast: Forecasts = field(default_factory=Forecasts, metadata=_json(read=Forecasts.from_json))
-    lengths: LengthsRecord | None = field(default=None, metadata=_json(read=LengthsRecord.from_json))
+    forecast: Forecasts = field(default_factory=Forecasts, metadata=in_json(read=Forecasts.from_json))
+    lengths: LengthsRecord | None = field(default=None, metadata=in_json(read=LengthsRecord.from_json))
     family_lengths: Mapping[str, LengthsRecord] | None = field(
-        default=None, metadata=_json(read=_by_name(LengthsRecord))
+        default=None, metadata=in_json(read=by_name(LengthsRecord))
     )
     verifiers: Mapping[str, str] = field(default_factory=dict)
     verifier_sources: Mapping[str, str] | None = None
     conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    forms: tuple[SummaryRow, ...] = field(default=(), metadata=_json(read=_many(SummaryRow)))
-    components: tuple[ComponentRow, ...] = field(default=(), metadata=_json(read=_many(ComponentRow)))
-    findings: tuple[FindingRow, ...] = field(default=(), metadata=_json(read=_many(FindingRow)))
+    forms: tuple[SummaryRow, ...] = field(default=(), metadata=in_json(read=many_of(SummaryRow)))
+    components: tuple[ComponentRow, ...] = field(default=(), metadata=in_json(read=many_of(ComponentRow)))
+    findings: tuple[FindingRow, ...] = field(default=(), metadata=in_json(read=many_of(FindingRow)))
     refresh: RefreshRecord | None = None
-    parts: Mapping[str, Part] = field(default_factory=dict, metadata=_json(read=_by_name(Part)))
+    parts: Mapping[str, Part] = field(default_factory=dict, metadata=in_json(read=by_name(Part)))
     schema: Mapping[str, str] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
 
     @classmethod
     def from_json(cls, given: JsonObject) -> Self:
         """Read a manifest of this version, of an earlier one, or of a later one, whose new keys are kept."""
-        of_refresh = _keys(RefreshRecord) if given.get("kind") == REFRESHED else {}
-        known = {key: value for key, value in _keys(cls).items() if key != "refresh"}
-        values = {field_.name: _read(field_, given[key]) for key, field_ in known.items() if key in given}
+        of_refresh = keys_of(RefreshRecord) if given.get("kind") == REFRESHED else {}
+        known = {key: value for key, value in keys_of(cls).items() if key != "refresh"}
+        values = {field_.name: read_field(field_, given[key]) for key, field_ in known.items() if key in given}
         refresh = RefreshRecord.from_json({key: given[key] for key in of_refresh if key in given})
         return cls(
             **values,
@@ -363,7 +355,7 @@ class Manifest(Record):
     def to_json(self) -> JsonObject:
         """Return the manifest as it is written. What was absent and never set stays so."""
         plain: dict[str, Any] = {}
-        for key, field_ in _keys(type(self)).items():
+        for key, field_ in keys_of(type(self)).items():
             if key == "refresh":
                 plain |= {**(self.refresh.to_json() if self.refresh else {}), **self.unknown}
             elif key not in self.absent and (key not in OPTIONAL or getattr(self, field_.name) is not None):
@@ -372,7 +364,7 @@ class Manifest(Record):
 
     def with_changes(self, **values: Any) -> Self:
         """Return the manifest with other values: what was absent and is given now is there."""
-        given = {key for key, field_ in _keys(type(self)).items() if field_.name in values}
+        given = {key for key, field_ in keys_of(type(self)).items() if field_.name in values}
         return replace(self, **values, absent=self.absent - given)
 
     def find_absent(self, keys: Iterable[str]) -> list[str]:

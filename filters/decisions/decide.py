@@ -14,10 +14,13 @@ REASONS = (
     "low_std",
     "undecided",
     "over_quota",
+    "predicted_too_easy",
+    "predicted_too_hard",
     "duplicate",
     "contaminated",
     "not_scored",
 )
+PREDICTED = ("predicted_too_easy", "predicted_too_hard")  # by a prediction alone, without rollouts
 
 
 def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
@@ -86,6 +89,13 @@ def expected_mean() -> pl.Expr:
     """Return the mean reward that a certified row expects: p_one + (1 - p_zero - p_one) alpha / (alpha + beta)."""
     beta_weight = 1 - pl.col("p_zero") - pl.col("p_one")
     return pl.col("p_one") + beta_weight * pl.col("alpha") / (pl.col("alpha") + pl.col("beta"))
+
+
+def decide_predicted(rows: pl.LazyFrame, band: Band) -> pl.LazyFrame:
+    """Add `decision` to certified rows of prompts that are rejected by their predicted pass rate, without rollouts."""
+    above = expected_mean() > (band.low + band.high) / 2
+    easy, hard = (pl.lit(f"predicted_{name}") for name in ("too_easy", "too_hard"))
+    return rows.with_columns(pl.when(above).then(easy).otherwise(hard).cast(pl.Enum(REASONS)).alias("decision"))
 
 
 def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:

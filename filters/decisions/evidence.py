@@ -47,6 +47,7 @@ def gather_evidence(
     band: Band,
     group_size: int = 16,
     truncated: Truncated = "count",
+    strata: pl.DataFrame | None = None,
 ) -> Evidence:
     """Add up scored rollouts that come in parts, of which one at a time is in memory, and certify the prompts.
 
@@ -58,10 +59,11 @@ def gather_evidence(
         band: as for `certify`.
         group_size: as for `certify`.
         truncated: as for `group_stats`.
+        strata: `prompt_id` and `stratum`, the key in `family_priors` of prompts whose prior is not their family's.
 
     The rows are those that one frame of all rollouts gives. Raises `ValueError` where there is no part at all.
     """
-    gathered = [_gather(part, family_priors, band, group_size, truncated) for part in parts]
+    gathered = [_gather(part, family_priors, band, group_size, truncated, strata) for part in parts]
     return Evidence(
         pl.concat([each.groups for each in gathered]),
         pl.concat([each.components for each in gathered]),
@@ -86,7 +88,12 @@ def find_length(lengths: pl.DataFrame, share: float) -> int:
 
 
 def _gather(
-    scores: pl.DataFrame, family_priors: Mapping[str, FamilyPrior], band: Band, group_size: int, truncated: Truncated
+    scores: pl.DataFrame,
+    family_priors: Mapping[str, FamilyPrior],
+    band: Band,
+    group_size: int,
+    truncated: Truncated,
+    strata: pl.DataFrame | None,
 ) -> Evidence:
     rows = scores.lazy()
     stats = (
@@ -96,6 +103,9 @@ def _gather(
         .sort(ORDER)
         .collect()
     )
+    if strata is not None:
+        placed = stats.join(strata, on="prompt_id", how="left", maintain_order="left")
+        stats = placed.with_columns(family=pl.coalesce("stratum", "family")).drop("stratum")
     rewards = list_rewards(rows, truncated).collect() if _any_values(family_priors) else None
     made = scores.filter(pl.col("verdict") != "engine_error")
     return Evidence(

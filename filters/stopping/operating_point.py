@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property, partial
 
@@ -99,24 +99,77 @@ def match_fixed(
     Markov Decision Processes"), which a ratio of expectations becomes too (Charnes and Cooper, 1962, "Programming with
     linear fractional functionals").
     """
+    [rule] = match_fixed_together(
+        [belief],
+        [1.0],
+        band,
+        max_group=max_group,
+        blocks=blocks,
+        ess_per_rollout=ess_per_rollout,
+        precision=precision,
+        any_recall=any_recall,
+        reference_group=reference_group,
+    )
+    return rule
+
+
+def match_fixed_together(
+    beliefs: Sequence[Belief],
+    weights: Sequence[float],
+    band: Band,
+    *,
+    max_group: int,
+    blocks: Sequence[int] = BLOCKS,
+    ess_per_rollout: float = 1.0,
+    precision: float | None = None,
+    any_recall: bool = False,
+    reference_group: int = REFERENCE_GROUP,
+    unsampled: Sequence[bool] = (),
+) -> list[StoppingRule]:
+    """Return a rule for each of the strata of a family: together they match a fixed group, as `match_fixed` does.
+
+    `weights` are the strata's shares of the prompts. An error costs the same in each of them, so that rollouts go where
+    they tell most: a rule that each stratum would match for itself takes more of them. Strata that are `unsampled` cost
+    nothing, and all of their prompts in the band are missed, which the others make up for.
+    """
     ess = min(ess_per_rollout, MAX_TABLE_ESS)
-    fixed = compute_fixed_outcome(belief, band, round(reference_group * ess))
+    fixed = mix_outcomes([compute_fixed_outcome(each, band, round(reference_group * ess)) for each in beliefs], weights)
     aim = min((max(fixed.precision, MIN_PRECISION) if precision is None else precision) + PRECISION_MARGIN, 1.0)
     recall = None if any_recall else min(fixed.recall + RECALL_MARGIN, 1.0)
-    lattice = Lattice(belief, band, max_group, blocks, ess)
+    lattices = [Lattice(each, band, max_group, blocks, ess) for each in beliefs]
+
+    def try_losses(losses: Values) -> list[Outcome]:
+        found = [compute_outcomes(lattice, solve_lattice(lattice, losses)) for lattice in lattices]
+        for number in np.flatnonzero(np.array(unsampled, bool)):
+            found[number] = [Outcome(0.0, 0.0, 0.0, each.in_band) for each in found[number]]
+        return [mix_outcomes(outcomes, weights) for outcomes in zip(*found, strict=True)]
+
     losses = np.stack(np.meshgrid(FIRST_LOSSES, FIRST_LOSSES), axis=-1).reshape(-1, 2)
-    outcomes = compute_outcomes(lattice, solve_lattice(lattice, losses))
+    outcomes = try_losses(losses)
     shares, missed = _find_shares(outcomes, aim, recall)
     for factors in CLOSER:
         around = np.stack(np.meshgrid(factors, factors), axis=-1).reshape(-1, 2)
         near = (losses[list(shares)][:, None] * around).reshape(-1, 2)
         losses = np.concatenate([losses, near])
-        outcomes += compute_outcomes(lattice, solve_lattice(lattice, near))
+        outcomes += try_losses(near)
         shares, missed = _find_shares(outcomes, aim, recall)
     chosen = [(*losses[x], share) for x, share in shares.items()]
     if not chosen or missed > MAX_MISSED:
         chosen = [(USUAL_LOSS, USUAL_LOSS, 1.0)]
-    solve = partial(StoppingTable.solve, belief, band, max_group, blocks, ess_per_rollout=ess)
+    solvers = [partial(StoppingTable.solve, each, band, max_group, blocks, ess_per_rollout=ess) for each in beliefs]
+    return [_make_rule(chosen, solve) for solve in solvers]
+
+
+def mix_outcomes(outcomes: Sequence[Outcome], weights: Sequence[float]) -> Outcome:
+    """Return the outcome over several strata, of these shares of the prompts."""
+    rows = [(o.rollouts, o.kept, o.kept_in_band, o.in_band) for o in outcomes]
+    return Outcome(*(sum(w * row[x] for w, row in zip(weights, rows, strict=True)) for x in range(4)))
+
+
+def _make_rule(
+    chosen: Sequence[tuple[float, float, float]], solve: Callable[[float, float], StoppingTable]
+) -> StoppingRule:
+    """Return the rule of tables for these losses, of a false keep and a false drop, and shares of prompts."""
     return StoppingRule(tuple(solve(keep, drop) for keep, drop, _ in chosen), tuple(share for *_, share in chosen))
 
 

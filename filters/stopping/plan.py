@@ -103,11 +103,12 @@ def plan_ahead(schedule: Schedule, tokens: Values, *, endless: bool = False, see
     rng = np.random.default_rng(seed)
     looked = np.flatnonzero(schedule.requested > 0)
     outlook = _forecast(schedule, looked, tokens)
-    left = np.bincount(schedule.family[schedule.requested == 0], minlength=len(schedule.names))
-    mix = left if left.any() else np.bincount(schedule.family, minlength=len(schedule.names))
+    new = (schedule.requested == 0) & ~schedule.find_waiting()
+    left = np.bincount(schedule.cell[new], minlength=len(schedule.cells))
+    mix = left if left.any() else np.bincount(schedule.cell, minlength=len(schedule.cells))
     simulated = np.zeros((4, SIMULATIONS))
     for number in np.flatnonzero(mix):
-        mine = schedule.family[looked] == number
+        mine = schedule.cell[looked] == number
         simulated += mix[number] / mix.sum() * _draw_family(outlook, mine, rng)
     return _add_up(schedule, looked, outlook, simulated, np.inf if endless else float(left.sum()), rng)
 
@@ -122,17 +123,18 @@ def plan_fixed(prompts: int, group_size: int, stored: int, tokens: float | None)
 
 def _forecast(schedule: Schedule, looked: Indices, tokens: Values) -> _Outlook:
     columns = np.zeros((4, len(looked)))
-    for number, name in enumerate(schedule.names):
-        mine = np.flatnonzero(schedule.family[looked] == number)
-        columns[:, mine] = _forecast_family(schedule, str(name), looked[mine])
+    for number, name in enumerate(schedule.cells):
+        mine = np.flatnonzero(schedule.cell[looked] == number)
+        if len(mine):
+            columns[:, mine] = _forecast_cell(schedule, name, looked[mine])
     known = tokens[looked]
     usual = float(np.nanmean(known)) if np.isfinite(known).any() else 0.0
     return _Outlook(*np.vstack([columns, np.nan_to_num(known, nan=usual)]))
 
 
-def _forecast_family(schedule: Schedule, family: str, rows: Indices) -> Values:
-    """Return the outlook of a family's prompts but for their tokens, shape (4, prompts)."""
-    rule, family_prior, uniforms = schedule.rules[family], schedule.family_priors[family], schedule.uniforms[rows]
+def _forecast_cell(schedule: Schedule, cell: str, rows: Indices) -> Values:
+    """Return the outlook of the prompts of a family or a stratum but for their tokens, shape (4, prompts)."""
+    rule, family_prior, uniforms = schedule.rules[cell], schedule.family_priors[cell], schedule.uniforms[rows]
     min_kept_group = schedule.group_size if schedule.budget.top_up else 0
     n, mean, variance = schedule.measure(rows)
     keep, further = rule.forecast_groups(uniforms, n, n * mean, min_kept_group)

@@ -20,8 +20,10 @@ from learnable.filters.posterior.certificate import (
     fit_pools,
 )
 from learnable.filters.posterior.value_model import SAME, Rewards
+from learnable.filters.prediction.strata import Predictor
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule, match_fixed
+from learnable.filters.stopping.stratified import PredictedStrata, merge_orders
 from learnable.filters.stopping.table import CONTINUE, KEEP, list_block_ends
 
 ROUND_ROLLOUTS = 4096  # in one call of the engine: enough that it is seldom idle between two
@@ -58,10 +60,21 @@ class Schedule:
 
     `opening` counts the rollouts of each prompt's first request, before any of its rewards were known. How many it gets
     after them depends on their rewards; these do not, so they are a fair sample of what the prompt does.
+
+    With a `predictor`, families whose pass rates it predicts are split into strata, which have beliefs and rules of
+    their own. `cell` is the place of each prompt's belief and rule in `cells`, whose names are the keys of
+    `family_priors` and `rules`: its family, or its stratum. `rejected` are, in the end, prompts that are rejected by
+    the prediction, unsampled.
     """
 
     def __init__(
-        self, families: Sequence[str], uniforms: Values, band: Band, budget: SamplingBudget, group_size: int = 16
+        self,
+        families: Sequence[str],
+        uniforms: Values,
+        band: Band,
+        budget: SamplingBudget,
+        group_size: int = 16,
+        predictor: Predictor | None = None,
     ) -> None:
         self.band, self.budget, self.group_size = band, budget, group_size
         self.names, family_of = np.unique(np.asarray(families, dtype=object).astype(str), return_inverse=True)
@@ -72,6 +85,11 @@ class Schedule:
         self.requested: Indices = np.zeros(size, np.int64)
         self.opening: Indices = np.zeros(size, np.int64)
         self.stopped = np.zeros(size, bool)
+        self.in_pilot = np.zeros(size, bool)
+        self.cells, self.cell = [str(name) for name in self.names], self.family.copy()
+        self.strata: dict[str, PredictedStrata] = {}
+        self.rejected = np.zeros(size, bool)
+        self._predictor = None if budget.sampling == "fixed" else predictor
         self.family_priors: dict[str, FamilyPrior] = {}
         self.rules: dict[str, StoppingRule] = {}
         self._pools: Pools = {}
@@ -88,6 +106,7 @@ class Schedule:
             np.flatnonzero(self.family == number)[: self.budget.pilot_prompts] for number in range(len(self.names))
         ]
         prompts = np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
+        self.in_pilot[prompts] = True
         return self._request(prompts, np.full(len(prompts), min(self.budget.pilot_rollouts, self.budget.max_group)))
 
     def request_next_round(self) -> Round:
@@ -104,6 +123,8 @@ class Schedule:
         ends = self._ends[np.searchsorted(self._ends, self.requested[going_on], side="right")]
         room = max(ROUND_ROLLOUTS - int((ends - self.requested[going_on]).sum()), 0)
         fresh = self._fresh(min(room // int(self._ends[0]), self._needed(going_on)))
+        if not len(going_on) and not len(fresh):
+            self.rejected = self.find_waiting() & ~self.stopped
         return self._request(
             np.concatenate([going_on, fresh]), np.concatenate([ends, np.full(len(fresh), self._ends[0])])
         )
@@ -145,7 +166,7 @@ class Schedule:
         """Return the chance from which on each prompt is kept."""
         everything = np.arange(len(self.uniforms))
         thresholds = np.full(len(everything), 0.5)
-        for name, mine in self._by_family(everything):
+        for name, mine in self._by_cell(everything):
             if name in self.rules:
                 thresholds[mine] = self.rules[name].find_thresholds(self.uniforms[mine])
         return thresholds
@@ -175,18 +196,33 @@ class Schedule:
     @property
     def expected_rollouts(self) -> int:
         """About how many rollouts this run will have looked at in the end."""
-        each = np.array([self.rules[name].outcome.rollouts if name in self.rules else 0.0 for name in self.names])
+        each = np.array([self.rules[name].outcome.rollouts if name in self.rules else 0.0 for name in self.cells])
         missing = self._needed(np.flatnonzero((self.requested > 0) & ~self.stopped))
-        ahead = (~self.stopped & (self.requested > 0)) | (
-            (self.requested == 0) & (np.cumsum(self.requested == 0) <= missing)
-        )
-        return int(self.requested.sum() + each[self.family[ahead]].sum())
+        new = (self.requested == 0) & ~self.find_waiting()
+        ahead = (~self.stopped & (self.requested > 0)) | (new & (np.cumsum(new) <= missing))
+        return int(self.requested.sum() + each[self.cell[ahead]].sum())
 
     @property
     def yield_rate(self) -> float:
-        """The expected share of new prompts that are kept, by the families' rules and their shares of the pool."""
-        kept = [self.rules[name].outcome.kept if name in self.rules else 0.0 for name in self.names]
-        return float(np.bincount(self.family, minlength=len(kept)) @ np.array(kept) / max(len(self.family), 1))
+        """The expected share of new prompts that are kept, by the families' rules and their shares of the pool.
+
+        With strata, of those that are looked at next.
+        """
+        if self.strata and len(order := self._order_new()):
+            return float(self._kept_by_cell[self.cell[order[:ENOUGH_TO_GIVE_UP]]].mean())
+        kept = self._kept_by_cell
+        return float(np.bincount(self.cell, minlength=len(kept)) @ kept / max(len(self.cell), 1))
+
+    def find_waiting(self) -> Flags:
+        """Say which prompts are not sampled as things stand: those of strata of which an audit alone is looked at.
+
+        A run that wants a number of prompts has none of them: it comes to such strata last.
+        """
+        waiting = np.zeros(len(self.uniforms), bool)
+        if self.budget.want is None:
+            for strata in self.strata.values():
+                waiting[strata.find_waiting(self)] = True
+        return waiting
 
     def _find_rewards(self, prompts: Indices) -> Values:
         """Return the rewards of prompts within what was requested, NaN elsewhere."""
@@ -204,6 +240,9 @@ class Schedule:
             return 0 if len(going_on) or self.goal_reached else 1
         if self.yield_rate < MIN_YIELD:
             return max(ENOUGH_TO_GIVE_UP - int((self.requested > 0).sum()), 0)
+        if self.strata:
+            expected_kept = np.cumsum(self._kept_by_cell[self.cell[self._order_new()]])
+            return int(np.searchsorted(expected_kept, missing)) + 1
         return int(np.ceil(missing / max(self.yield_rate, 1e-3)))
 
     def _request(self, prompts: Indices, ends: Indices) -> Round:
@@ -212,7 +251,22 @@ class Schedule:
         self.requested[prompts] = ends
         return request
 
+    @property
+    def _kept_by_cell(self) -> Values:
+        return np.array([self.rules[name].outcome.kept if name in self.rules else 0.0 for name in self.cells])
+
+    def _order_new(self) -> Indices:
+        """Return the prompts that may be looked at next, in their order: with a goal, promising strata come first."""
+        new = np.flatnonzero((self.requested == 0) & ~self.stopped & ~self.find_waiting())
+        if self.budget.want is None:
+            return new
+        outcomes = [self.rules[name].outcome if name in self.rules else None for name in self.cells]
+        worth = np.array([0.0 if o is None else o.kept_in_band / max(o.rollouts, 1e-9) for o in outcomes])
+        return merge_orders(new, self.family[new], worth[self.cell[new]])
+
     def _fresh(self, count: int) -> Indices:
+        if self.strata:
+            return np.sort(self._order_new()[:count])
         untouched = np.flatnonzero((self.requested[self._next_new :] == 0) & ~self.stopped[self._next_new :])
         chosen = untouched[:count] + self._next_new
         if len(chosen):
@@ -244,6 +298,22 @@ class Schedule:
                 self.family_priors[name] = fit_family_prior(n, mean, variance, rewards, self._pools)
                 if times > 1:
                     self.rules[name] = self._solve(self.family_priors[name])
+                if self._predictor is not None:
+                    self._predict(name, prompts, measured[:, mine], anew=times > 1)
+
+    def _predict(self, name: str, prompts: Indices, measured: Values, *, anew: bool) -> None:
+        """Split a family into strata by its sampled prompts, and fit their beliefs; or, unless `anew`, fit alone."""
+        if anew and self._predictor is not None:
+            rows = np.flatnonzero(self.family == self.family[prompts[0]])
+            self.cell[rows] = self.family[rows]
+            self.strata.pop(name, None)
+            found = PredictedStrata.find(self._predictor, self.family_priors[name], rows, prompts, measured)
+            if found is None:
+                return
+            self.strata[name] = found
+            self.cell[rows] = found.name_cells(name, self.cells)[found.prediction.strata]
+        if name in self.strata:
+            self.strata[name].fit(self, name, prompts, measured, anew=anew)
 
     def _solve(self, family_prior: FamilyPrior) -> StoppingRule:
         """Return the rule for a family; families that believe the same follow the same."""
@@ -262,7 +332,7 @@ class Schedule:
 
     def _judge(self) -> None:
         open_groups = np.flatnonzero((self.requested > 0) & ~self.stopped)
-        for name, mine in self._by_family(open_groups):
+        for name, mine in self._by_cell(open_groups):
             prompts = open_groups[mine]
             n, mean, _ = self.measure(prompts)
             actions = self.rules[name].decide(self.uniforms[prompts], n, n * mean)
@@ -284,7 +354,7 @@ class Schedule:
     def _assess(self, prompts: Indices) -> tuple[Values, Values]:
         """Return the chance that each prompt is in the band, and that then its standard deviation is `min_std`."""
         in_band, varying = np.zeros(len(prompts)), np.zeros(len(prompts))
-        for name, mine in self._by_family(prompts):
+        for name, mine in self._by_cell(prompts):
             family_prior = self.family_priors.get(name, FamilyPrior())
             for part in np.array_split(mine, len(mine) // PROMPTS_AT_ONCE + 1):
                 rows = prompts[part]
@@ -300,11 +370,19 @@ class Schedule:
 
     def _by_family(self, prompts: Indices) -> list[tuple[str, Indices]]:
         """Return each family's name and which of `prompts` are its own."""
-        families = self.family[prompts]
-        order = np.argsort(families, kind="stable")
-        present, starts = np.unique(families[order], return_index=True)
-        parts = np.split(order, starts[1:]) if len(present) else []
-        return [(str(self.names[number]), mine) for number, mine in zip(present, parts, strict=True)]
+        return [(str(self.names[number]), mine) for number, mine in _group(self.family[prompts])]
+
+    def _by_cell(self, prompts: Indices) -> list[tuple[str, Indices]]:
+        """Return the name of each family or stratum, and which of `prompts` are its own."""
+        return [(self.cells[number], mine) for number, mine in _group(self.cell[prompts])]
+
+
+def _group(numbers: Indices) -> list[tuple[int, Indices]]:
+    """Return each number there is, and where it is."""
+    order = np.argsort(numbers, kind="stable")
+    present, starts = np.unique(numbers[order], return_index=True)
+    parts = np.split(order, starts[1:]) if len(present) else []
+    return [(int(number), mine) for number, mine in zip(present, parts, strict=True)]
 
 
 def _slices(size: int) -> Iterator[slice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from learnable.data.curated.manifest import to_plain
+from learnable.data.curated.record import to_plain
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.data.storage.speeds import find_speed

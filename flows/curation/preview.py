@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from learnable.data.curated.manifest import to_plain
+from learnable.data.curated.record import to_plain
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import JsonObject, Prompt, Spec, Split

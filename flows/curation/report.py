@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
-from learnable.data.curated.manifest import FamilyPriorRecord, FindingRow, Forecasts, SummaryRow, to_plain
+from learnable.data.curated.manifest import FamilyPriorRecord, FindingRow, Forecasts, PredictionRecord, SummaryRow
+from learnable.data.curated.record import to_plain
 from learnable.data.plain_text import quote_markdown
 from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
@@ -60,10 +61,9 @@ class CurationReport:
     `policy` is the policy's id, `curated` the published version's path. `certified_precision` is the expected share of
     kept prompts that are truly in the band, None where nothing was kept. `usable_per_rollout` is what the set is worth
     to training: groups of `group_size` that are not zero-std, one from each kept prompt, for each rollout that was
-    paid. `triage` counts why prompts were never solved.
-    `own_verifiers` are those of users' own, which whoever trains names again. `rendered_prompt` is one prompt as the
-    policy sees it. `training` is what training on the set came to, None
-    where there was none.
+    paid. `triage` counts why prompts were never solved. `own_verifiers` are those of users' own, which whoever trains
+    names again. `rendered_prompt` is one prompt as the policy sees it. `predictions` say how pass rates were predicted,
+    of the families where they were. `training` is what training on the set came to, None where there was none.
     """
 
     run_id: str
@@ -84,10 +84,11 @@ class CurationReport:
     seconds: float
     own_verifiers: tuple[str, ...] = ()
     rendered_prompt: str = ""
+    predictions: Mapping[str, PredictionRecord] = field(default_factory=dict)
     training: TrainingReport | None = None
 
     def to_json(self) -> JsonObject:
-        """Return the report as `--json` prints it; there is `training` only where there was one."""
+        """Return the report as `--json` prints it; there are `training` and `predictions` only where there was one."""
         return {
             "run_id": self.run_id,
             "policy": self.policy,
@@ -106,6 +107,7 @@ class CurationReport:
             "totals": {name: value for name, value in to_plain(self.totals).items() if value or name not in NEW},
             "seconds": self.seconds,
             **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
+            **({"predictions": to_plain(self.predictions)} if self.predictions else {}),
             **({} if self.training is None else {"training": self.training.to_json()}),
         }
 
@@ -143,6 +145,7 @@ def build_report(
         totals=_count(decided, curated, prompts, collected, errors=sum(row.errors or 0 for row in forms)),
         seconds=round(seconds, 2),
         rendered_prompt=render_first(run.settings, run.policy, prompts.prompts),
+        predictions=manifest.predictions or {},
     )
 
 
@@ -236,6 +239,31 @@ def describe_outcome(report: CurationReport) -> str:
     )
 
 
+def describe_predictions(report: CurationReport) -> list[str]:
+    """Return sentences on each family whose pass rates were predicted: from what, how well, and what it saved."""
+    return [_describe_prediction(name, told) for name, told in report.predictions.items()]
+
+
+def _describe_prediction(family: str, told: PredictionRecord) -> str:
+    known = f" ({', '.join(told.known_rates)}: solve rates of other models)" if told.known_rates else ""
+    text = (
+        f"Pass rates of {family} were predicted from {', '.join(told.sources)}{known}: that explains "
+        f"{told.deviance_explained:.0%} of the deviance of groups that are left out, and splits the family into "
+        f"{len(told.strata)} strata. "
+    )
+    if told.rejected and told.audit_found is not None and told.audit_predicted is not None:
+        text += (
+            f"{told.rejected:,} prompts were rejected without a rollout; of {told.audited:,} like them that were "
+            f"sampled the mean reward is {told.audit_found:.3f} (predicted {told.audit_predicted:.3f}) and "
+            f"{told.audit_in_band or 0.0:.1%} are in the band. "
+        )
+    saved = told.usual_rollouts - told.rollouts
+    return text + (
+        f"{told.rollouts:,} rollouts, where about {told.usual_rollouts:,} are expected without a prediction"
+        f"{f': {saved / told.usual_rollouts:.0%} saved' if saved > 0 else ''}."
+    )
+
+
 def render_markdown(report: CurationReport) -> str:
     """Return the report as Markdown."""
     totals = report.totals
@@ -254,5 +282,6 @@ def render_markdown(report: CurationReport) -> str:
     if report.certified_precision is not None:
         share = f"{report.certified_precision:.0%} of the kept are expected to be truly in the band"
         lines += ["", f"{share}; {report.advice}."]
+    lines += [f"\n{quote_markdown(text)}" for text in describe_predictions(report)]
     lines += ["", *(f"- {quote_markdown(warning)}" for warning in find_warnings(report))]
     return "\n".join(lines)

@@ -26,12 +26,15 @@ from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
 from learnable.data.sources.wordings.wording import NATURAL, PLAIN, find_wording
 from learnable.data.tables import carried_table, prompts_table
-from learnable.filters.decisions.choosing import choose
-from learnable.filters.decisions.decide import REASONS, decide, decide_certified, trim_to_precision
+from learnable.filters.decisions.choosing import choose, expected_within_variance
+from learnable.filters.decisions.decide import REASONS, decide, decide_certified, decide_predicted, trim_to_precision
 from learnable.filters.decisions.evidence import ORDER
 from learnable.filters.duplicates.clusters import cluster_problems
 from learnable.filters.duplicates.contamination import find_contaminated
 from learnable.filters.duplicates.near_duplicates import NEAR, find_duplicates
+from learnable.filters.posterior.belief import Belief
+from learnable.filters.posterior.certificate import describe_belief
+from learnable.filters.prediction.features import check_columns
 from learnable.flows.curation.chat import check_chat, decide_chat
 from learnable.flows.curation.goal import first_limit, is_endless
 from learnable.flows.run import Run
@@ -43,7 +46,7 @@ from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier, trust_verifiers
 
 READ_AHEAD = 1_000_000  # rows of a data set on the hub that a limit draws from
-SCHEDULED = ("requested", "opening", "stopped", "threshold")
+SCHEDULED = ("requested", "opening", "stopped", "threshold", "stratum", "rejected")
 DROPPED = ("prompt_id", "decision", "collides_with", "overlap")
 
 
@@ -64,6 +67,7 @@ def read_prompts(settings: CurateSettings, limit: int | None = None) -> PromptSe
     chosen = select_prompts(checked, limit, settings.seed, in_order=wanted.is_generated)
     chosen.bad_rows = bad_rows.settle()
     check_chat(chat, chosen.prompts, settings.sampling)
+    check_columns(chosen.prompts, settings.predict_from)
     if chosen.duplicates:
         progress().note(f"{chosen.duplicates} exact duplicates dropped")
     for verifier in chosen.verifiers:
@@ -208,11 +212,32 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
         .collect()
     )
     dropped = everyone.join(prompts.dropped.lazy(), on="prompt_id").cast({"decision": pl.Enum(REASONS)})
-    decided = pl.concat([_choose(run.settings, certified), dropped], how="diagonal")
-    if prompts.dropped_prompts:
+    parts = [_choose(run.settings, certified), dropped]
+    if collected.beliefs:
+        parts.append(_reject_predicted(run.settings, everyone, collected))
+    decided = pl.concat(parts, how="diagonal")
+    if len(parts) > 2 or prompts.dropped_prompts:
         decided = decided.with_columns(pl.col("rollouts", "tokens").fill_null(0)).sort(ORDER)
     carried = pl.LazyFrame(carried_table(everybody))
     return decided.join(carried, on="prompt_id", how="left", maintain_order="left").collect()
+
+
+def _reject_predicted(settings: CurateSettings, everyone: pl.LazyFrame, collected: Collected) -> pl.LazyFrame:
+    """Return rows of the prompts that a prediction rejects unsampled, with the certificates of their strata."""
+    rejected = collected.groups.lazy().filter("rejected").select("prompt_id", "stratum", "predicted_rate")
+    told = [
+        pl.DataFrame(
+            {"stratum": [name]} | describe_belief(Belief(belief.weights[None]), settings.band, settings.group_size)
+        )
+        for name, belief in sorted(collected.beliefs.items())
+    ]
+    rows = everyone.join(rejected, on="prompt_id").join(pl.concat(told).lazy(), on="stratum").drop("stratum")
+    certified = rows.with_columns(
+        n_eff=pl.lit(0.0), variance_share=pl.lit(1.0), p_keep=pl.col("p_in_band") * pl.col("p_min_std")
+    )
+    return decide_predicted(certified, settings.band).with_columns(
+        expected_within_variance().alias("expected_within_variance")
+    )
 
 
 def _choose(settings: CurateSettings, certified: pl.DataFrame) -> pl.LazyFrame:
@@ -221,7 +246,7 @@ def _choose(settings: CurateSettings, certified: pl.DataFrame) -> pl.LazyFrame:
     decided = decide(groups, settings.band) if budget.sampling == "fixed" else decide_certified(groups, settings.band)
     if budget.precision is not None:
         decided = trim_to_precision(decided, budget.precision)
-    return choose(decided, settings.preset).drop(SCHEDULED)
+    return choose(decided, settings.preset).drop(SCHEDULED, strict=False)
 
 
 def _check_specs(prompts: Iterable[Prompt], bad_rows: BadRows) -> Iterator[Prompt]:

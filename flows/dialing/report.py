@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from learnable.data.curated.manifest import to_plain
+from learnable.data.curated.record import to_plain
 from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
 from learnable.filters.dial.search import Aim, DialSearch, Look

@@ -10,7 +10,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.choosing import choose
-from learnable.filters.decisions.decide import REASONS, decide_certified, trim_to_precision
+from learnable.filters.decisions.decide import PREDICTED, REASONS, decide_certified, trim_to_precision
 from learnable.filters.refresh.staleness import CERTIFIED_BY, Drifts
 from learnable.flows.adoption import names_same_weights
 from learnable.flows.curation.pipeline import Step, plain
@@ -95,13 +95,27 @@ def decide_all(run: Run, pool: CuratedPool, resampled: Resampled, drifts: Drifts
     moved = move_rows(pool, others, drifts).with_columns(stopped=pl.lit(True), threshold=pl.lit(0.5))
     by_move = decide_certified(moved.lazy(), run.settings.band).drop("stopped", "threshold", "trained").collect()
     parts = [_certified(resampled.decided, "rollouts"), _certified(by_move, "moved")]
-    decided = pl.concat(parts, how="diagonal_relaxed").lazy()
+    decided = _name_predicted(pl.concat(parts, how="diagonal_relaxed"), pool).lazy()
     if run.settings.budget.precision is not None:
         decided = trim_to_precision(decided, run.settings.budget.precision)
     never = pool.rows.filter(pl.col("decision").is_in(NEVER_SAMPLED)).drop(INSPECTED, strict=False)
     aside = never.with_columns(pl.col("decision").cast(pl.Enum(REASONS)))
     whole = pl.concat([choose(decided, run.settings.preset).collect(), aside], how="diagonal_relaxed")
     return whole.join(pool.carried, on="prompt_id", how="left").sort("family", "form", "prompt_id")
+
+
+def _name_predicted(decided: pl.DataFrame, pool: CuratedPool) -> pl.DataFrame:
+    """Let prompts that were rejected by a prediction, and still are without a rollout, keep that reason."""
+    names = pool.rows.filter(pl.col("decision").is_in(PREDICTED))["prompt_id"]
+    if not len(names):
+        return decided
+    still = (
+        pl.col("prompt_id").is_in(names.implode()) & (pl.col(CERTIFIED_BY) == "moved") & (pl.col("decision") != "keep")
+    )
+    below = pl.col("decision") == "too_hard"
+    named = pl.when(below).then(pl.lit(PREDICTED[1])).otherwise(pl.lit(PREDICTED[0]))
+    decision = pl.when(still).then(named).otherwise(pl.col("decision").cast(pl.String)).cast(pl.Enum(REASONS))
+    return decided.with_columns(decision.alias("decision"))
 
 
 def _certified(rows: pl.DataFrame, by: str) -> pl.DataFrame:

@@ -123,6 +123,7 @@ def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBu
         verifier_timeout=settings.verifier_timeout,
         wait=settings.wait,
         verify_policy=settings.verify_policy,
+        predict="off",
     )
 
 

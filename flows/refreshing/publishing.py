@@ -19,8 +19,8 @@ from learnable.data.curated.manifest import (
     Origin,
     RefreshRecord,
     StillInBand,
-    to_plain,
 )
+from learnable.data.curated.record import to_plain
 from learnable.data.errors import LearnableError
 from learnable.data.plain_text import quote_markdown
 from learnable.data.policies import Policy

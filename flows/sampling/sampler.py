@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
+from learnable.data.curated.manifest import PredictionRecord
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import progress
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.arrays import Indices
 from learnable.filters.decisions.evidence import Evidence, gather_evidence
+from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import FamilyPrior
+from learnable.filters.prediction.features import PromptFeatures
+from learnable.filters.prediction.strata import TextPredictor
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
+from learnable.filters.stopping.stratified import describe_prompts
 from learnable.flows.engines import engine_for
 from learnable.flows.run import Run
 from learnable.flows.sampling.collector import Collector
@@ -37,8 +42,11 @@ class Collected:
 
     `groups` has a row a prompt: `requested` (rollouts), `opening` (how many of them came before anything was decided),
     `stopped`, and the `threshold` of its decision. `evidence` is what the requested rollouts say of each prompt, and
-    `scan` reads them again. `certified` is how many prompts are kept, `gave_up` whether a goal was given up for a poor
-    yield, `generated` how many rollouts are new. `reasoning_tokens` are those of the thoughts before answers.
+    `scan` reads them again. Where pass rates were predicted, it has the `stratum` and the `predicted_rate` of each
+    prompt too, and whether it was `rejected` by that, unsampled; `predictions` describe them by family, and `beliefs`
+    are those of the strata of rejected prompts. `certified` is how many prompts are kept, `gave_up` whether a goal was
+    given up for a poor yield, `generated` how many rollouts are new. `reasoning_tokens` are those of the thoughts
+    before answers.
     """
 
     groups: pl.DataFrame
@@ -49,6 +57,8 @@ class Collected:
     gave_up: bool
     generated: int
     reasoning_tokens: int = 0
+    predictions: Mapping[str, PredictionRecord] = field(default_factory=dict)
+    beliefs: Mapping[str, Belief] = field(default_factory=dict)
 
     def followed_by(self, later: Collected) -> Collected:
         """Return what a later pass over more prompts collected, with what both of them generated."""
@@ -68,7 +78,8 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     """
     settings, pool = run.settings, prompts.prompts
     families, uniforms = [prompt.family for prompt in pool], hash_to_uniforms([p.prompt_id for p in pool])
-    schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size)
+    predictor = TextPredictor(PromptFeatures(pool, settings.predict_from)) if settings.predict == "auto" else None
+    schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size, predictor)
     table, watch = RewardTable(schedule, pool, settings), ErrorWatch()
     with (
         ScoringPool(settings.workers, settings.verifier_timeout, watch.see) as pool_of_judges,
@@ -237,13 +248,34 @@ class AdaptiveSampling:
                 "threshold": schedule.find_thresholds(),
             }
         )
+        if schedule.strata:
+            strata, rates = describe_prompts(schedule)
+            groups = groups.with_columns(
+                pl.Series("stratum", strata),
+                pl.Series("predicted_rate", rates),
+                pl.Series("rejected", schedule.rejected),
+            )
         certified, gave_up = len(schedule.find_certified()), schedule.gave_up
         self.collector.finish()
         scan = self.scan()
-        priors, band = schedule.family_priors, settings.band
-        evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated)
+        band, priors = settings.band, schedule.family_priors
+        of_families = {name: priors[name] for name in map(str, schedule.names) if name in priors}
+        by_stratum = groups.select("prompt_id", "stratum").drop_nulls() if schedule.strata else None
+        closed = groups.filter("rejected")["stratum"].unique() if schedule.strata else ()
+        evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated, by_stratum)
         generated, thought = self.collector.writer.saved, self.collector.reasoning_tokens
-        return Collected(groups, evidence, scan, priors, certified, gave_up, generated, thought)
+        return Collected(
+            groups,
+            evidence,
+            scan,
+            of_families,
+            certified,
+            gave_up,
+            generated,
+            thought,
+            {name: found.describe(schedule) for name, found in sorted(schedule.strata.items())},
+            {cell: priors[cell].belief for cell in closed},
+        )
 
     def scan(self) -> RolloutScan:
         """Return what reads the requested rollouts again, once the last scores are durable."""

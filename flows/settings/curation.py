@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from learnable.data.dialogue.thinking import find_tags
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Sampling, Truncated
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
 from learnable.data.sources.gym.location import is_gym, read_location
@@ -19,6 +19,7 @@ from learnable.flows.settings.engines import EngineSettings, VLLMSettings
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
 CHAT_MODES = ("auto", "on", "off")
+PREDICT_MODES = ("auto", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,10 @@ class CurateSettings:
     prompt in training; `test_share` the share of problems that is held out from it. `store` is a folder or URL, and
     `name` the curated set's, by default one from its prompts. `workers` processes score; 0 scores in this one.
     `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
-    says whether to wait for another run that writes the same store. `verify_policy` makes the policy's id of every byte
-    of its weights, however large they are.
+    says whether to wait for another run that writes the same store. `predict` is auto where pass rates are predicted
+    before rollouts are paid for, as far as that has skill, or off; `predict_from` names the columns of the prompts'
+    rows to predict from beside their text, all that hold numbers or few values by default. `verify_policy` makes the
+    policy's id of every byte of its weights, however large they are.
     """
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
@@ -151,8 +154,14 @@ class CurateSettings:
     verifier_timeout: float | None = None
     wait: bool = True
     verify_policy: bool = False
+    predict: str = "auto"
+    predict_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.predict not in PREDICT_MODES:
+            raise UnknownNameError("--predict", self.predict, PREDICT_MODES)
+        if self.predict_from and self.predict == "off":
+            raise LearnableError(f"--predict-from {','.join(self.predict_from)} is for --predict auto: give that")
         if self.truncated not in ("count", "exclude"):
             raise LearnableError(f"--truncated {self.truncated!r} is not known: use count or exclude")
         self._check_group()

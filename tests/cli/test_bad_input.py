@@ -35,6 +35,9 @@ from tests.cli.files_for_tests import Run
         (["--max-tokens", "0"], "--max-tokens 0 leaves no room"),
         (["--engine-patience", "nan"], "--engine-patience nan leaves no time"),
         (["--truncated", "maybe"], "--truncated 'maybe'"),
+        (["--predict", "on"], "unknown --predict 'on'"),
+        (["--predict", "off", "--predict-from", "level"], "--predict-from level is for --predict auto"),
+        (["--family", "arithmetic", "--predict-from", "level"], "--predict-from level: no row of the prompts has"),
         (["--store", "file"], "store 'file' cannot be made"),
     ],
 )

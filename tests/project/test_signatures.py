@@ -14,6 +14,7 @@ UNTYPED = ("JsonObject", "Row")
 # Each file here reads or writes JSON, or a table of TOML; a `Row` is one of a Parquet file, or of a user's own.
 JSON_BORDER = {
     "data/curated/manifest.py",  # manifest.json
+    "data/curated/record.py",
     "data/forms/form.py",  # declarations of forms, in TOML and in specs
     "data/forms/reading.py",
     "data/sources/files/columns.py",  # columns that a user's row carries along

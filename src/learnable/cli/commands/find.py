@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,7 +55,12 @@ Examples:
   find-learnable --family arithmetic --store /data/store --cron "0 3 * * *"
 """
 
-IN_WORDS = {"too_easy": " (saturated)", "too_hard": " (beyond the policy)"}
+IN_WORDS = {
+    "too_easy": " (saturated)",
+    "too_hard": " (beyond the policy)",
+    "predicted_too_easy": " (unsampled)",
+    "predicted_too_hard": " (unsampled)",
+}
 
 ThenTrain = Annotated[
     bool, options.output_option("--then-train", help="Train on the result, as `learnable train` does by default.")
@@ -130,6 +136,8 @@ def curate_settings(
         sampling=policy.sampling(),
         workers=count_workers(run.workers),
         budget=decision.budget(goal),
+        predict=goal.predict,
+        predict_from=tuple(name for given in goal.predict_from or () for name in given.split(",") if name),
         group_size=decision.group_size,
         truncated=decision.truncation,
         test_share=decision.test_share,
@@ -147,7 +155,7 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
     if shell.as_json:
         shell.dump(report.to_json())
         return
-    from learnable.flows.curation.report import describe_outcome
+    from learnable.flows.curation.report import describe_outcome, describe_predictions
 
     totals = report.totals
     shell.out.print(tabulate_forms(report))
@@ -157,10 +165,8 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
         shell.line(
             f"{whole} of {len(report.forms)} forms are learnable as a whole: mean .2 to .8, within-group std over .1."
         )
-    decisions = ((reason, count) for reason, count in totals.decisions.items() if reason != "keep")
-    rejected = ", ".join(f"{count} {reason}{IN_WORDS.get(reason, '')}" for reason, count in decisions)
-    if rejected:
-        shell.line(f"Rejected: {rejected}.")
+    for line in [*describe_rejected(totals.decisions), *describe_predictions(report)]:
+        shell.line(line)
     if report.triage:
         shell.line(f"Never solved: {', '.join(f'{count} {name}' for name, count in report.triage.items())}.")
     if report.certified_precision is not None:
@@ -178,6 +184,13 @@ def show_curation(shell: Shell, report: CurationReport) -> None:
         first, allowed = ("mend the reward, or ", " --allow-silent-reward") if silent else ("", "")
         own = "".join(f" --verifier {quote(name)}" for name in report.own_verifiers)
         shell.line(f"next         {first}learnable train --curated {quote(report.curated)}{own}{allowed}", whole=True)
+
+
+def describe_rejected(decisions: Mapping[str, int]) -> list[str]:
+    """Return a line of why prompts were rejected, none where none was."""
+    others = ((reason, count) for reason, count in decisions.items() if reason != "keep")
+    rejected = ", ".join(f"{count} {reason}{IN_WORDS.get(reason, '')}" for reason, count in others)
+    return [f"Rejected: {rejected}."] if rejected else []
 
 
 def show_plan(shell: Shell, plan: CostReport) -> None:

@@ -281,6 +281,18 @@ class GoalArguments:
             help="Share of the kept prompts that are truly in the band. (default: as 32 completions would give)"
         ),
     ] = DEFAULTS.budget.precision
+    predict: Annotated[
+        str,
+        goal_option(
+            help="Predict pass rates from text and columns before paying for rollouts: auto, where it helps, or off."
+        ),
+    ] = DEFAULTS.predict
+    predict_from: Annotated[
+        list[str] | None,
+        goal_option(
+            help="Columns to predict from, as level,llama8b_solve_rate. (default: those of numbers and of few values)"
+        ),
+    ] = None
     dry_run: Annotated[
         bool, goal_option("--dry-run", help="Sample the pilot alone, and say what --want would cost.")
     ] = False

@@ -24,6 +24,8 @@ MEANINGS = {
     "low_std": "its completions score almost alike",
     "undecided": "its completions do not tell yet",
     "over_quota": "good enough, but there were others enough",
+    "predicted_too_easy": "saturated, as was predicted of prompts like it; it was not sampled",
+    "predicted_too_hard": "beyond the policy, as was predicted of prompts like it; it was not sampled",
     "not_scored": "no completion has an honest score",
 }
 
@@ -90,6 +92,9 @@ def list_facts(shown: ShownPrompt) -> Iterator[tuple[str, str]]:
         yield "triage", f"{row['triage']}: {row.get('evidence') or ''}"
     if row["n"]:
         yield "group", _group(row)
+    if row["n"] or row.get("predicted_rate") is not None:
+        if row.get("predicted_rate") is not None:
+            yield "predicted", f"pass rate {figure(row['predicted_rate'])}"
         if row.get("p_keep") is not None:
             yield from _certificate(row, manifest)
 

@@ -1,0 +1,1 @@
+"""Which pass rate is expected of a prompt before its first rollout."""
