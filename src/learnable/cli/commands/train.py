@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments, read_literal, read_pairs
+from learnable.cli.commands.job import PoolArguments, show_job, show_job_plan
 from learnable.cli.commands.settings_page import show_settings
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from learnable.train.results.report import TrainingReport
 
 TRAIN_HELP = """
-Train on a curated set with TRL, and say whether held-out reward rose.
+Train on a curated set with TRL, and say whether held-out reward rose. With --pool (or --form, or --family \
+without a set) find as many prompts as the run can use first, then train on the completions that found them, then live.
 
 Measures the policy on the set's held-out prompts with fresh completions, trains, measures again, and \
 writes the trained policy, metrics.jsonl and metrics.parquet, a reward curve and report.json. A monitor watches \
@@ -37,6 +39,8 @@ the metrics and says what goes wrong, since when, and what helped others: docs/m
 Examples:
   learnable train --curated learnable-store/curated/arithmetic
   learnable train --curated SET --steps 200 --learning-rate 1e-6 --lora-rank 16
+  learnable train --pool questions.jsonl --verifier number --steps 60
+  learnable train --pool questions.jsonl --steps 60 --explain
   learnable train --curated SET --part train
   learnable train --curated SET --stored first
   learnable train --curated SET --verifier my_judge.py:score
@@ -69,7 +73,10 @@ AllowSilentReward = Annotated[
 class TrainArguments:
     """The flags that make the settings."""
 
-    curated: Annotated[str, set_option(help="A curated set: its folder, or a version's.")]
+    curated: Annotated[
+        str | None,
+        set_option(help="A curated set: its folder, or a version's. Without one, --pool, --form or --family."),
+    ] = None
     part: Annotated[
         str | None,
         set_option(
@@ -275,6 +282,8 @@ class TrainArguments:
 
         Raises `LearnableError` as `find_preset` and `list_given` do.
         """
+        if not self.curated:
+            raise LearnableError("nothing to train on is named: give --curated SET, or to `learnable train` a --pool")
         preset = self.find_preset()
         values = merge_settings(preset.values if preset else {}, self.list_given())
         return TrainSettings(**{"output": "", **values})
@@ -289,6 +298,7 @@ SETTINGS = tuple(
 @options.with_flags
 def train(
     arguments: TrainArguments,
+    pool: PoolArguments,
     schedule: ScheduleArguments,
     prefect: options.UsePrefect = False,
     explain: Annotated[
@@ -313,6 +323,11 @@ def train(
         from learnable.flows.launch import run_training
 
         scheduled = schedule.timetable(prefect=True)
+        if pool.is_given or (arguments.family and not arguments.curated):
+            if scheduled or gpu_memory:
+                raise LearnableError("--cron, --every and --gpu-memory are for a curated set: give --curated")
+            _run_job(shell, pool, arguments, explain=explain, use_prefect=prefect)
+            return
         settings = arguments.settings()
         other = describe_gpus(gpu_memory, gpus)
         if explain:
@@ -327,6 +342,17 @@ def train(
             serve_training(settings, scheduled)
             return
         show_training(shell, run_training(settings, use_prefect=prefect))
+
+
+def _run_job(shell: Shell, pool: PoolArguments, arguments: TrainArguments, *, explain: bool, use_prefect: bool) -> None:
+    """Find prompts and train on them, or say what that will take."""
+    from learnable.flows.job import plan_job, run_job
+
+    curate, train = pool.make_settings(arguments)
+    if explain:
+        show_job_plan(shell, plan_job(curate, train))
+    else:
+        show_job(shell, run_job(curate, train, use_prefect=use_prefect))
 
 
 def show_training(shell: Shell, report: TrainingReport) -> None:
