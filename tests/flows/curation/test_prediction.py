@@ -129,6 +129,7 @@ def test_a_prediction_saves_rollouts_and_says_so(tmp_path: Path) -> None:
         assert pool[row.group_size] == pytest.approx(row.zero_std_share, abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_same_command_again_generates_nothing_and_decides_the_same(tmp_path: Path) -> None:
     whole, broken = (ask(tmp_path, draw(7), name) for name in ("whole", "broken"))
     first = run(whole)
@@ -173,6 +174,7 @@ def test_a_dry_run_and_a_goal_predict_too(tmp_path: Path) -> None:
     assert rates.is_between(0.15, 0.85).mean() > 0.8  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_prompts_without_rollouts_are_shown_retested_and_refreshed(tmp_path: Path) -> None:
     old, new = make_policy(tmp_path, "old"), make_policy(tmp_path, "new")
     rates = {row["prompt"]: row["spec"]["rate"] for row in draw(10)}
