@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 CHUNK_ROLLOUTS = 1024
 LEDGER_BYTES_A_ROLLOUT = 47.0  # keys and scores, compressed; measured, see RESULTS.md
-LEDGER_BYTES_A_TOKEN = 2.1  # text, compressed; measured, see RESULTS.md
+LEDGER_BYTES_A_TOKEN = 3.6  # text and token ids, compressed; measured, see RESULTS.md
 SCALING = 0.95  # share of a replica's speed that is left when there are many: assumed, not measured
 
 

@@ -113,13 +113,16 @@ def plan_batches(
     Spirakis 2006, by exponential keys).
     """
     rng = np.random.default_rng([seed, len(owners)])
-    waiting = [list(rng.permutation(np.flatnonzero(owners == prompt))) for prompt in range(len(chances))]
-    left = np.array([len(groups) for groups in waiting])
+    shuffled = rng.permutation(len(owners))
+    order = shuffled[np.argsort(owners[shuffled], kind="stable")]  # groups of a prompt are next to each other
+    some, left = np.unique(owners, return_counts=True)
+    last, weights = np.cumsum(left), np.maximum(chances[some], 1e-6)
     batches: list[list[int]] = []
     while len(batches) < most and np.count_nonzero(left) >= prompts:
-        weights = left * np.maximum(chances, 1e-6)
-        keys = np.where(left > 0, rng.exponential(size=len(left)) / np.maximum(weights, 1e-12), np.inf)
-        taken = np.argsort(keys, kind="stable")[:prompts]
-        batches.append([int(waiting[prompt].pop()) for prompt in taken])
+        keys = np.full(len(some), np.inf)
+        np.divide(rng.exponential(size=len(some)), left * weights, out=keys, where=left > 0)
+        taken = np.argpartition(keys, prompts - 1)[:prompts]
+        taken = taken[np.argsort(keys[taken])]
+        batches.append([int(group) for group in order[last[taken] - left[taken]]])
         left[taken] -= 1
     return batches

@@ -12,17 +12,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.records import Sampling
 from learnable.data.storage.places import Place
 from learnable.train.live.hooks import ROW, LearnabilitySampler
+from learnable.train.ratios import watch_ratios
 from learnable.train.rewards import STORED_SCORE
 from learnable.train.settings import Signal
-from learnable.train.stored.plan import StoredBatch, read_batches, write_batches
+from learnable.train.stored.plan import StoredBatch, list_scores, read_batches, write_batches
 from learnable.train.stored.sources import StoredSource, check_trainer, find_policy_id, find_sampler, read_sampling
 from learnable.train.stored.start import has_start, measure_start, pad_start
 from learnable.train.stored.step_ratios import MIN_ESS, StepRatios
-from learnable.train.trainers.ratios import watch_ratios
 
 if TYPE_CHECKING:
     from trl import GRPOTrainer
@@ -49,6 +51,7 @@ class StoredRollouts:
         self.number = 0  # of the batch that is made next, from 0
         self.begun: int | None = None  # the batch that a checkpoint was written in the middle of
         self.current: StoredBatch | None = None
+        self.completions = pl.DataFrame()  # those of the current batch that this process has
         self.step = StepRatios()
 
     @classmethod
@@ -105,7 +108,7 @@ class StoredRollouts:
         def generate_single_turn(prompts: Sequence[Any], *rest: Any, **options: Any) -> Any:
             if self.current is None or not trainer.model.training:
                 return generate(prompts, *rest, **options)
-            return [self.current.tokens[row][place] for row, place in self.places], None
+            return self.completions["token_ids"].to_list(), None
 
         trainer._generate_and_score_completions = generate_and_score
         trainer._generate_single_turn = generate_single_turn
@@ -130,18 +133,16 @@ class StoredRollouts:
         """Return what TRL makes of a stored batch, with the old log-probabilities of the policy of the start."""
         trainer, size = self.trainer, self.trainer.num_generations
         first = trainer.accelerator.process_index * len(inputs)
-        self.places = [(row[ROW], (first + number) % size) for number, row in enumerate(inputs)]
-        scored = [
-            {**row, STORED_SCORE: batch.scores[index][place]}
-            for row, (index, place) in zip(inputs, self.places, strict=True)
-        ]
+        self.completions = batch.take([(row[ROW], (first + number) % size) for number, row in enumerate(inputs)])
+        scores = list_scores(self.completions)
+        scored = [{**row, STORED_SCORE: score} for row, score in zip(inputs, scores, strict=True)]
         uses_vllm, trainer.use_vllm = trainer.use_vllm, False
         self.sampler.learns = False  # its certificates are of these very completions
         try:
             output = make_batch(scored)
         finally:
             trainer.use_vllm, self.sampler.learns = uses_vllm, True
-        old = output["ref_per_token_logps"] if has_start(trainer) else pad_start(batch, self.places, output)
+        old = output["ref_per_token_logps"] if has_start(trainer) else pad_start(self.completions, output)
         output["old_per_token_logps"] = old.clone()
         if uses_vllm and trainer.vllm_importance_sampling_correction:  # no engine's numbers differ from the trainer's
             output["importance_sampling_ratio"] = old.new_ones(len(old), 1)

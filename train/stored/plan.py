@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,15 +28,28 @@ START = "start_logprobs"  # column: log-probabilities by the policy as training 
 
 @dataclass(frozen=True, slots=True)
 class StoredBatch:
-    """Stored groups for one generation batch: `tokens`, `scores` and `start` have by row one of each completion.
+    """Stored groups for one generation batch. `rows` are those of the data set, each once and in their order.
 
-    `rows` are those of the data set, each once. `start` is empty where the trainer keeps the policy of the start.
+    `completions` has a row each, group by group, with the columns `token_ids`, those of `SCORE`, and `START` where the
+    trainer does not keep the policy of the start.
     """
 
     rows: tuple[int, ...]
-    tokens: Mapping[int, Sequence[Sequence[int]]]
-    scores: Mapping[int, Sequence[Score]]
-    start: Mapping[int, Sequence[Sequence[float]]]
+    completions: pl.DataFrame
+
+    def take(self, places: Sequence[tuple[int, int]]) -> pl.DataFrame:
+        """Return the completions at these places, each a row of the data set and a place in its group."""
+        size = self.completions.height // len(self.rows)
+        first = {row: number * size for number, row in enumerate(self.rows)}
+        return self.completions[[first[row] + place for row, place in places]]
+
+
+def list_scores(completions: pl.DataFrame) -> list[Score]:
+    """Return the stored score of each completion."""
+    return [
+        Score(**{**one, "components": dict(one["components"] or {}), "reason": one["reason"] or ""})
+        for one in completions.select(SCORE).to_dicts()
+    ]
 
 
 def read_groups(
@@ -104,17 +117,7 @@ def read_batches(folder: Path) -> list[StoredBatch]:
         ) from error
     except pl.exceptions.PolarsError as error:
         raise LearnableError(f"{folder / FILE} cannot be read ({error}): start a new run") from error
-    return [_make_batch(part) for part in rows.partition_by("batch", maintain_order=True)]
-
-
-def _make_batch(part: pl.DataFrame) -> StoredBatch:
-    order = part["row"].unique(maintain_order=True).to_list()
-    of_row = {row: part.filter(pl.col("row") == row) for row in order}
-    scores = {row: [_read_score(one) for one in group.select(SCORE).to_dicts()] for row, group in of_row.items()}
-    tokens = {row: group["token_ids"].to_list() for row, group in of_row.items()}
-    start = {row: group[START].to_list() for row, group in of_row.items()} if START in part.columns else {}
-    return StoredBatch(tuple(order), tokens, scores, start)
-
-
-def _read_score(one: Mapping[str, Any]) -> Score:
-    return Score(**{**one, "components": dict(one["components"] or {}), "reason": one["reason"] or ""})
+    return [
+        StoredBatch(tuple(part["row"].unique(maintain_order=True).to_list()), part)
+        for part in rows.partition_by("batch", maintain_order=True)
+    ]

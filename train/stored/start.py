@@ -20,12 +20,11 @@ def has_start(trainer: Any) -> bool:
     return is_kept
 
 
-def pad_start(batch: StoredBatch, places: Sequence[tuple[int, int]], output: Any) -> Tensor:
+def pad_start(completions: pl.DataFrame, output: Any) -> Tensor:
     """Return the measured log-probabilities of completions, (completions, tokens), 0 where padded."""
     mask = output["completion_mask"]
     old: Tensor = mask.new_zeros(mask.shape, dtype=output["advantages"].dtype)
-    for number, (row, place) in enumerate(places):
-        logs = batch.start[row][place]
+    for number, logs in enumerate(completions[START].to_list()):
         old[number, : len(logs)] = old.new_tensor(logs)
     return old
 
@@ -40,7 +39,10 @@ def measure_start(trainer: Any, batches: Sequence[StoredBatch], folder: Path) ->
     groups = [(number, row) for number, batch in enumerate(batches) for row in batch.rows]
     processes, rank = trainer.accelerator.num_processes, trainer.accelerator.process_index
     own = [groups[at % len(groups)] for at in range(rank, -(-len(groups) // processes) * processes, processes)]
-    measured = [(group, _measure_group(trainer, group[1], batches[group[0]].tokens[group[1]])) for group in own]
+    places, measured = range(trainer.num_generations), []
+    for number, row in own:
+        tokens = batches[number].take([(row, place) for place in places])["token_ids"].to_list()
+        measured.append(((number, row), _measure_group(trainer, row, tokens)))
     logs = dict(gather_object(measured))
     if trainer.is_world_process_zero():
         table = pl.read_parquet(folder / FILE)

@@ -17,6 +17,7 @@ from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.preflight.checks import PreparedRun
 from learnable.train.preflight.drawing import make_course
+from learnable.train.ratios import log_importance_ratios
 from learnable.train.rewards import (
     RewardFunction,
     judge_answers,
@@ -28,7 +29,6 @@ from learnable.train.rewards import (
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.stored.hooks import StoredRollouts
 from learnable.train.trainers.prompts import load_looks, make_dataset
-from learnable.train.trainers.ratios import log_importance_ratios
 from learnable.train.trainers.trainer import (
     choose_weight_type,
     count_epochs,

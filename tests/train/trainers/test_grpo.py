@@ -16,9 +16,9 @@ from learnable.train import rewards
 from learnable.train.live.hooks import NUMBERS
 from learnable.train.monitor.records import StepRecord
 from learnable.train.preflight.checks import prepare_run
+from learnable.train.ratios import log_importance_ratios
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.grpo import make_config, make_reward, skip_epochs
-from learnable.train.trainers.ratios import log_importance_ratios
 from learnable.train.trainers.trainer import count_epochs, find_last_checkpoint, read_step, restore_adapter
 from learnable.verifiers.own.finding import find_own_judge
 from learnable.verifiers.own.trust import trust
