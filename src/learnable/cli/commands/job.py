@@ -16,7 +16,6 @@ from learnable.flows.settings.engines import VLLMSettings
 from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from learnable.cli.commands.train import TrainArguments
     from learnable.flows.job import JobPlan, JobReport
 
 pool_option = options.panel("Without a curated set: what is trained on is found first")
@@ -49,17 +48,19 @@ class PoolArguments:
         """Whether a pool is named, or what belongs to one."""
         return bool(self.pool or self.form)
 
-    def make_settings(self, arguments: TrainArguments) -> tuple[CurateSettings, TrainSettings]:
-        """Return how prompts are found and how they are trained on. Raises `LearnableError` for what cannot work."""
-        if arguments.curated:
+    def make_settings(self, train: TrainSettings) -> tuple[CurateSettings, TrainSettings]:
+        """Return how prompts are found, and how they are trained on, which is as in `train` but for a set.
+
+        Its families are those to generate, where there is no file. Raises `LearnableError` for what cannot work.
+        """
+        if train.curated:
             raise LearnableError("--pool and --form are prompts that are not curated yet: leave out --curated")
-        if arguments.part or arguments.resume:
+        if train.part or train.resume:
             raise LearnableError("--part and --resume are for a curated set: the same command goes on by itself")
-        train = replace(arguments, curated="-", family=arguments.family if self.pool else None).settings()
-        own = [name_verifier(name, None, None) for name in arguments.verifier or ()]
+        own = [name_verifier(name, None, None) for name in train.verifiers]
         prompts = PromptSettings(
             forms=tuple(self.form or ()),
-            families=() if self.pool else tuple(arguments.family or ()),
+            families=() if self.pool else train.families,
             location=self.pool,
             prompt_column=self.prompt_column,
             answer_column=self.answer_column,
@@ -83,7 +84,7 @@ class PoolArguments:
             seed=train.seed,
             store=self.store,
         )
-        return curate, replace(train, curated="")
+        return curate, train if self.pool else replace(train, families=())
 
 
 def show_job_plan(shell: Shell, plan: JobPlan) -> None:
@@ -104,19 +105,18 @@ def show_job_plan(shell: Shell, plan: JobPlan) -> None:
         shell.line(f"\n{plan.advice}.")
 
 
-def show_job(shell: Shell, report: JobReport) -> None:
-    """Show what was found, what training came to, and what was paid for what."""
-    if shell.as_json:
-        shell.dump(report.to_json())
-        return
-    from learnable.cli.commands.train import show_training
+def show_found(shell: Shell, report: JobReport) -> None:
+    """Show what was found."""
     from learnable.flows.curation.report import describe_outcome, describe_predictions
 
     shell.line(describe_outcome(report.curation))
     for line in describe_predictions(report.curation):
         shell.line(line)
     shell.line(f"curated set  {report.curation.curated}\n", whole=True)
-    show_training(shell, report.training)
+
+
+def show_paid(shell: Shell, report: JobReport) -> None:
+    """Show what was paid for what."""
     table = FittedTable([Column("paid for", text=28), Column("completions"), Column("tokens")])
     for cost in report.paid:
         table.add_row(cost.what, f"{cost.completions:,}", f"{cost.tokens:,}")

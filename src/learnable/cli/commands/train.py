@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments, read_literal, read_pairs
-from learnable.cli.commands.job import PoolArguments, show_job, show_job_plan
+from learnable.cli.commands.job import PoolArguments, show_found, show_job_plan, show_paid
 from learnable.cli.commands.settings_page import show_settings
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
@@ -282,7 +282,7 @@ class TrainArguments:
 
         Raises `LearnableError` as `find_preset` and `list_given` do.
         """
-        if not self.curated:
+        if self.curated is None:
             raise LearnableError("nothing to train on is named: give --curated SET, or to `learnable train` a --pool")
         preset = self.find_preset()
         values = merge_settings(preset.values if preset else {}, self.list_given())
@@ -348,11 +348,17 @@ def _run_job(shell: Shell, pool: PoolArguments, arguments: TrainArguments, *, ex
     """Find prompts and train on them, or say what that will take."""
     from learnable.flows.job import plan_job, run_job
 
-    curate, train = pool.make_settings(arguments)
+    curate, train = pool.make_settings(replace(arguments, curated=arguments.curated or "").settings())
     if explain:
         show_job_plan(shell, plan_job(curate, train))
-    else:
-        show_job(shell, run_job(curate, train, use_prefect=use_prefect))
+        return
+    report = run_job(curate, train, use_prefect=use_prefect)
+    if shell.as_json:
+        shell.dump(report.to_json())
+        return
+    show_found(shell, report)
+    show_training(shell, report.training)
+    show_paid(shell, report)
 
 
 def show_training(shell: Shell, report: TrainingReport) -> None:
