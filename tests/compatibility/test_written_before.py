@@ -167,7 +167,9 @@ def test_a_curation_says_and_writes_what_it_said_and_wrote(folder: Path) -> None
         before, after = (ledger_table(folder / store / table) for store in ("store", "fresh"))
         common = before.select("rollout_id").join(after.select("rollout_id"), on="rollout_id")
         assert common.height > before.height / 2
-        assert after.join(common, on="rollout_id", how="semi").equals(before.join(common, on="rollout_id", how="semi"))
+        now, then = (one.join(common, on="rollout_id", how="semi") for one in (after, before))
+        assert set(now.columns) - set(then.columns) <= {"token_ids"}  # which only engines that tell of tokens fill
+        assert now.select(then.columns).equals(then)
 
 
 def test_a_store_of_before_is_not_sampled_again(folder: Path) -> None:
