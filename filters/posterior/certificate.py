@@ -202,17 +202,18 @@ def certify(
     if rewards is not None:
         listed = rewards.group_by("prompt_id").agg(pl.col("reward").alias("_rewards"))
         numbered = numbered.join(listed, on="prompt_id", how="left", maintain_order="left")
-    parts = [
-        _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size)
-        for (family,), members in numbered.group_by("family", maintain_order=True)
-        for part in members.iter_slices(PROMPTS_AT_ONCE)
-    ]
-    if not parts:
-        return groups.with_columns(pl.lit(None, pl.Float64).alias(name) for name in COLUMNS)
-    return pl.concat(parts).sort("_row").drop("_row", "_rewards", strict=False)
+    columns = {name: np.zeros(len(groups)) for name in COLUMNS}
+    for (family,), members in numbered.group_by("family", maintain_order=True):
+        for part in members.iter_slices(PROMPTS_AT_ONCE):
+            found = _certify_family(part, family_priors.get(str(family), FamilyPrior()), band, group_size)
+            rows = part["_row"].to_numpy()
+            for name, values in columns.items():
+                values[rows] = found[name]
+    counted = pl.col("n") > 0
+    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in COLUMNS)
 
 
-def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int) -> pl.DataFrame:
+def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band, group_size: int) -> dict[str, Values]:
     n, mean, variance = read_signal(groups, band.signal)
     rewards = None
     if "_rewards" in groups.columns:
@@ -226,8 +227,7 @@ def _certify_family(groups: pl.DataFrame, family_prior: FamilyPrior, band: Band,
         columns["std_low"], columns["std_high"] = found.by_value.std_interval(COVERAGE)
     elif family_prior.graded:
         columns["std_low"], columns["std_high"] = family_prior.variance_model.interval(n, mean, variance, COVERAGE)
-    counted = pl.col("n") > 0
-    return groups.with_columns(pl.when(counted).then(pl.Series(columns[name])).alias(name) for name in COLUMNS)
+    return columns
 
 
 def describe_belief(belief: Belief, band: Band, group_size: int) -> dict[str, Values]:
