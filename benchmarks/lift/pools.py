@@ -40,7 +40,8 @@ def prepare_pool(name: PoolName, folder: Path) -> CuratedSet:
         return curate(folder / "store", name, POOL_SEED, *_family_flags(), "--limit", PROMPTS)
     file = folder / "pool.jsonl"
     if not file.is_file():
-        survey = curate(folder / "survey", "survey", SURVEY_SEED, *_family_flags(), "--limit", SURVEYED)
+        flags = (*_family_flags(), "--limit", SURVEYED, "--predict", "off")
+        survey = curate(folder / "survey", "survey", SURVEY_SEED, *flags)
         pool = draw_dead_pool(read_rows(str(survey.path)), PROMPTS, DEAD_SHARE, POOL_SEED)
         pool.select(COLUMNS).write_ndjson(file)
     return curate(folder / "store", name, POOL_SEED, "--prompts", file, "--near-duplicates", 1)
