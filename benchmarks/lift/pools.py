@@ -1,7 +1,7 @@
 """The two pools and their curated sets, made by the real `find-learnable`, once each.
 
 `natural`: the number tasks that `make demo` trains on (arithmetic, comparison, counting), as they are drawn. `dead`:
-prompts of the same tasks of which 70 % have no spread. Its recipe: survey 6,000 prompts; of the pool take 30 %
+prompts of the same tasks of which 70 % have no spread. Its recipe: survey 8,000 prompts; of the pool take 30 %
 at random from those that the survey kept, and 70 % from the rejected ones whose certificates say that 16 completions
 are all alike, all right or all wrong, with a chance of .9 or more. Which is which is then forgotten: the pool is
 curated anew, with other random numbers and in a store of its own, so that the curation pays for what it finds, and the
@@ -25,7 +25,7 @@ PoolName = Literal["dead", "natural"]
 POOLS: tuple[PoolName, ...] = ("dead", "natural")
 FAMILIES = ("arithmetic", "comparison", "counting")
 PROMPTS = 2000
-SURVEYED = 6000  # of which about a third are rejected for certain, and as many kept
+SURVEYED = 8000  # of which about a fifth are rejected for certain, and more kept
 DEAD_SHARE = 0.7
 DEAD_FROM = 0.9  # of the certified chance that 16 completions are all alike
 TEST_SHARE = 0.3
