@@ -17,7 +17,7 @@ from learnable.data.records import Prompt, Row
 from learnable.data.storage.places import find_place, local_path
 from learnable.data.store import Store, find_home
 from learnable.data.tables import prompt_from_row
-from learnable.filters.decisions.decide import PREDICTED, REASONS
+from learnable.filters.decisions.decide import PREDICTED, REASONS, UNASKED
 from learnable.filters.decisions.triage import TRIAGES
 from learnable.flows.refreshing.pool import POOL_PARTS
 
@@ -229,6 +229,8 @@ def _note(curated: CuratedSet, row: Row, found: int, store: Store) -> str:
         )
     if row["decision"] in PREDICTED:
         return "never sampled: its pass rate was predicted, and its certificate is that of prompts like it"
+    if row["decision"] == UNASKED:
+        return "never sampled: others were enough, and its certificate is that of prompts like it"
     if row.get("certified_by") == "moved":
         came = (curated.manifest.refresh and curated.manifest.refresh.refreshed_from.version) or "an earlier version"
         return f"its certificate was moved from the rollouts of an earlier policy: see {came} of this set"

@@ -40,7 +40,7 @@ from benchmarks.lift.arms import ARMS, Plan, plan_arm
 from benchmarks.lift.output import draw_figure, write_tables
 from benchmarks.lift.pools import POOLS, PoolName, count_tokens, prepare_pool
 from benchmarks.lift.results import choose_rate, summarise
-from benchmarks.lift.runs import Run, perform
+from benchmarks.lift.runs import Run, count_paid, perform
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Silence
@@ -128,7 +128,7 @@ def measure_pool(name: PoolName, folder: Path, scope: Scope) -> dict[str, Any]:
         run_once(arm, plans[arm], curated, archive, rate, seed, scope.ends_at)
     runs = [*tuning, *read_runs(archive, scope.list_reported(chosen))]
     spent = count_tokens(curated)
-    paid = {arm: spent for arm in scope.arms if ARMS[arm].is_curated}
+    paid = {arm: count_paid(curated) for arm in scope.arms if ARMS[arm].is_curated}
     results = summarise(runs, chosen, scope.seeds, paid)
     tables = write_tables(name, results, spent)
     print(tables, flush=True)

@@ -9,7 +9,7 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lift.runs import Look, Run, is_over, make_run_folder, read_run
+from benchmarks.lift.runs import Look, Paid, Run, is_over, make_run_folder, read_run
 from learnable.train.results.report import without_nan
 
 Key = tuple[str, float, int]  # arm, rate, seed
@@ -60,11 +60,16 @@ class Archive:
 
 
 def parse_run(row: Mapping[str, Any]) -> Run:
-    """Return the run that a line has; what was not a number is null there."""
-    looks = tuple(Look(**restore_nan(look)) for look in row["looks"])
+    """Return the run that a line has; what was not a number is null there.
+
+    Runs of which completions are not noted generated all that they trained on, a batch a step.
+    """
+    usual = [{"completions": look["step"] * row["batch_size"], "trained": look["tokens"]} for look in row["looks"]]
+    looks = tuple(Look(**restore_nan({**more, **look})) for more, look in zip(usual, row["looks"], strict=True))
     alarms = tuple((rule, severity) for rule, severity in row["alarms"])
     forecast = {"forecast_zero_std": row["forecast_zero_std"]}  # of which null is a value of its own
-    return Run(**restore_nan(row) | forecast | {"looks": looks, "alarms": alarms})
+    paid = Paid(**row.get("paid", {}))
+    return Run(**restore_nan(row) | forecast | {"looks": looks, "alarms": alarms, "paid": paid})
 
 
 def restore_nan(row: Mapping[str, Any]) -> dict[str, Any]:

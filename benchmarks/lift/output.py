@@ -26,6 +26,11 @@ COLORS = (
     "#d99a2b",
     "#2a7f5f",
     "#8c2f39",
+    "#111111",
+    "#b06fbf",
+    "#4f8f00",
+    "#c2a500",
+    "#e07b9a",
 )  # in the order of `ARMS`
 
 
@@ -48,6 +53,10 @@ def _write_costs(results: Sequence[ArmResult]) -> str:
             f"{one.tokens / 1000:.1f}",
             write_ratio(one.tokens_ratio),
             write_ratio(one.whole_ratio),
+            write_ratio(one.measured_ratio),
+            write_ratio(one.completions_ratio),
+            write_ratio(one.steps_ratio),
+            write_ratio(one.trained_ratio),
             write_ratio(one.seconds_ratio),
             write_ratio(one.kept_ratio),
             str(len(one.seeds)),
@@ -55,7 +64,8 @@ def _write_costs(results: Sequence[ArmResult]) -> str:
         for one in results
     ]
     head = ("arm", "rate", "steps x completions", "thousand tokens", "tokens to the pool's end")
-    return tabulate((*head, "with the curation's", "seconds to it", "tokens, kept prompts alone", "seeds"), rows)
+    more = ("with finding's", "and evaluation's", "completions, with finding's", "steps", "trained tokens", "seconds")
+    return tabulate((*head, *more, "tokens, kept prompts alone", "seeds"), rows)
 
 
 def _write_ends(results: Sequence[ArmResult]) -> str:

@@ -30,6 +30,7 @@ DEAD_SHARE = 0.7
 DEAD_FROM = 0.9  # of the certified chance that 16 completions are all alike
 TEST_SHARE = 0.3
 MAX_TOKENS = 16  # as `make demo` trains
+RATE_ROLLOUTS, RATE_SEED, LOWEST_RATE, HIGHEST_RATE = 8, 2, 0.2, 0.8  # of plain filters by pass rate
 SURVEY_SEED, POOL_SEED = 0, 1  # of the curations: no rollout of the survey is drawn again
 COLUMNS = ("prompt", "verifier", "spec", "family", "form", "difficulty")
 
@@ -47,13 +48,32 @@ def prepare_pool(name: PoolName, folder: Path) -> CuratedSet:
     return curate(folder / "store", name, POOL_SEED, "--prompts", file, "--near-duplicates", 1)
 
 
-def curate(store: Path, name: str, seed: int, *flags: object) -> CuratedSet:
+def curate(store: Path, name: str, seed: int, *flags: object, test_share: float = TEST_SHARE) -> CuratedSet:
     """Return the curated set of a name in a store; run `find-learnable` where there is none."""
     place = store / "curated" / name
     if not find_versions(str(place)):
-        common = ("--max-tokens", MAX_TOKENS, "--test-share", TEST_SHARE, "--seed", seed)
+        common = ("--max-tokens", MAX_TOKENS, "--test-share", test_share, "--seed", seed)
         learnable("find", *flags, *common, "--name", name, "--store", store)
     return open_curated(str(place))
+
+
+def find_by_rate(curated: CuratedSet, folder: Path) -> CuratedSet:
+    """Return a set of those prompts of a pool of which 1.6 to 6.4 of 8 rollouts pass, as plain filters take them."""
+    flags = ("--sampling", "fixed", "--group-size", RATE_ROLLOUTS, "--predict", "off", "--near-duplicates", 1)
+    file = write_trained(curated, folder)
+    found = curate(folder / "store", "rate", RATE_SEED, "--prompts", file, *flags, test_share=0.0)
+    rows = found.read(POOL)
+    rates = rows["pass_rate"].to_numpy()
+    kept = rows.filter(pa.array((rates >= LOWEST_RATE) & (rates <= HIGHEST_RATE)))
+    return publish_curated(folder / "set", {"train": kept, "rejects": rows}, found.manifest)
+
+
+def write_trained(curated: CuratedSet, folder: Path) -> Path:
+    """Write the prompts of a pool that may be trained on to a file in `folder`, and return it."""
+    file = folder / "prompts.jsonl"
+    folder.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(curated.read(POOL, columns=list(COLUMNS))).write_ndjson(file)
+    return file
 
 
 def forget_certificates(curated: CuratedSet, folder: Path) -> CuratedSet:
@@ -99,6 +119,11 @@ def count_tokens(curated: CuratedSet) -> int:
     Those of held-out prompts are not counted: they are for the measurement, and no training needs them.
     """
     return int(pl.DataFrame(curated.read(POOL, columns=["tokens"]))["tokens"].sum())
+
+
+def count_rollouts(curated: CuratedSet) -> int:
+    """Return the completions that a curation generated of the prompts that are trained on."""
+    return int(pl.DataFrame(curated.read(POOL, columns=["rollouts"]))["rollouts"].sum())
 
 
 def measure_length(curated: CuratedSet, part: str) -> float:

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lift.arms import BASELINE
-from benchmarks.lift.runs import Look, Run
+from benchmarks.lift.runs import Look, Paid, Run
 from learnable.train.results.statistics import CONFIDENCE, Interval
 
-Axis = Literal["tokens", "seconds"]
+Axis = Literal["tokens", "completions", "step", "trained", "seconds"]
 Series = NDArray[np.float64]
 NOTHING = Interval(nan, nan, nan)
 FIGURES = ("reward", "kept", "rejected", "greedy", "pass_at_8")
@@ -41,8 +41,11 @@ class ArmResult:
         seeds: those that are there; ratios and the lead are over those that the pool arm has too.
         steps, batch_size, tokens, cpu_seconds: of a run.
         tokens_ratio: tokens to the pool arm's final reward over the pool arm's; infinite where it was never reached.
-        whole_ratio: the same with the tokens of the curation, where the arm needs it.
-        seconds_ratio: as `tokens_ratio`, in seconds of training.
+        whole_ratio: the same with the tokens of finding prompts, be it the curation or the arm's own way.
+        measured_ratio: that, with the tokens of the evaluations before and after on both sides.
+        completions_ratio: as `whole_ratio`, in completions.
+        steps_ratio, trained_ratio, seconds_ratio: as `tokens_ratio`, in optimizer steps, in tokens of which there was a
+            gradient, in seconds of training.
         kept_ratio: as `tokens_ratio`, where held-out prompts that the curation rejected do not count on either side.
         lead: by how much held-out reward at the end is above the pool arm's, over the seeds that both have.
         ends: held-out figures at the end, by name.
@@ -61,6 +64,10 @@ class ArmResult:
     cpu_seconds: float
     tokens_ratio: Interval
     whole_ratio: Interval
+    measured_ratio: Interval
+    completions_ratio: Interval
+    steps_ratio: Interval
+    trained_ratio: Interval
     seconds_ratio: Interval
     kept_ratio: Interval
     lead: Interval
@@ -72,13 +79,16 @@ class ArmResult:
     stable_rate: float | None
 
 
-def summarise_arm(runs: Sequence[Run], pool: Sequence[Run], tried: Iterable[Run], curation_tokens: int) -> ArmResult:
+def summarise_arm(runs: Sequence[Run], pool: Sequence[Run], tried: Iterable[Run], curation: Paid) -> ArmResult:
     """Return what the runs of an arm came to, one a seed.
 
-    `pool` are those of the pool arm, `tried` all runs of this arm, at other rates and for tuning too. `curation_tokens`
-    is 0 for an arm that needs no curation.
+    `pool` are those of the pool arm, `tried` all runs of this arm, at other rates and for tuning too. `curation` is
+    what the pool's generated, nothing for an arm that needs none.
     """
     first = runs[0]
+    tokens = curation.tokens + _mean([run.paid.tokens for run in runs])
+    completions = curation.completions + _mean([run.paid.completions for run in runs])
+    measuring = _mean([run.measuring for run in runs])
     ends = {name: [getattr(run.looks[-1], name) for run in runs] for name in FIGURES}
     starts = {name: [getattr(run.looks[0], name) for run in runs] for name in FIGURES}
     return ArmResult(
@@ -90,7 +100,11 @@ def summarise_arm(runs: Sequence[Run], pool: Sequence[Run], tried: Iterable[Run]
         tokens=_mean([run.looks[-1].tokens for run in runs]),
         cpu_seconds=_mean([run.cpu_seconds for run in runs]),
         tokens_ratio=estimate_ratio(runs, pool, "tokens"),
-        whole_ratio=estimate_ratio(runs, pool, "tokens", curation_tokens),
+        whole_ratio=estimate_ratio(runs, pool, "tokens", tokens),
+        measured_ratio=estimate_ratio(runs, pool, "tokens", tokens, both=measuring),
+        completions_ratio=estimate_ratio(runs, pool, "completions", completions),
+        steps_ratio=estimate_ratio(runs, pool, "step"),
+        trained_ratio=estimate_ratio(runs, pool, "trained"),
         seconds_ratio=estimate_ratio(runs, pool, "seconds"),
         kept_ratio=estimate_ratio(runs, pool, "tokens", figure="kept"),
         lead=estimate_lead(runs, pool),
@@ -107,16 +121,22 @@ def summarise_arm(runs: Sequence[Run], pool: Sequence[Run], tried: Iterable[Run]
 
 
 def estimate_ratio(
-    runs: Sequence[Run], pool: Sequence[Run], axis: Axis, extra: float = 0.0, figure: str = "reward"
+    runs: Sequence[Run],
+    pool: Sequence[Run],
+    axis: Axis,
+    extra: float = 0.0,
+    figure: str = "reward",
+    both: float = 0.0,
 ) -> Interval:
-    """Return what an arm takes to the pool arm's final reward over what that takes, `extra` added to the arm's.
+    """Return what an arm takes to the pool arm's final reward over what that takes.
 
-    `figure` is one of `FIGURES`. Over the seeds that both have. The ratio is infinite where the arm never gets there,
-    and NaN where the pool arm never rose. The interval is from 0 to infinity where that is so without one of the seeds.
+    `extra` is added to the arm's, and `both` to either. `figure` is one of `FIGURES`. Over the seeds that both have.
+    The ratio is infinite where the arm never gets there, and NaN where the pool arm never rose. The interval is from 0
+    to infinity where that is so without one of the seeds.
     """
     pairs = pair_seeds(runs, pool)
     return jackknife_ratio(
-        len(pairs), lambda chosen: _measure_ratio([pairs[place] for place in chosen], axis, extra, figure)
+        len(pairs), lambda chosen: _measure_ratio([pairs[place] for place in chosen], axis, extra, figure, both)
     )
 
 
@@ -151,12 +171,12 @@ def jackknife_ratio(count: int, measure: Callable[[Sequence[int]], float]) -> In
     return Interval(whole, whole * exp(-width), whole * exp(width))
 
 
-def _measure_ratio(pairs: Sequence[tuple[Run, Run]], axis: Axis, extra: float, figure: str) -> float:
+def _measure_ratio(pairs: Sequence[tuple[Run, Run]], axis: Axis, extra: float, figure: str, both: float) -> float:
     at, rewards = average_curve([run.looks for run, _ in pairs], axis, figure)
     pool_at, pool_rewards = average_curve([run.looks for _, run in pairs], axis, figure)
     target = float(smooth_upward(pool_rewards)[-1])
     needed = find_reach(pool_at, pool_rewards, target)
-    return (find_reach(at, rewards, target) + extra) / needed if needed > 0 else nan
+    return (find_reach(at, rewards, target) + extra + both) / (needed + both) if needed > 0 else nan
 
 
 def average_curve(runs: Sequence[Sequence[Look]], axis: Axis, figure: str = "reward") -> tuple[Series, Series]:
@@ -233,11 +253,11 @@ def choose_rate(tuning: Iterable[Run]) -> float | None:
 
 
 def summarise(
-    runs: Iterable[Run], chosen: Mapping[str, float], seeds: Sequence[int], curation_tokens: Mapping[str, int]
+    runs: Iterable[Run], chosen: Mapping[str, float], seeds: Sequence[int], curation: Mapping[str, Paid]
 ) -> list[ArmResult]:
     """Return a result for each arm that has a run at its chosen rate with one of the reported seeds.
 
-    `curation_tokens` has what the curation cost of each arm that needs it.
+    `curation` has what the curation generated, of each arm that needs it.
     """
     every = list(runs)
     reported = {
@@ -246,7 +266,7 @@ def summarise(
     }
     pool = reported.get(BASELINE.name, [])
     return [
-        summarise_arm(found, pool, [run for run in every if run.arm == arm], curation_tokens.get(arm, 0))
+        summarise_arm(found, pool, [run for run in every if run.arm == arm], curation.get(arm, Paid()))
         for arm, found in reported.items()
         if found
     ]

@@ -9,19 +9,24 @@ from __future__ import annotations
 import json
 import resource
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from math import nan
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.lift.arms import Arm, Plan
-from benchmarks.lift.pools import forget_certificates
+from benchmarks.lift.pools import count_rollouts, count_tokens, find_by_rate, forget_certificates
+from benchmarks.lift.refilled import FILE as GENERATED
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Progress
+from learnable.train import stage
 from learnable.train.child import run_stage
 from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.results.comparison import list_measures
@@ -42,7 +47,7 @@ class Look:
     """Held-out figures at a step, after so many generated tokens and seconds of training.
 
     `reward`, `greedy` and `pass_at_8` are of the pool's held-out prompts; `kept` and `rejected` are rewards of those
-    that the curation kept or rejected.
+    that the curation kept or rejected. `completions` were generated, of `trained` tokens there was a gradient.
     """
 
     step: int
@@ -53,13 +58,24 @@ class Look:
     pass_at_8: float
     kept: float
     rejected: float
+    completions: float = nan
+    trained: float = nan
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What was generated before training, of prompts that are trained on."""
+
+    completions: int = 0
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run that is over; `looks` has none of one that failed.
 
-    `alarms` are the monitor's, as (rule, severity); `cpu_seconds` are of training, all processes.
+    `alarms` are the monitor's, as (rule, severity); `cpu_seconds` are of training, all processes. `paid` is what the
+    arm's own way to find prompts generated, and `measuring` the tokens of the evaluations before and after.
     """
 
     arm: str
@@ -73,6 +89,8 @@ class Run:
     whole_zero_std: float = nan
     alarms: tuple[tuple[str, str], ...] = ()
     cpu_seconds: float = nan
+    paid: Paid = Paid()
+    measuring: float = nan
 
 
 def make_run_folder(root: Path, steps: int, arm: str, rate: float, seed: int) -> Path:
@@ -93,14 +111,37 @@ def perform(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float
     """
     settings = make_settings(arm, plan, curated, folder, rate, seed)
     if not (folder / COST).is_file():
-        told = forget_certificates(curated, find_pool(folder) / "blind") if arm.is_blind else curated
-        train(replace(settings, curated=str(told.path)), watcher)
+        told, paid = find_prompts(arm, plan, curated, folder, seed)
+        with use_trainer(arm):
+            train(replace(settings, curated=str(told.path)), paid, watcher)
     measure_held_out(settings, curated, folder, find_start(folder, seed))
     shutil.rmtree(folder / POLICY, ignore_errors=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
-def train(settings: TrainSettings, watcher: Progress) -> None:
+def find_prompts(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, seed: int) -> tuple[CuratedSet, Paid]:
+    """Return the set that an arm trains on, and what it generated to find that, where it is not the pool's curation."""
+    pool = find_pool(folder)
+    if arm.is_blind:
+        return forget_certificates(curated, pool / "blind"), Paid()
+    if arm.finds == "rate-8":
+        found = find_by_rate(curated, pool / arm.finds)
+        return found, count_paid(found)
+    return curated, Paid()
+
+
+@contextmanager
+def use_trainer(arm: Arm) -> Iterator[None]:
+    """Let training run the arm's own trainer, where it has one."""
+
+    def start(module: str, *arguments: Any, **options: Any) -> None:
+        run_stage("benchmarks.lift.refilled" if module.endswith(".grpo") else module, *arguments, **options)
+
+    with patch.object(stage, "run_stage", start) if arm.refills else nullcontext():
+        yield
+
+
+def train(settings: TrainSettings, paid: Paid, watcher: Progress) -> None:
     """Train from the start, and note what it cost or why it failed. Raises `LearnableError` as `train_curated` does."""
     shutil.rmtree(settings.folder, ignore_errors=True)
     before = measure_cpu_seconds()
@@ -111,7 +152,7 @@ def train(settings: TrainSettings, watcher: Progress) -> None:
     except LearnableError as error:
         (settings.folder / FAILED).write_text(f"{error}\n", encoding="utf-8")
         raise
-    cost = {"cpu_seconds": round(measure_cpu_seconds() - before, 2)}
+    cost = {"cpu_seconds": round(measure_cpu_seconds() - before, 2), "paid": asdict(paid)}
     (settings.folder / COST).write_text(json.dumps(cost) + "\n", encoding="utf-8")
 
 
@@ -122,6 +163,7 @@ def make_settings(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate:
         output=str(folder),
         part=arm.part,
         sampler=arm.sampler,
+        stored=arm.stored,
         steps=plan.steps,
         batch_size=plan.batch_size,
         learning_rate=rate,
@@ -130,6 +172,11 @@ def make_settings(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate:
         save_steps=max(1, -(-plan.steps // plan.looks)),
         trl={"save_total_limit": plan.looks + 1, "save_only_model": True},
     ).filled_from(curated.manifest)
+
+
+def count_paid(found: CuratedSet) -> Paid:
+    """Return what finding a set generated."""
+    return Paid(count_rollouts(found), count_tokens(found))
 
 
 def measure_cpu_seconds() -> float:
@@ -188,8 +235,10 @@ def read_run(folder: Path, arm: str, rate: float, seed: int) -> Run:
     records = [record for record in read_metrics(folder / "metrics.jsonl") if record.read("reward") is not None]
     batch, live = report["settings"]["batch_size"], report["settings"].get("sampler") == "live"
     files = sorted((folder / HELD_OUT).glob("*.json"), key=lambda path: int(path.stem))
-    looks = [read_look(find_start(folder, seed), 0, [], batch)]
-    looks += [read_look(file, int(file.stem), records, batch) for file in files]
+    start = find_start(folder, seed)
+    made = read_made(folder, records, batch)
+    looks = [read_look(file, step, records, made) for file, step in [(start, 0), *((f, int(f.stem)) for f in files)]]
+    cost = json.loads((folder / COST).read_text(encoding="utf-8"))
     forecast = report.get("foresight") or {}
     expected = average(records[:FIRST_STEPS], "expected_zero_std_share") if live else forecast.get("zero_std_share")
     return Run(
@@ -203,17 +252,36 @@ def read_run(folder: Path, arm: str, rate: float, seed: int) -> Run:
         first_zero_std=average(records[:FIRST_STEPS], "zero_std_share"),
         whole_zero_std=average(records, "zero_std_share"),
         alarms=tuple((alarm["rule"], alarm["severity"]) for alarm in report.get("alarms", ())),
-        cpu_seconds=json.loads((folder / COST).read_text(encoding="utf-8"))["cpu_seconds"],
+        cpu_seconds=cost["cpu_seconds"],
+        paid=Paid(**cost.get("paid", {})),
+        measuring=sum(read_evaluation(file).tokens for file in (start, files[-1])),
     )
 
 
-def read_look(file: Path, step: int, records: Sequence[StepRecord], batch_size: int) -> Look:
-    """Return what an evaluation found, with what training had taken by then."""
+def read_made(folder: Path, records: Sequence[StepRecord], batch_size: int) -> NDArray[np.float64]:
+    """Return completions generated, tokens generated and tokens trained on, step by step: (steps, 3)."""
+    rows = []
+    for record in records:
+        tokens, fresh = (record.read("completion_length") or 0.0) * batch_size, 1 - (record.read("stored_share") or 0.0)
+        rows.append((fresh * batch_size, fresh * tokens, tokens))
+    made = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    if (file := folder / GENERATED).is_file():
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        made[:, 0] = [line["completions"] for line in lines]
+        made[:, 1] = [line["tokens"] for line in lines]
+    return made
+
+
+def read_look(file: Path, step: int, records: Sequence[StepRecord], made: NDArray[np.float64]) -> Look:
+    """Return what an evaluation found, with what training had taken by then; `made` is as `read_made` returns it."""
     prompts = read_evaluation(file).prompts
     so_far = [record for record in records if record.step <= step]
+    completions, tokens, trained = made[: len(so_far)].sum(axis=0).tolist()
     return Look(
         step=step,
-        tokens=sum((record.read("completion_length") or 0.0) * batch_size for record in so_far),
+        tokens=tokens,
+        completions=completions,
+        trained=trained,
         seconds=sum(record.read("step_seconds") or 0.0 for record in so_far),
         kept=average_measure([one for one in prompts if one.part == "kept"], "mean_reward"),
         rejected=average_measure([one for one in prompts if one.part == "rejected"], "mean_reward"),

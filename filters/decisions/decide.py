@@ -16,11 +16,13 @@ REASONS = (
     "over_quota",
     "predicted_too_easy",
     "predicted_too_hard",
+    "unasked",
     "duplicate",
     "contaminated",
     "not_scored",
 )
 PREDICTED = ("predicted_too_easy", "predicted_too_hard")  # by a prediction alone, without rollouts
+UNASKED = "unasked"  # not sampled, since enough others were found
 
 
 def decide(groups: pl.LazyFrame, band: Band) -> pl.LazyFrame:
@@ -92,10 +94,11 @@ def expected_mean() -> pl.Expr:
 
 
 def decide_predicted(rows: pl.LazyFrame, band: Band) -> pl.LazyFrame:
-    """Add `decision` to certified rows of prompts that are rejected by their predicted pass rate, without rollouts."""
+    """Add `decision` to certified rows of prompts without rollouts: `rejected` by their predicted rate, or unasked."""
     above = expected_mean() > (band.low + band.high) / 2
     easy, hard = (pl.lit(f"predicted_{name}") for name in ("too_easy", "too_hard"))
-    return rows.with_columns(pl.when(above).then(easy).otherwise(hard).cast(pl.Enum(REASONS)).alias("decision"))
+    decision = pl.when(~pl.col("rejected")).then(pl.lit(UNASKED)).when(above).then(easy).otherwise(hard)
+    return rows.with_columns(decision.cast(pl.Enum(REASONS)).alias("decision")).drop("rejected")
 
 
 def trim_to_precision(groups: pl.LazyFrame, precision: float) -> pl.LazyFrame:

@@ -29,6 +29,7 @@ class Sampled(Protocol):
     band: Band
     budget: SamplingBudget
     cells: list[str]
+    cell: Indices
     requested: Indices
     stopped: Flags
     in_pilot: Flags
@@ -186,14 +187,13 @@ class PredictedStrata:
         )
 
 
-def describe_prompts(schedule: Sampled) -> tuple[list[str | None], list[float | None]]:
-    """Return the stratum of each prompt of a pool, as priors are named, and its predicted rate; None without one."""
-    strata: list[str | None] = [None] * len(schedule.requested)
+def describe_prompts(schedule: Sampled) -> tuple[list[str], list[float | None]]:
+    """Return the stratum of each prompt of a pool, or its family, as priors are named, and its predicted rate."""
+    strata = [schedule.cells[cell] for cell in schedule.cell]
     rates: list[float | None] = [None] * len(schedule.requested)
     for family in schedule.strata.values():
-        cells = family.cells[family.prediction.strata]
-        for row, cell, rate in zip(family.rows, cells, family.prediction.rates.tolist(), strict=True):
-            strata[row], rates[row] = schedule.cells[cell], rate
+        for row, rate in zip(family.rows, family.prediction.rates.tolist(), strict=True):
+            rates[row] = rate
     return strata, rates
 
 

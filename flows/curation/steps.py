@@ -214,7 +214,7 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     dropped = everyone.join(prompts.dropped.lazy(), on="prompt_id").cast({"decision": pl.Enum(REASONS)})
     parts = [_choose(run.settings, certified), dropped]
     if collected.beliefs:
-        parts.append(_reject_predicted(run.settings, everyone, collected))
+        parts.append(_list_unsampled(run.settings, everyone, collected))
     decided = pl.concat(parts, how="diagonal")
     if len(parts) > 2 or prompts.dropped_prompts:
         decided = decided.with_columns(pl.col("rollouts", "tokens").fill_null(0)).sort(ORDER)
@@ -222,16 +222,20 @@ def decide_groups(run: Run, prompts: PromptSet, collected: Collected) -> pl.Data
     return decided.join(carried, on="prompt_id", how="left", maintain_order="left").collect()
 
 
-def _reject_predicted(settings: CurateSettings, everyone: pl.LazyFrame, collected: Collected) -> pl.LazyFrame:
-    """Return rows of the prompts that a prediction rejects unsampled, with the certificates of their strata."""
-    rejected = collected.groups.lazy().filter("rejected").select("prompt_id", "stratum", "predicted_rate")
+def _list_unsampled(settings: CurateSettings, everyone: pl.LazyFrame, collected: Collected) -> pl.LazyFrame:
+    """Return rows of prompts without rollouts, with the certificates of their strata or families.
+
+    Those that a prediction rejects, and those that were not asked where the settings keep them.
+    """
+    listed = pl.col("rejected") | (pl.lit(settings.keep_unasked) & (pl.col("requested") == 0) & ~pl.col("stopped"))
+    unsampled = collected.groups.lazy().filter(listed).select("prompt_id", "stratum", "predicted_rate", "rejected")
     told = [
         pl.DataFrame(
             {"stratum": [name]} | describe_belief(Belief(belief.weights[None]), settings.band, settings.group_size)
         )
         for name, belief in sorted(collected.beliefs.items())
     ]
-    rows = everyone.join(rejected, on="prompt_id").join(pl.concat(told).lazy(), on="stratum").drop("stratum")
+    rows = everyone.join(unsampled, on="prompt_id").join(pl.concat(told).lazy(), on="stratum").drop("stratum")
     certified = rows.with_columns(
         n_eff=pl.lit(0.0), variance_share=pl.lit(1.0), p_keep=pl.col("p_in_band") * pl.col("p_min_std")
     )

@@ -44,9 +44,9 @@ class Collected:
     `stopped`, and the `threshold` of its decision. `evidence` is what the requested rollouts say of each prompt, and
     `scan` reads them again. Where pass rates were predicted, it has the `stratum` and the `predicted_rate` of each
     prompt too, and whether it was `rejected` by that, unsampled; `predictions` describe them by family, and `beliefs`
-    are those of the strata of rejected prompts. `certified` is how many prompts are kept, `gave_up` whether a goal was
-    given up for a poor yield, `generated` how many rollouts are new. `reasoning_tokens` are those of the thoughts
-    before answers.
+    are those of the strata, or families, of prompts that are listed without rollouts. `certified` is how many prompts
+    are kept, `gave_up` whether a goal was given up for a poor yield, `generated` how many rollouts are new.
+    `reasoning_tokens` are those of the thoughts before answers.
     """
 
     groups: pl.DataFrame
@@ -248,11 +248,11 @@ class AdaptiveSampling:
                 "threshold": schedule.find_thresholds(),
             }
         )
-        if schedule.strata:
+        if schedule.strata or settings.keep_unasked:
             strata, rates = describe_prompts(schedule)
             groups = groups.with_columns(
                 pl.Series("stratum", strata),
-                pl.Series("predicted_rate", rates),
+                pl.Series("predicted_rate", rates, pl.Float64),
                 pl.Series("rejected", schedule.rejected),
             )
         certified, gave_up = len(schedule.find_certified()), schedule.gave_up
@@ -261,7 +261,8 @@ class AdaptiveSampling:
         band, priors = settings.band, schedule.family_priors
         of_families = {name: priors[name] for name in map(str, schedule.names) if name in priors}
         by_stratum = groups.select("prompt_id", "stratum").drop_nulls() if schedule.strata else None
-        closed = groups.filter("rejected")["stratum"].unique() if schedule.strata else ()
+        listed = schedule.rejected | ((schedule.requested == 0) & ~schedule.stopped & settings.keep_unasked)
+        cells = [schedule.cells[number] for number in np.unique(schedule.cell[listed])]
         evidence = gather_evidence(scan.parts(), priors, band, settings.group_size, settings.truncated, by_stratum)
         generated, thought = self.collector.writer.saved, self.collector.reasoning_tokens
         return Collected(
@@ -274,7 +275,7 @@ class AdaptiveSampling:
             generated,
             thought,
             {name: found.describe(schedule) for name, found in sorted(schedule.strata.items())},
-            {cell: priors[cell].belief for cell in closed},
+            {cell: priors[cell].belief for cell in cells if cell in priors},
         )
 
     def scan(self) -> RolloutScan:

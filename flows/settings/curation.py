@@ -133,7 +133,8 @@ class CurateSettings:
     `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
     says whether to wait for another run that writes the same store. `predict` is auto where pass rates are predicted
     before rollouts are paid for, as far as that has skill, or off; `predict_from` names the columns of the prompts'
-    rows to predict from beside their text, all that hold numbers or few values by default. `verify_policy` makes the
+    rows to predict from beside their text, all that hold numbers or few values by default. Where `keep_unasked`, the
+    set has those prompts too that were not sampled, as rejects with what is expected of them. `verify_policy` makes the
     policy's id of every byte of its weights, however large they are.
     """
 
@@ -156,6 +157,7 @@ class CurateSettings:
     verify_policy: bool = False
     predict: str = "auto"
     predict_from: tuple[str, ...] = ()
+    keep_unasked: bool = False
 
     def __post_init__(self) -> None:
         if self.predict not in PREDICT_MODES:

@@ -27,6 +27,8 @@ def make_run(
             pass_at_8=0.9,
             kept=reward,
             rejected=0.5,
+            completions=1280.0 * place,
+            trained=per_look * place,
         )
         for place, reward in enumerate(rewards)
     )

@@ -18,6 +18,7 @@ def _known_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set whose parts have completions of known lengths, and whose fitted batch is 48."""
     monkeypatch.setattr(arms, "measure_length", lambda curated, part: LENGTHS[part])
     monkeypatch.setattr(arms, "choose_fitted_batch", lambda curated: 48)
+    monkeypatch.setattr(arms, "measure_usable_share", lambda curated: 0.25)
 
 
 @pytest.mark.usefixtures("_known_set")
@@ -27,13 +28,19 @@ def test_all_arms_are_planned_for_the_same_tokens() -> None:
 
     assert plans[BASELINE.name].steps == 120
     assert {name: plan.batch_size for name, plan in plans.items() if plan.batch_size != 128} == dict.fromkeys(
-        ("pool-fitted", "curated-fitted", "reviewed", "pool-live", "curated-live", "pool-blind"), 48
+        (
+            *("pool-fitted", "curated-fitted", "reviewed", "pool-live", "curated-live", "pool-blind"),
+            *("predicted", "stored", "one-job"),
+        ),
+        48,
     )
     assert plans["curated"].steps == 160  # its completions are shorter
     assert plans["pool-live"].steps == plans["curated-live"].steps == 427
+    assert plans["predicted"].steps == plans["one-job"].steps == 427
     assert plans["pool-blind"].steps == 320  # it has to try the pool first
+    assert plans["dapo"].steps == 40  # of four groups that it generates one is trained on
     for name, plan in plans.items():
-        step = plan.batch_size * LENGTHS[ARMS[name].drawn_part]
+        step = plan.batch_size * LENGTHS[ARMS[name].drawn_part] / (0.25 if ARMS[name].refills else 1)
         assert plan.tokens == plan.steps * step
         assert abs(plan.tokens - 120 * 128 * 4.0) <= step / 2, name
 

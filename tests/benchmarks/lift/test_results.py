@@ -21,7 +21,7 @@ from benchmarks.lift.results import (
     jackknife_ratio,
     summarise,
 )
-from benchmarks.lift.runs import Look, Run
+from benchmarks.lift.runs import Look, Paid, Run
 from tests.benchmarks.lift.runs_for_tests import make_run
 
 SEEDS = (1, 2, 3)
@@ -42,6 +42,22 @@ def test_an_arm_twice_as_fast_takes_half_the_tokens_and_seconds() -> None:
         assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
     assert estimate_ratio(fast, POOL, "tokens", 40.0).value == pytest.approx(0.7)
     assert estimate_ratio(POOL, POOL, "tokens").value == 1.0
+
+
+def test_what_finding_and_measuring_takes_is_counted() -> None:
+    fast = [
+        replace(make_run("one-job", seed, (0.5, 0.7, 0.8)), paid=Paid(completions=10, tokens=40), measuring=200.0)
+        for seed in SEEDS
+    ]
+    [pool, found] = summarise([*POOL, *fast], {"pool": 1e-4, "one-job": 1e-4}, SEEDS, {})
+    assert pool.whole_ratio.value == 1.0
+    assert found.tokens_ratio.value == pytest.approx(0.5)
+    assert found.whole_ratio.value == pytest.approx((100 + 40) / 200)
+    assert found.measured_ratio.value == pytest.approx((100 + 40 + 200) / (200 + 200))
+    assert found.completions_ratio.value == pytest.approx((1280 + 10) / 2560)
+    assert found.steps_ratio.value == found.trained_ratio.value == pytest.approx(0.5)
+    [pool, found] = summarise([*POOL, *fast], {"pool": 1e-4, "one-job": 1e-4}, SEEDS, {"one-job": Paid(10, 60)})
+    assert found.whole_ratio.value == pytest.approx((100 + 40 + 60) / 200)
 
 
 def test_a_ratio_may_be_of_kept_prompts_alone() -> None:
@@ -128,7 +144,7 @@ def test_a_summary_has_the_chosen_rate_and_the_reported_seeds_alone() -> None:
     curated = [make_run("curated", seed, (0.5, 0.7, 0.8), rate=2e-4) for seed in (0, 1, 2)]
     others = [make_run("curated", 0, (0.5, 0.6, 0.6)), make_run("control", 0)]
     chosen = {"pool": 1e-4, "curated": 2e-4, "control": 1e-4}
-    found = {one.arm: one for one in summarise([*POOL, *curated, *others], chosen, SEEDS, {"curated": 40})}
+    found = {one.arm: one for one in summarise([*POOL, *curated, *others], chosen, SEEDS, {"curated": Paid(0, 40)})}
 
     assert {arm: one.seeds for arm, one in found.items()} == {"pool": (1, 2, 3), "curated": (1, 2)}
     assert found["curated"].tokens_ratio.value == pytest.approx(0.5)

@@ -12,11 +12,12 @@ import pytest
 
 from benchmarks.lift import runs
 from benchmarks.lift.arms import ARMS, Plan
-from benchmarks.lift.runs import find_start, is_over, make_run_folder, perform, read_run
+from benchmarks.lift.runs import find_start, is_over, make_run_folder, perform, read_made, read_run
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy
 from learnable.data.progress import Silence
+from learnable.train.monitor.records import StepRecord
 from learnable.train.settings import TrainSettings
 
 PLAN = Plan(steps=12, batch_size=32, tokens=0.0)
@@ -86,9 +87,21 @@ def test_a_run_is_read_as_it_was_made_and_not_repeated(
     assert [look.step for look in run.looks] == [0, 2, 4, 6, 8, 10, 12]
     assert [look.tokens for look in run.looks] == [0, 256, 512, 768, 1024, 1280, 1536]
     assert run.looks[-1].seconds == 6.0
+    assert (run.looks[-1].completions, run.looks[-1].trained, run.measuring) == (384, 1536, 2)
     assert (run.looks[0].kept, run.looks[-1].kept, run.looks[-1].rejected) == (0.25, 0.75, 0.0)
     assert run.looks[-1].reward == 0.375
     assert (run.forecast_zero_std, run.first_zero_std, run.alarms) == (0.3, 0.25, (("kl", "warn"),))
+
+
+def test_stored_completions_are_trained_on_and_not_generated(tmp_path: Path) -> None:
+    shares = [1.0, 0.5, 0.0]
+    records = [
+        StepRecord(step, {"completion_length": 4.0, "stored_share": share}) for step, share in enumerate(shares, 1)
+    ]
+    assert read_made(tmp_path, records, 32).tolist() == [[0, 0, 128], [16, 64, 128], [32, 128, 128]]
+    lines = [{"completions": 96, "tokens": 400}] * 3
+    (tmp_path / "generated.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert read_made(tmp_path, records, 32).sum(axis=0).tolist() == [288, 1200, 384]
 
 
 def test_a_run_that_chooses_a_rate_is_looked_at_when_it_ends(

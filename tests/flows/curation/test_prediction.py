@@ -174,6 +174,25 @@ def test_a_dry_run_and_a_goal_predict_too(tmp_path: Path) -> None:
     assert rates.is_between(0.15, 0.85).mean() > 0.8  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("follows", [True, False])
+def test_prompts_that_were_not_asked_may_stay_in_the_set(tmp_path: Path, follows: bool) -> None:
+    settings = ask(tmp_path, draw(11, follows=follows), budget=SamplingBudget(want=10), keep_unasked=True)
+    report = run(settings)
+    groups = groups_of(settings, report)
+    unasked = groups.filter(pl.col("decision") == "unasked")
+    assert groups.height == PROMPTS
+    assert report.totals.decisions["unasked"] == unasked.height == (groups["rollouts"] == 0).sum() > PROMPTS // 2
+    assert unasked["alpha"].null_count() == unasked["p_keep"].null_count() == 0
+    said, true = (unasked["zero_std_at_16"], unasked["spec"].str.json_path_match("$.rate").cast(pl.Float64))
+    assert said.mean() == pytest.approx((true**16 + (1 - true) ** 16).mean(), abs=0.1)
+    assert (said.n_unique() > 3) == follows
+    curated = open_curated(report.curated)
+    pool = pl.DataFrame(curated.read("pool"))
+    assert pool.height == (groups["split"] == "train").sum()
+    shown = show_prompt(curated, find_row(read_rows(curated, ("rejects",)), unasked["prompt_id"][0]))
+    assert shown.note.startswith("never sampled: others were enough")
+
+
 @pytest.mark.slow
 def test_prompts_without_rollouts_are_shown_retested_and_refreshed(tmp_path: Path) -> None:
     old, new = make_policy(tmp_path, "old"), make_policy(tmp_path, "new")

@@ -60,6 +60,7 @@ IN_WORDS = {
     "too_hard": " (beyond the policy)",
     "predicted_too_easy": " (unsampled)",
     "predicted_too_hard": " (unsampled)",
+    "unasked": " (others were enough)",
 }
 
 ThenTrain = Annotated[

@@ -26,6 +26,7 @@ MEANINGS = {
     "over_quota": "good enough, but there were others enough",
     "predicted_too_easy": "saturated, as was predicted of prompts like it; it was not sampled",
     "predicted_too_hard": "beyond the policy, as was predicted of prompts like it; it was not sampled",
+    "unasked": "not sampled, since others were enough",
     "not_scored": "no completion has an honest score",
 }
 
