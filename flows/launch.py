@@ -13,6 +13,8 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import check_engine, engine_for, policy_for, stop_engines
+from learnable.flows.looping.job import plan_job, run_job
+from learnable.flows.looping.job_report import JobReport
 from learnable.flows.looping.pipeline import open_loop, run_loop
 from learnable.flows.looping.report import LoopReport
 from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
@@ -88,6 +90,23 @@ def launch_loop(settings: LoopSettings, *, use_prefect: bool = False) -> LoopRep
         from learnable.flows.loop import loop
 
     return loop(settings)
+
+
+def launch_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool = False) -> JobReport:
+    """Find prompts and train on them, in rounds, and return the report.
+
+    Bad input raises `LearnableError` before anything heavy starts.
+    """
+    check_engine(curate)
+    if not use_prefect:
+        return run_job(curate, train)
+    check_numbers(train)
+    plan_job(curate, train)
+    progress().stage("Starting the Prefect server")
+    with prefect_server():
+        from learnable.flows.job import job
+
+    return job(curate, train)
 
 
 def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:

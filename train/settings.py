@@ -20,6 +20,7 @@ Sampler = Literal["static", "live"]
 Stored = Literal["first", "off"]
 CurriculumBy = Literal["step", "success"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
+OnDry = Literal["warn", "stop"]
 HeldOutName = Literal["kept", "pool"]
 METHODS = ("grpo", "sft", "dpo")
 SIGNALS = ("reward", "pass")
@@ -28,6 +29,7 @@ SAMPLERS = ("static", "live")
 STORED = ("first", "off")
 CURRICULUM_BY = ("step", "success")
 ON_ALARM = ("warn", "stop", "checkpoint")
+ON_DRY = ("warn", "stop")
 HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
 STORED_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
 USUAL_BATCH = 128  # completions a step
@@ -51,7 +53,9 @@ NEW = (
     "allow_silent_reward",
     "monitor",
     "on_alarm",
+    "on_dry",
     "held_out",
+    "measured_on",
     "engine_options",
     "verifiers",
 )  # earlier versions' files do not have them
@@ -110,6 +114,7 @@ class TrainSettings:
         lora_rank: rank of LoRA adapters; None trains every weight.
         held_out: which held-out prompts are measured: the `kept` ones, or those of the whole `pool`, where the rejected
             ones are reported apart too.
+        measured_on: another set, whose held-out prompts are measured in place of the set's own; empty for its own.
         engine_options: what `vllm.LLM` is given for the evaluation, by its own names.
         eval_group_size: fresh completions a held-out prompt, before and after.
         eval_k: the k of pass@k.
@@ -121,6 +126,9 @@ class TrainSettings:
         monitor: a TOML file of rules that change the shipped ones and add to them (`train/monitor/`); empty for none.
         on_alarm: what an alarm of the monitor does: `warn`, `stop` the run where the rule's severity is that, or keep a
             `checkpoint` of the step in `alarms/`.
+        on_dry: what the live sampler does with prompts of which the best have hardly any spread left: `warn` and go on,
+            or `stop` the run where fewer than a quarter of the groups that it generated last had any, and call it
+            done.
         use_vllm: let TRL sample with vLLM inside the training process; needs CUDA.
         num_processes: training processes, one a GPU, started by torchrun where there are several.
         trl: other settings of TRL's by its own names, checked against the installed version.
@@ -166,6 +174,7 @@ class TrainSettings:
     seed: int = 0
     evaluate: bool = True
     held_out: HeldOutName = "kept"
+    measured_on: str = ""
     engine_options: Mapping[str, object] | None = None
     eval_group_size: int = 16
     eval_k: int = 8
@@ -175,6 +184,7 @@ class TrainSettings:
     save_steps: int = 20
     monitor: str = ""
     on_alarm: OnAlarm = "warn"
+    on_dry: OnDry = "warn"
     use_vllm: bool = False
     num_processes: int = 1
     trl: Mapping[str, object] = field(default_factory=dict)
@@ -200,6 +210,11 @@ class TrainSettings:
     def prompts_per_step(self) -> int:
         """Groups in one optimizer step, or demonstrations, or pairs."""
         return self.step_size // self.completions_per_prompt
+
+    @property
+    def fewest_prompts(self) -> int:
+        """Prompts that a run needs: those of a step whose size was given, or the least that one is fitted to."""
+        return FEWEST_PROMPTS if self.batch_size is None else self.prompts_per_step
 
     @property
     def rows_part(self) -> str:
@@ -288,6 +303,7 @@ class TrainSettings:
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
         usual = {"sampler": "static", "stored": "off", "curriculum_by": "step", "on_alarm": "warn", "held_out": "kept"}
+        usual |= {"on_dry": "warn"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:

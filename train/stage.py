@@ -74,7 +74,7 @@ class _Stage:
         if not self.settings.evaluate:
             return None
         settings = EvaluationSettings(
-            curated=str(self.run.curated.path),
+            curated=self.settings.measured_on or str(self.run.curated.path),
             policy=policy,
             sampling=self.settings.sampling,
             group_size=self.settings.eval_group_size,
@@ -101,21 +101,25 @@ class _Stage:
         return read_evaluation(output)
 
     def _train(self) -> None:
-        if self._count_steps() >= self.settings.steps:
-            self.watcher.note(f"training is done already: {self._count_steps()} steps")
+        if (done := self._read_summary()) and (done.ran_dry or done.steps >= self.settings.steps):
+            self.watcher.note(f"training is done already: {done.steps} steps")
             return
         settings = self.settings
         each = f"prompts x {settings.num_generations} completions" if settings.method == "grpo" else settings.rows_part
         self.watcher.stage(f"{settings.method.upper()}: {settings.steps} steps of {settings.prompts_per_step} {each}")
-        done = read_step(find_last_checkpoint(self.settings)) if self.settings.resume else 0
-        if done:
-            self.watcher.note(f"going on from step {done}")
+        if step := read_step(find_last_checkpoint(self.settings)) if self.settings.resume else 0:
+            self.watcher.note(f"going on from step {step}")
         self._run(
             f"learnable.train.trainers.{settings.method}",
             self.folder / "settings.json",
             "train.log",
             settings.num_processes,
         )
+        if (ended := self._read_summary()) and ended.ran_dry and ended.steps < settings.steps:
+            self.watcher.note(
+                f"the prompts have run dry: training ended at step {ended.steps} of {settings.steps}, where fewer "
+                "than a quarter of the last groups had any spread"
+            )
 
     def _compare_forecast(self) -> None:
         """Tell the forecast and what the first steps measured."""
@@ -123,9 +127,9 @@ class _Stage:
             self.forecast = add_measured(self.forecast, read_metrics(self.folder / "metrics.jsonl"))
             self.watcher.note(self.forecast.sentence)
 
-    def _count_steps(self) -> int:
+    def _read_summary(self) -> TrainingSummary | None:
         summary = self.folder / SUMMARY
-        return TrainingSummary.read(summary).steps if summary.is_file() else 0
+        return TrainingSummary.read(summary) if summary.is_file() else None
 
     def _run(self, module: str, file: Path, log: str, processes: int = 1) -> None:
         run_stage(module, file, self.folder / "logs" / log, self._pass_on, processes=processes)

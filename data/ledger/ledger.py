@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -172,6 +173,13 @@ class Ledger:
             stored, on=[*key, "completion_id"], how="semi", maintain_order="left"
         )
         return of_these.unique(key, keep="first", maintain_order=True)
+
+    def measure_length(self, draw: Draw) -> float | None:
+        """Return the mean tokens of a completion of this draw, None where there is none."""
+        kept = [self._partition(f"rollouts/{folder}") for folder in self._folders(draw)]
+        lengths = [chunk.read_columns(chunk.read(), ["num_tokens"]) for one in kept for chunk in one.chunks()]
+        found = pa.concat_tables(lengths)["num_tokens"].to_numpy() if lengths else ()
+        return float(np.mean(found)) if len(found) else None
 
     def partitions(self, table: str) -> list[Partition]:
         """Return the parts of `rollouts` or `scores`."""

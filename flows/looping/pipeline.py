@@ -17,6 +17,8 @@ from learnable.data.policies import find_policy
 from learnable.data.progress import Silence, progress, watched_by
 from learnable.data.storage.lock import hold_output
 from learnable.filters.refresh.staleness import CERTIFIED_BY
+from learnable.flows.curation.pipeline import run_pipeline
+from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import stop_engines
 from learnable.flows.evaluating.pipeline import run_evaluation
 from learnable.flows.evaluating.report import EvalReport
@@ -25,7 +27,7 @@ from learnable.flows.looping.report import FIGURE, LOOP, LoopReport, Round, read
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.pool import POOL_PARTS, open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
-from learnable.flows.settings import RefreshSettings
+from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
 from learnable.train.monitor.forecast import forecast_training
@@ -50,11 +52,12 @@ def train_here(settings: TrainSettings) -> TrainingReport:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What a round is made of: plain functions, or with Prefect flows and tasks."""
+    """What rounds are made of, those of a job too: plain functions, or with Prefect flows and tasks."""
 
     train: Callable[[TrainSettings], TrainingReport] = train_here
     evaluate: Callable[[EvalSettings], EvalReport] = run_evaluation
     refresh: Callable[[RefreshSettings], RefreshReport] = run_refresh
+    find: Callable[[CurateSettings], CurationReport] = run_pipeline
 
 
 def run_loop(settings: LoopSettings, stages: Stages | None = None) -> LoopReport:

@@ -81,7 +81,7 @@ class LoopReport:
         return ""
 
     def _find_lack(self, last: Round) -> str:
-        needed = self.settings.fewest_prompts
+        needed = self.settings.train.fewest_prompts
         if last.number == 1 or last.kept >= needed:
             return ""
         return (

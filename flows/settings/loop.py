@@ -8,7 +8,7 @@ from learnable.data.errors import LearnableError
 from learnable.flows.settings.curation import RefreshSettings
 from learnable.flows.settings.engines import VLLMSettings
 from learnable.flows.settings.evaluation import EvalSettings
-from learnable.train.settings import FEWEST_PROMPTS, TrainSettings
+from learnable.train.settings import TrainSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,6 @@ class LoopSettings:
             raise LearnableError("--no-evaluate is not for a loop, which goes by held-out reward: leave it out")
         if self.train.resume:
             raise LearnableError("--resume is not for a loop, which goes on when the same command is given again")
-
-    @property
-    def fewest_prompts(self) -> int:
-        """Prompts that a round needs: those of a step whose size was given, or the least that one is fitted to."""
-        return FEWEST_PROMPTS if self.train.batch_size is None else self.train.prompts_per_step
 
     def make_eval_settings(self, curated: str, policy: str, against: str | None = None) -> EvalSettings:
         """Return how a policy is measured on the held-out prompts of a version. Raises `LearnableError` as they do."""

@@ -19,8 +19,11 @@ def test_a_plan_says_what_is_looked_for_and_what_it_takes(run: Run) -> None:
     assert plan["training"] == 60 * 128
     assert plan["pilot"] < plan["finding"] < plan["training"]
     assert not plan["advice"]
+    assert plan["is_bound"], "an empty store says nothing of their length"
+    assert plan["tokens"]["training"] == plan["training"] * 256
     short = json.loads(run(*plain, "--steps", 2)[1])
     assert short["want"] == 8
+    assert short["advice"].startswith("this cannot pay")
     assert "Plain GRPO" in short["advice"]
 
 

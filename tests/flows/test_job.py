@@ -39,6 +39,11 @@ def test_a_job_trains_on_what_found_its_prompts_and_the_second_time_generates_no
     assert report["stored_completions"] + paid["training"] == 3 * 16
     assert report["stored_completions"] >= 16, "the first step is taken on what found the prompts"
     assert (shell.folder / report["training"]["trained_policy"] / "config.json").is_file()
+    plan = shell.run(*job, "--explain").report
+    assert not plan["is_bound"]
+    assert plan["tokens_each"] == pytest.approx(
+        report["curation"]["totals"]["tokens"] / report["curation"]["totals"]["rollouts"], rel=0.5
+    )
     second = shell.run(*job)
     assert not second.started_an_engine
     assert second.report["curation"]["totals"]["generated"] == 0

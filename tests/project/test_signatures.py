@@ -29,7 +29,7 @@ JSON_BORDER = {
     "flows/curation/report.py",
     "flows/dialing/report.py",
     "flows/evaluating/report.py",
-    "flows/job.py",
+    "flows/looping/job_report.py",
     "flows/looping/report.py",
     "flows/refreshing/pool.py",  # settings in manifest.json
     "flows/refreshing/publishing.py",

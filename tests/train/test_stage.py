@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -141,6 +142,35 @@ def test_preferences_are_learned_and_a_run_on_them_goes_on(
 
     assert again.steps == [(4, 4)]
     assert [record.step for record in read_metrics(run.folder / "metrics.jsonl")] == [1, 2, 3, 4]
+
+
+@pytest.mark.e2e
+@pytest.mark.usefixtures("_warm_stages")
+def test_a_run_that_is_to_stop_dry_leaves_its_policy_there_and_is_done(
+    tiny_policy: Path, make_curated: Any, tmp_path: Path
+) -> None:
+    nobody_can = [
+        Prompt(f"{number:06b}=".replace("0", "2"), "arithmetic", {"answer": 9}, "arithmetic", "Nines")
+        for number in range(8)
+    ]
+    curated = make_curated(tiny_policy, train=nobody_can)
+    run = settings(curated, tmp_path / "run", part="train", sampler="live", steps=9, evaluate=False, on_dry="stop")
+    first, again = Listener(), Listener()
+
+    report = train_curated(run, first)
+    steps = report.training.steps
+    assert report.training.ran_dry
+    assert steps == 8, "32 groups tell"
+    assert [step for step, _ in first.steps] == list(range(1, steps + 1))
+    assert any(f"training ended at step {steps} of 9" in note for note in first.notes)
+    policy_id = find_policy(report.trained_policy).policy_id
+
+    (run.folder / "training.json").unlink()  # as a kill leaves it after the last checkpoint
+    shutil.rmtree(report.trained_policy)
+    resumed = train_curated(replace(run, resume=True), again)
+    assert not again.steps
+    assert (resumed.training.steps, resumed.training.ran_dry) == (steps, True)
+    assert find_policy(resumed.trained_policy).policy_id == policy_id
 
 
 @pytest.mark.e2e

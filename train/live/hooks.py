@@ -18,7 +18,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.train.live.course import Course
 from learnable.train.live.rates import DRIFT, Certificates, PassRates
-from learnable.train.live.sampler import Layout, LiveOrder, PromptPicker
+from learnable.train.live.sampler import STARVED, Layout, LiveOrder, PromptPicker
 
 if TYPE_CHECKING:
     from trl import GRPOTrainer
@@ -27,6 +27,7 @@ REPLACED = ("_get_train_sampler", "_calculate_rewards", "_log_completion_extra",
 ROW = "live_row"  # the column that tells which row a completion answers
 CERTIFICATE = {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"}  # the columns
 ARRAYS, NUMBERS = "live_sampler.npz", "live_sampler.json"
+WATCHED = 32  # groups, by which a pool is called dry: of 32 with a chance of .5, fewer than 8 have spread once in 1,000
 PASSED_AT = 0.5  # the reward from which a completion counts as right, where the reward function logs no `passed`
 
 
@@ -49,6 +50,7 @@ class LearnabilitySampler:
         passed_at: float = PASSED_AT,
         course: Course | None = None,
         is_even: bool = False,
+        stops_dry: bool = False,
     ) -> None:
         """Read the certificates of the trainer's prompts. Raises `LearnableError` as `attach` does."""
         self.trainer: Any = trainer
@@ -67,6 +69,8 @@ class LearnabilitySampler:
         self.steps = 0  # of the optimizer since the run began or went on
         self.finished = 0  # batches since then
         self.told_starved = False
+        self.stops_dry = stops_dry
+        self.spread: list[bool] = []  # whether rewards differed, of the last groups that were generated
         self.learns = True  # from the batch that is scored; not from completions that its certificates know of
         self.notes: JsonObject = {}  # what else is kept with the state
 
@@ -79,18 +83,20 @@ class LearnabilitySampler:
         passed_at: float = PASSED_AT,
         course: Course | None = None,
         is_even: bool = False,
+        stops_dry: bool = False,
     ) -> LearnabilitySampler:
         """Let a trainer draw its prompts by what they can teach; call it before `trainer.train()`.
 
-        A `course` has it draw stage by stage, and with `is_even` all prompts of a stage alike. Raises `LearnableError`
-        for a data set that is a stream, for fewer prompts than a batch takes, and where the installed TRL has not the
-        methods that are replaced.
+        A `course` has it draw stage by stage, and with `is_even` all prompts of a stage alike. With `stops_dry` the run
+        ends with a checkpoint where of the last `WATCHED` groups that it generated fewer than `STARVED` had any spread.
+        Raises `LearnableError` for a data set that is a stream, for fewer prompts than a batch takes, and where the
+        installed TRL has not the methods that are replaced.
         """
         if missing := [name for name in REPLACED if not hasattr(trainer, name)]:
             raise LearnableError(f"the live sampler does not know this version of TRL: no {', '.join(missing)}")
         if not hasattr(trainer.train_dataset, "add_column"):
             raise LearnableError("the live sampler needs a data set with rows that can be counted, not a stream")
-        sampler = cls(trainer, drift=drift, passed_at=passed_at, course=course, is_even=is_even)
+        sampler = cls(trainer, drift=drift, passed_at=passed_at, course=course, is_even=is_even, stops_dry=stops_dry)
         if not is_even:
             sampler._warn_uncertified()
         sampler._replace_methods()
@@ -136,10 +142,28 @@ class LearnabilitySampler:
             passes, failures = groups.get(row, (0, 0))
             groups[row] = (passes + (verdict == 1), failures + (verdict == 0))
         self._log(groups)
+        self._watch(rewards)
         self.order.picker.observe(groups if self.learns else {})
         if course := self.order.picker.course:
             for name, value in course.list_metrics():
                 self.trainer._log_metric(f"sampler/{name}", value)
+
+    def _watch(self, rewards: Any) -> None:
+        """Note which groups differ in their rewards, (completions of all processes, functions), where they are new."""
+        if not self.learns:
+            return
+        sums = rewards.nansum(dim=1).view(-1, self.layout.group_size)
+        new = (sums.max(dim=1).values > sums.min(dim=1).values).tolist()
+        self.spread = [*self.spread, *new][-max(WATCHED, len(new)) :]
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether the run is to end, since its prompts teach hardly anything any more.
+
+        That is measured: what is expected of single prompts lags behind where all of them are learned at once.
+        """
+        told = self.spread
+        return self.stops_dry and len(told) >= WATCHED and sum(told) < STARVED * len(told)
 
     def _judge(self, rewards: Any) -> list[bool | None]:
         """Return which completions reach `passed_at`, None for those without a reward. `rewards` is (n, functions)."""
@@ -162,7 +186,7 @@ class LearnabilitySampler:
         usable = picker.rates.expect_usable(self.layout.group_size)[list(groups)]
         self.trainer._log_metric("sampler/expected_zero_std_share", float(1 - usable.mean()))
         self.trainer._log_metric("sampler/prompts_seen", float((picker.last_drawn >= 0).sum()))
-        if not picker.course and picker.is_starved(list(groups)) and not self.told_starved:
+        if not (picker.course or self.stops_dry or self.told_starved) and picker.is_starved(list(groups)):
             self.told_starved = True
             self._warn_starved(float(usable.mean()))
 
@@ -213,6 +237,8 @@ class LearnabilitySampler:
         np.savez(folder / ARRAYS, allow_pickle=False, **arrays)
         numbers = {name: value for name, value in state.items() if name not in arrays} | {"pending": self.order.pending}
         numbers |= {"notes": self.notes} if self.notes else {}
+        numbers |= {"spread": self.spread} if self.stops_dry else {}
+        numbers |= {"dry": True} if self.is_dry else {}
         partial = folder / f".{NUMBERS}.partial"
         partial.write_text(json.dumps(numbers), encoding="utf-8")
         partial.rename(folder / NUMBERS)
@@ -226,6 +252,13 @@ class LearnabilitySampler:
             self.order.picker.set_state({**numbers, **arrays})
         self.order.resume(numbers["pending"])
         self.notes = numbers.get("notes", {})
+        self.spread = numbers.get("spread", [])
+
+
+def is_dry(checkpoint: Path | None) -> bool:
+    """Whether a run ended at this checkpoint because its prompts had run dry."""
+    file = checkpoint and checkpoint / NUMBERS
+    return bool(file and file.is_file() and json.loads(file.read_text(encoding="utf-8")).get("dry"))
 
 
 def has_certificates(rows: Any) -> bool:
@@ -263,6 +296,8 @@ def _make_callback(sampler: LearnabilitySampler) -> Any:
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             sampler.finish_step()
+            if sampler.is_dry and state.global_step < state.max_steps:
+                control.should_save = control.should_training_stop = True
 
         def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if state.is_world_process_zero:

@@ -56,6 +56,7 @@ from learnable.train.settings import (
     LOSS_TYPES,
     METHODS,
     ON_ALARM,
+    ON_DRY,
     PARTS,
     SAMPLERS,
     SCALES,
@@ -192,6 +193,7 @@ def check_numbers(settings: TrainSettings) -> None:
         ("stored", STORED),
         ("curriculum_by", CURRICULUM_BY),
         ("on_alarm", ON_ALARM),
+        ("on_dry", ON_DRY),
         ("held_out", HELD_OUT),
     )
     for name, known in choices:
@@ -371,7 +373,7 @@ def find_weak_settings(
         *warn_of_collapse(settings),
         *warn_of_learning_rate(settings, shape.parameters if shape else None, lora=bool(rank)),
         *_find_other_policy(curated, policy),
-        *warn_of_few_held_out(settings, rows["test"]),
+        *([] if settings.measured_on else warn_of_few_held_out(settings, rows["test"])),
         *warn_of_epochs(settings, rows[settings.rows_part]),
         *warn_of_short_completions(settings, curated.manifest),
     ]

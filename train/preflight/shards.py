@@ -71,7 +71,7 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
         raise LearnableError(f"curated set {where!r} has no {part}-*.parquet shard: {HOW_TO_GET.get(part, CURATE)}")
     if not count:
         raise LearnableError(f"curated set {where!r} {WHY_EMPTY.get(part, NOTHING_KEPT)}")
-    if settings.evaluate and not rows["test"]:
+    if settings.evaluate and not (rows["test"] or settings.measured_on):
         raise LearnableError(
             f"curated set {where!r} holds out no test prompts, so before and after cannot be compared: curate more "
             "prompts or raise --test-share, or train without evaluation with --no-evaluate"

@@ -24,6 +24,7 @@ class TrainingSummary:
     """What a trainer's process leaves in `training.json`. `seconds` are those of its last start.
 
     `steps`: optimizer steps taken in all. `resumed_from`: the step of the checkpoint that it went on from, 0 for none.
+    `ran_dry`: it ended before its time, since the live sampler had no prompts left to learn from.
     """
 
     steps: int
@@ -31,6 +32,7 @@ class TrainingSummary:
     trained_parameters: int
     learning_rate: float
     seconds: float
+    ran_dry: bool = False
 
     def write(self, path: Path) -> None:
         """Write the summary as JSON."""
@@ -40,7 +42,7 @@ class TrainingSummary:
     def read(cls, path: Path) -> TrainingSummary:
         """Read what `write` wrote."""
         values = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**{one.name: values[one.name] for one in fields(cls)})
+        return cls(**{one.name: values[one.name] for one in fields(cls) if one.name != "ran_dry" or one.name in values})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,14 @@ class TrainingReport:
         """Return the report as plain data; what could not be estimated is null.
 
         The forecast stands under `foresight`, as earlier versions wrote it; alarms and parts of what is held out are
-        there where there were any.
+        there where there were any, and `ran_dry` where it did.
         """
         plain: dict[str, Any] = without_nan(asdict(self) | {"settings": self.settings.as_json()})
         for name in ("alarms", "epochs", "reached"):
             if not plain[name]:
                 del plain[name]
+        if not self.training.ran_dry:
+            del plain["training"]["ran_dry"]
         if self.forecast:
             plain["forecast"]["sentence"] = self.forecast.sentence
         if not self.held_out_parts:

@@ -78,7 +78,12 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     )
     log_importance_ratios(trainer)
     if settings.has_sampler_state:
-        LearnabilitySampler.attach(trainer, course=make_course(settings, rows), is_even=settings.sampler != "live")
+        LearnabilitySampler.attach(
+            trainer,
+            course=make_course(settings, rows),
+            is_even=settings.sampler != "live",
+            stops_dry=settings.on_dry == "stop",
+        )
         if settings.stored == "first":
             StoredRollouts.attach(
                 trainer,

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent
-from learnable.train.live.hooks import NUMBERS, LiveSamplerWarning
+from learnable.train.live.hooks import NUMBERS, LiveSamplerWarning, is_dry
 from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics
 from learnable.train.monitor.watching import Alarm, Monitor
 from learnable.train.preflight.checks import PreparedRun, prepare_run
@@ -53,18 +53,24 @@ def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: On
     trainer.add_callback(callback)
     restore_adapter(trainer, checkpoint)
     started = time.monotonic()
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    steps = done
+    if is_dry(checkpoint):  # it ended here, and was stopped before its policy was written
+        trainer._load_from_checkpoint(str(checkpoint))
+    else:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        steps = trainer.state.global_step
     if callback.stopped:
         raise KeyboardInterrupt
     save_policy(trainer, run.settings)
     if metrics is not None:
         metrics.close()
         summary = TrainingSummary(
-            steps=trainer.state.global_step,
+            steps=steps,
             resumed_from=done,
             trained_parameters=parameters,
             learning_rate=trainer.args.learning_rate,
             seconds=round(time.monotonic() - started, 2),
+            ran_dry=is_dry(find_last_checkpoint(run.settings)),
         )
         summary.write(run.settings.folder / SUMMARY)
 

@@ -15,7 +15,8 @@ from learnable.cli.commands.find_arguments import (
     PolicyArguments,
     PromptArguments,
 )
-from learnable.cli.commands.train import AllowSilentReward, show_training
+from learnable.cli.commands.train import AllowSilentReward
+from learnable.cli.commands.train_report import show_training
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.preview_page import print_preview
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
 from learnable.cli.arguments import DEFAULTS, count_workers, name_verifier
+from learnable.cli.commands.train_report import show_training
 from learnable.cli.console import Shell
 from learnable.cli.display.fitted_table import Column, FittedTable
+from learnable.cli.display.report_tables import tabulate_held_out
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -16,7 +18,7 @@ from learnable.flows.settings.engines import VLLMSettings
 from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
-    from learnable.flows.job import JobPlan, JobReport
+    from learnable.flows.looping.job_report import JobPlan, JobReport
 
 pool_option = options.panel("Without a curated set: what is trained on is found first")
 
@@ -87,44 +89,73 @@ class PoolArguments:
         return curate, train if self.pool else replace(train, families=())
 
 
+def do_job(shell: Shell, curate: CurateSettings, train: TrainSettings, *, explain: bool, use_prefect: bool) -> None:
+    """Find prompts and train on them, or say what that will take. Raises `LearnableError` for what cannot work."""
+    from learnable.flows.launch import launch_job
+    from learnable.flows.looping.job import plan_job, plan_tokens
+
+    if explain:
+        show_job_plan(shell, plan_tokens(plan_job(curate, train), curate))
+        return
+    report = launch_job(curate, train, use_prefect=use_prefect)
+    if shell.as_json:
+        shell.dump(report.to_json())
+        return
+    show_found(shell, report)
+    show_training(shell, report.training)
+    if report.held_out and len(report.rounds) > 1:
+        shell.line("\nFrom the first round to the last:")
+        shell.out.print(tabulate_held_out(report.held_out))
+    show_paid(shell, report)
+    if report.end:
+        shell.line(f"\n{report.end}.")
+
+
 def show_job_plan(shell: Shell, plan: JobPlan) -> None:
     """Show what a job is to come to, before anything is paid."""
     if shell.as_json:
         shell.dump(plan.to_json())
         return
-    table = FittedTable([Column("what", text=40), Column("completions")])
-    table.add_row(f"finding {plan.want:,} prompts, at most about", f"{plan.finding:,}")
-    table.add_row("of which a pilot of a family", f"{plan.pilot:,}")
-    table.add_row("training, stored completions first", f"{plan.training:,}")
+    table = FittedTable([Column("what", text=40), Column("completions"), Column("tokens")])
+    for what, count in (
+        (f"finding {plan.want:,} prompts, at most about", plan.finding),
+        ("of which a pilot of a family", plan.pilot),
+        ("training, stored completions first", plan.training),
+    ):
+        table.add_row(what, f"{count:,}", f"{count * plan.tokens_each:,.0f}")
     shell.out.print(table)
+    why = (
+        f"at most, {plan.tokens_each:,.0f} a completion: the ledger has none of this policy yet"
+        if plan.is_bound
+        else f"at the {plan.tokens_each:,.1f} a completion that the ledger has of this policy"
+    )
     shell.line(
-        "\nA prediction from a prompt's text and columns makes finding cheaper where there is one; find-learnable "
-        "--dry-run measures the pilot and gives tokens."
+        f"\nTokens are {why}. A prediction from a prompt's text and columns makes finding cheaper where there is one; "
+        "find-learnable --dry-run measures the pilot."
     )
     if plan.advice:
-        shell.line(f"\n{plan.advice}.")
+        shell.line(f"\n{plan.advice[0].upper()}{plan.advice[1:]}.")
 
 
 def show_found(shell: Shell, report: JobReport) -> None:
-    """Show what was found."""
+    """Show what was found, round by round."""
     from learnable.flows.curation.report import describe_outcome, describe_predictions
+    from learnable.flows.looping.job_report import describe_rounds
 
-    shell.line(describe_outcome(report.curation))
-    for line in describe_predictions(report.curation):
-        shell.line(line)
-    shell.line(f"curated set  {report.curation.curated}\n", whole=True)
+    for one, said in zip(report.rounds, describe_rounds(report.rounds), strict=True):
+        shell.line(said if len(report.rounds) > 1 else describe_outcome(one.curation))
+        for line in describe_predictions(one.curation):
+            shell.line(line)
+        shell.line(f"curated set  {one.curation.curated}\n", whole=True)
 
 
 def show_paid(shell: Shell, report: JobReport) -> None:
     """Show what was paid for what."""
-    table = FittedTable([Column("paid for", text=28), Column("completions"), Column("tokens")])
+    table = FittedTable([Column("paid for", text=36), Column("completions"), Column("tokens")])
     for cost in report.paid:
         table.add_row(cost.what, f"{cost.completions:,}", f"{cost.tokens:,}")
-    table.add_row("in all", *(f"{sum(each):,}" for each in zip(*_counts(report), strict=True)))
+    counts = [(cost.completions, cost.tokens) for cost in report.paid]
+    table.add_row("in all", *(f"{sum(each):,}" for each in zip(*counts, strict=True)))
     shell.line("")
     shell.out.print(table)
     shell.line(f"\nOf the completions that were trained on, {report.stored:,} were there from finding.")
-
-
-def _counts(report: JobReport) -> list[tuple[int, int]]:
-    return [(cost.completions, cost.tokens) for cost in report.paid]

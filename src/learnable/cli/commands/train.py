@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from learnable.cli import options
 from learnable.cli.arguments import ScheduleArguments, read_literal, read_pairs
-from learnable.cli.commands.job import PoolArguments, show_found, show_job_plan, show_paid
+from learnable.cli.commands.job import PoolArguments, do_job
 from learnable.cli.commands.settings_page import show_settings
-from learnable.cli.console import Shell, open_shell
-from learnable.cli.display.report_tables import tabulate_held_out, tabulate_parts
+from learnable.cli.commands.train_report import show_training
+from learnable.cli.console import open_shell
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.train.preflight.device import describe_gpus
@@ -23,9 +22,6 @@ from learnable.train.presets import (
 )
 from learnable.train.settings import TrainSettings
 from learnable.train.trl_options import read_trl_options
-
-if TYPE_CHECKING:
-    from learnable.train.results.report import TrainingReport
 
 TRAIN_HELP = """
 Train on a curated set with TRL, and say whether held-out reward rose. With --pool (or --form, or --family \
@@ -326,7 +322,8 @@ def train(
         if pool.is_given or (arguments.family and not arguments.curated):
             if scheduled or gpu_memory:
                 raise LearnableError("--cron, --every and --gpu-memory are for a curated set: give --curated")
-            _run_job(shell, pool, arguments, explain=explain, use_prefect=prefect)
+            unset = replace(arguments, curated=arguments.curated or "").settings()
+            do_job(shell, *pool.make_settings(unset), explain=explain, use_prefect=prefect)
             return
         settings = arguments.settings()
         other = describe_gpus(gpu_memory, gpus)
@@ -342,59 +339,3 @@ def train(
             serve_training(settings, scheduled)
             return
         show_training(shell, run_training(settings, use_prefect=prefect))
-
-
-def _run_job(shell: Shell, pool: PoolArguments, arguments: TrainArguments, *, explain: bool, use_prefect: bool) -> None:
-    """Find prompts and train on them, or say what that will take."""
-    from learnable.flows.job import plan_job, run_job
-
-    curate, train = pool.make_settings(replace(arguments, curated=arguments.curated or "").settings())
-    if explain:
-        show_job_plan(shell, plan_job(curate, train))
-        return
-    report = run_job(curate, train, use_prefect=use_prefect)
-    if shell.as_json:
-        shell.dump(report.to_json())
-        return
-    show_found(shell, report)
-    show_training(shell, report.training)
-    show_paid(shell, report)
-
-
-def show_training(shell: Shell, report: TrainingReport) -> None:
-    """Show held-out figures before and after, the verdict, and where things were written."""
-    if shell.as_json:
-        shell.dump(report.to_json())
-        return
-    if report.held_out:
-        shell.out.print(tabulate_held_out(report.held_out))
-    for part, held_out in report.held_out_parts.items():
-        shell.out.print(tabulate_held_out(held_out, part))
-    shell.line(f"\n{report.verdict}\n")
-    if report.forecast:
-        shell.line(f"{report.forecast.sentence}\n")
-    _show_parts(shell, report)
-    for share, step in report.reached.items():
-        shell.line(f"{'reached':<12} {share} of held-out completions: {'never' if step is None else f'step {step}'}")
-    for alarm in report.alarms:
-        shell.line(f"{'alarm':<12} {alarm.rule}, since step {alarm.since}: {alarm.says}")
-    for name, place in (("policy", report.trained_policy), ("curve", report.curve), ("metrics", report.metrics)):
-        shell.line(f"{name:<12} {place}", whole=True)
-    shell.line(f"next         find-learnable --policy {quote(report.trained_policy)}", whole=True)
-
-
-def _show_parts(shell: Shell, report: TrainingReport) -> None:
-    """Show what training on other parts of the set came to."""
-    for comparison in report.comparisons:
-        shell.out.print(tabulate_parts(comparison))
-        shell.line(f"\n{comparison.verdict}\n")
-    for objection in report.not_compared:
-        shell.line(f"{objection}\n")
-    settings = report.settings
-    if not report.held_out or report.comparisons or settings.method != "grpo":
-        return
-    if settings.sampler == "live":
-        flags = f"--part pool --sampler static --batch-size {settings.step_size}"
-        shell.line(f"baseline     the same command with {flags} shows what certificates and sampler are worth")
-    elif settings.part == "train":
-        shell.line("control      the same command with --part control shows what the curation is worth")
