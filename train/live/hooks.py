@@ -10,14 +10,17 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.train.live.course import Course
-from learnable.train.live.rates import DRIFT, Certificates, PassRates
+from learnable.train.live.described import describe_rows
+from learnable.train.live.predicted import PredictedRates
+from learnable.train.live.rates import DRIFT, JEFFREYS, Certificates, PassRates
 from learnable.train.live.sampler import STARVED, Layout, LiveOrder, PromptPicker
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 REPLACED = ("_get_train_sampler", "_calculate_rewards", "_log_completion_extra", "_log_metric")
 ROW = "live_row"  # the column that tells which row a completion answers
 CERTIFICATE = {"alpha", "beta", "p_zero", "p_one", "n", "n_eff", "pass_rate"}  # the columns
+Predict = Literal["auto", "off"]
 ARRAYS, NUMBERS = "live_sampler.npz", "live_sampler.json"
 WATCHED = 32  # groups, by which a pool is called dry: of 32 with a chance of .5, fewer than 8 have spread once in 1,000
 PASSED_AT = 0.5  # the reward from which a completion counts as right, where the reward function logs no `passed`
@@ -40,16 +44,20 @@ class LearnabilitySampler:
 
     A completion is right where the reward function logs an extra column `passed` that says so, as `verifier_reward`
     does, or else where the sum of its rewards reaches `passed_at`. The state is kept in each checkpoint.
+
+    Prompts without certificates are predicted from those that the run has asked, where `predict` is auto (`predicted`),
+    and their drift is fitted unless one is given.
     """
 
     def __init__(
         self,
         trainer: GRPOTrainer,
         *,
-        drift: float = DRIFT,
+        drift: float | None = None,
         passed_at: float = PASSED_AT,
         course: Course | None = None,
         is_even: bool = False,
+        predict: Predict = "auto",
         stops_dry: bool = False,
     ) -> None:
         """Read the certificates of the trainer's prompts. Raises `LearnableError` as `attach` does."""
@@ -61,7 +69,7 @@ class LearnabilitySampler:
             group_size=self.trainer.num_generations,
             repeats=self.trainer.num_iterations * arguments.steps_per_generation,
         )
-        rates = PassRates.of(read_certificates(self.trainer.train_dataset), drift)
+        rates = make_rates(self.trainer.train_dataset, drift, predicts=predict == "auto" and not is_even)
         if course:
             course.steps_per_batch = self.layout.repeats / arguments.gradient_accumulation_steps
         self.order = LiveOrder(PromptPicker(rates, self.layout, arguments.seed, course=course, is_even=is_even))
@@ -79,10 +87,11 @@ class LearnabilitySampler:
         cls,
         trainer: GRPOTrainer,
         *,
-        drift: float = DRIFT,
+        drift: float | None = None,
         passed_at: float = PASSED_AT,
         course: Course | None = None,
         is_even: bool = False,
+        predict: Predict = "auto",
         stops_dry: bool = False,
     ) -> LearnabilitySampler:
         """Let a trainer draw its prompts by what they can teach; call it before `trainer.train()`.
@@ -96,7 +105,15 @@ class LearnabilitySampler:
             raise LearnableError(f"the live sampler does not know this version of TRL: no {', '.join(missing)}")
         if not hasattr(trainer.train_dataset, "add_column"):
             raise LearnableError("the live sampler needs a data set with rows that can be counted, not a stream")
-        sampler = cls(trainer, drift=drift, passed_at=passed_at, course=course, is_even=is_even, stops_dry=stops_dry)
+        sampler = cls(
+            trainer,
+            drift=drift,
+            passed_at=passed_at,
+            course=course,
+            is_even=is_even,
+            predict=predict,
+            stops_dry=stops_dry,
+        )
         if not is_even:
             sampler._warn_uncertified()
         sampler._replace_methods()
@@ -186,6 +203,8 @@ class LearnabilitySampler:
         usable = picker.rates.expect_usable(self.layout.group_size)[list(groups)]
         self.trainer._log_metric("sampler/expected_zero_std_share", float(1 - usable.mean()))
         self.trainer._log_metric("sampler/prompts_seen", float((picker.last_drawn >= 0).sum()))
+        for name, value in picker.rates.list_metrics(list(groups)):
+            self.trainer._log_metric(f"sampler/{name}", value)
         if not (picker.course or self.stops_dry or self.told_starved) and picker.is_starved(list(groups)):
             self.told_starved = True
             self._warn_starved(float(usable.mean()))
@@ -284,6 +303,24 @@ def read_certificates(rows: Any) -> Certificates:
         p_zero=np.where(graded, 0.0, found["p_zero"]),
         p_one=np.where(graded, 0.0, found["p_one"]),
     )
+
+
+def find_unknown(known: Certificates) -> NDArray[np.bool_]:
+    """Return which prompts have no certificates, (n,): none at all, or one that says nothing."""
+    says_nothing = (known.alpha == JEFFREYS) & (known.beta == JEFFREYS) & (known.p_zero == 0) & (known.p_one == 0)
+    return np.asarray(says_nothing | ~np.isfinite(known.alpha + known.beta + known.p_zero + known.p_one))
+
+
+def make_rates(rows: Any, drift: float | None, *, predicts: bool) -> PassRates:
+    """Return what is known of a data set's prompts, and where some have no certificates what predicts those."""
+    known = read_certificates(rows)
+    unknown = find_unknown(known)
+    walk = DRIFT if drift is None else drift
+    if not predicts or not unknown.any():
+        return PassRates.of(known, walk)
+    blank = Certificates.unknown(len(unknown))
+    filled = Certificates(*(np.where(unknown, getattr(blank, name), getattr(known, name)) for name in blank.__slots__))
+    return PredictedRates(PassRates.of(filled, walk), unknown, describe_rows(rows), fits_drift=drift is None)
 
 
 def _make_callback(sampler: LearnabilitySampler) -> Any:

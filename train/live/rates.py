@@ -8,10 +8,13 @@ forgotten, and a prompt that was mastered or hopeless becomes uncertain again by
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from learnable.data.records import JsonObject
 
 Weights = NDArray[np.float32]  # prompts x cells, each row adds up to 1
 Numbers = NDArray[np.float64]
@@ -73,14 +76,35 @@ class PassRates:
         total = row.sum()
         self.weights[prompt] = row / total if total > 0 else 1 / len(RATES)
 
+    def observe_batch(self, groups: Mapping[int, tuple[int, int]]) -> None:
+        """Take in the passes and failures of each prompt of a batch; the policy moves on."""
+        for prompt, (passes, failures) in sorted(groups.items()):
+            self.observe(prompt, passes, failures)
+        self.drift_on()
+
     def expect_usable(self, group_size: int) -> Numbers:
         """Return for each prompt the chance that `group_size` completions do not all pass and not all fail, (n,)."""
-        usable = 1 - RATES**group_size - (1 - RATES) ** group_size
-        return np.asarray(self.weights @ usable.astype(np.float32), dtype=np.float64)
+        return self.expect(lambda rates: 1 - rates**group_size - (1 - rates) ** group_size)
 
     def expect_rates(self) -> Numbers:
         """Return the expected pass rate of each prompt, (n,)."""
-        return np.asarray(self.weights @ RATES, dtype=np.float64)
+        return self.expect(lambda rates: rates)
+
+    def expect(self, worth: Callable[[Numbers], Numbers]) -> Numbers:
+        """Return what is expected of each prompt where a rate is worth so much, (n,)."""
+        return np.asarray(self.weights @ worth(RATES).astype(np.float32), dtype=np.float64)
+
+    def list_metrics(self, prompts: Sequence[int]) -> list[tuple[str, float]]:
+        """Return what is logged of a batch's prompts: nothing where nothing is predicted."""
+        return []
+
+    def get_state(self) -> JsonObject:
+        """Return all that is known, arrays and what JSON takes."""
+        return {"weights": self.weights.copy()}
+
+    def set_state(self, state: JsonObject) -> None:
+        """Go on from a state."""
+        self.weights = state["weights"].copy()
 
 
 def _weigh(alpha: Numbers, beta: Numbers, p_zero: Numbers, p_one: Numbers) -> Numbers:

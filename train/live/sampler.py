@@ -130,9 +130,7 @@ class PromptPicker:
         """Take in the passes and failures of each prompt of a batch; the policy moves on."""
         if self.course:
             self.course.observe(groups, self.list_chances())
-        for prompt, (passes, failures) in sorted(groups.items()):
-            self.rates.observe(prompt, passes, failures)
-        self.rates.drift_on()
+        self.rates.observe_batch(groups)
 
     def is_starved(self, batch: Sequence[int]) -> bool:
         """Whether few of a batch's groups are expected to be of use, the best there are as they may be."""
@@ -141,7 +139,7 @@ class PromptPicker:
     def get_state(self) -> JsonObject:
         """Return all that the next draws depend on: arrays, and numbers that JSON takes."""
         state: JsonObject = {
-            "weights": self.rates.weights.copy(),
+            **self.rates.get_state(),
             "order": self.order.copy(),
             "last_drawn": self.last_drawn.copy(),
             "batches": self.batches,
@@ -156,7 +154,7 @@ class PromptPicker:
                 f"the live sampler's state is of {len(state['weights'])} prompts, and there are {self.count}: go on "
                 "with the set that the run began with"
             )
-        self.rates.weights = state["weights"].copy()
+        self.rates.set_state(state)
         self.order, self.last_drawn = state["order"].copy(), state["last_drawn"].copy()
         self.batches = int(state["batches"])
         self.generator.bit_generator.state = state["generator"]

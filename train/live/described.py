@@ -1,0 +1,63 @@
+"""What a data set's rows tell of their prompts before the first rollout, as features of a regression.
+
+Text and columns alike, as the curation predicts from them (`filters/prediction/`). What a curation found of a prompt is
+not looked at: its certificate says that better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+
+from learnable.data.records import Prompt
+from learnable.data.schemas import OUR_COLUMNS
+from learnable.filters.prediction.features import OWN, PromptFeatures
+from learnable.filters.prediction.strata import PROMPTS_AT_ONCE
+
+PROMISED = {"certified_reward", "certified_pass_rate"}  # what `train/trainers/prompts.py` adds of certificates
+
+
+def describe_rows(rows: Any) -> tuple[csr_matrix, ...]:
+    """Return two ways to describe a data set's prompts: without and with the words of the text, (prompts, features).
+
+    None at all for a data set without a column `prompt`, or in which all prompts look the same.
+    """
+    if "prompt" not in rows.column_names:
+        return ()
+    prompts = list_prompts(rows)
+    everything = np.arange(len(prompts))
+    encoder = PromptFeatures(prompts).encode(everything, everything)
+    parts = np.array_split(everything, len(prompts) // PROMPTS_AT_ONCE + 1)
+    ways = [csr_matrix(vstack([encoder.transform(part, words=words) for part in parts])) for words in (False, True)]
+    return tuple(way for way in ways if way.shape[1])
+
+
+def list_prompts(rows: Any) -> list[Prompt]:
+    """Return the prompts of a data set with those of its columns that a prediction may read."""
+    columns = {name: list(rows[name]) for name in rows.column_names if _may_be_read(rows, name)}
+    form, difficulty = (columns.pop(name, None) for name in OWN)
+    return [
+        Prompt(
+            prompt=_read_text(prompt),
+            verifier="",
+            spec={},
+            family="",
+            form=str(form[row]) if form else "",
+            difficulty=difficulty[row] if difficulty else None,
+            columns={name: values[row] for name, values in columns.items()},
+        )
+        for row, prompt in enumerate(rows["prompt"])
+    ]
+
+
+def _may_be_read(rows: Any, name: str) -> bool:
+    """Whether a column is a number or a text of each row that the curation has not found out."""
+    is_single = getattr(rows.features[name], "dtype", "") != "" and not hasattr(rows.features[name], "decode_example")
+    return is_single and (name in OWN or name not in OUR_COLUMNS | PROMISED)
+
+
+def _read_text(prompt: str | Sequence[Mapping[str, Any]]) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(str(turn["content"]) for turn in prompt)
