@@ -19,8 +19,8 @@ class SamplingBudget:
 
     `sampling`: `optimal` stops each group when its decision is not worth another rollout, `fixed` gives every prompt
     its group size. For `optimal`: `max_group` is where a group stops whatever it says; `blocks` are the sizes of its
-    first blocks, of which the last repeats; `pilot_prompts` of each family get `pilot_rollouts` each before anything
-    is decided; `precision` is aimed at instead of what a fixed group of 32 has; `want` is how many kept prompts are
+    first blocks, of which the last repeats; `pilot_prompts` of each family, and about `pilot_in_all` at most where given,
+    get `pilot_rollouts` each before anything is decided; `precision` is aimed at instead of what a fixed group of 32 has; `want` is how many kept prompts are
     enough; `top_up` gives kept prompts their group size; `retest` is the share of rejected prompts that a later run
     samples again, so that a pool never only shrinks.
 
@@ -36,6 +36,7 @@ class SamplingBudget:
     want: int | None = None
     top_up: bool = False
     retest: float = 0.02
+    pilot_in_all: int | None = None
 
     def __post_init__(self) -> None:
         if self.sampling not in MODES:
@@ -64,8 +65,9 @@ class SamplingBudget:
             )
 
     def to_json(self) -> JsonObject:
-        """Return the settings under the keys of a manifest's `effort`."""
-        return asdict(self)
+        """Return the settings as a manifest has them."""
+        plain = asdict(self)
+        return plain if self.pilot_in_all else {name: plain[name] for name in plain if name != "pilot_in_all"}
 
     def count_max_rollouts(self, group_size: int) -> int:
         """Return the most rollouts that one prompt may get, one more block for a retest among them."""

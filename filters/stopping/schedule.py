@@ -102,9 +102,10 @@ class Schedule:
         """Request the first round: the first prompts of every family, or all at once where groups are fixed."""
         if self.budget.sampling == "fixed":
             return self._request(np.arange(len(self.uniforms)), np.full(len(self.uniforms), self.group_size))
-        chosen = [
-            np.flatnonzero(self.family == number)[: self.budget.pilot_prompts] for number in range(len(self.names))
-        ]
+        each, families = self.budget.pilot_prompts, len(self.names)
+        if self.budget.pilot_in_all:
+            each = min(each, -(-self.budget.pilot_in_all // max(families, 1)))
+        chosen = [np.flatnonzero(self.family == number)[:each] for number in range(families)]
         prompts = np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
         self.in_pilot[prompts] = True
         return self._request(prompts, np.full(len(prompts), min(self.budget.pilot_rollouts, self.budget.max_group)))

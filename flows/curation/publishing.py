@@ -179,7 +179,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         chat=chat,
         knobs=dict(settings.prompts.knobs) or None,
         group_size=settings.group_size,
-        budget=asdict(settings.budget),
+        budget=settings.budget.to_json(),
         predictions=dict(collected.predictions) or None,
         family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},
         band=BandRecord(**asdict(settings.band)),

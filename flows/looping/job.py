@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from learnable.data.curated.curated_set import open_curated
+from learnable.data.curated.curated_set import POOL, open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.ledger.ledger import Draw
 from learnable.data.policies import find_policy
@@ -13,10 +13,15 @@ from learnable.data.progress import progress
 from learnable.data.records import content_id
 from learnable.data.storage.lock import hold_output
 from learnable.data.store import Store
+from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import policy_for, stop_engines
 from learnable.flows.looping.job_report import JobPlan, JobReport, JobRound
 from learnable.flows.looping.pipeline import Stages
 from learnable.flows.settings import CurateSettings
+from learnable.flows.settings.curation import BUILTIN_LIMIT
+from learnable.train.live.hooks import make_rates
+from learnable.train.live.predicted import PredictedRates
+from learnable.train.live.sampler import STARVED, share_places
 from learnable.train.preflight.checks import check_numbers
 from learnable.train.preflight.output import RUNS
 from learnable.train.preflight.stored import explain_stored
@@ -24,10 +29,15 @@ from learnable.train.results.comparison import HeldOut, compare
 from learnable.train.results.evaluation import read_evaluation
 from learnable.train.results.reuse import evaluation_file
 from learnable.train.settings import FEWEST_PROMPTS, TrainSettings
+from learnable.train.trainers.prompts import make_dataset
 
 VISITS = 4  # groups of a prompt that a run trains on, before most of those prompts are learned: not tuned
 ROLLOUTS_PER_KEPT = 30  # of finding a prompt without a prediction, in pools of which a third is in the band (RESULTS)
 DEAR = 1.0  # of a run's completions; where finding takes more than that, it cannot pay
+PILOT, PILOT_ROLLOUTS = 128, 4  # prompts of all families, and of each: enough to foretell number tasks (RESULTS)
+LISTED, FEWEST_LISTED = 10, 10_000  # prompts that a run may draw from, for each of its groups, and in all
+MIN_GAIN = 1.2  # groups with spread, times those of the pool, that drawing by the pilot is to bring: not tuned
+HELD_OUT = 256  # prompts that are measured, of the pool's, where nobody says
 
 
 def plan_job(curate: CurateSettings, train: TrainSettings) -> JobPlan:
@@ -40,14 +50,14 @@ def plan_job(curate: CurateSettings, train: TrainSettings) -> JobPlan:
         raise LearnableError(f"--method {train.method} needs a curated set: give --curated, and no --pool")
     groups = train.steps * train.prompts_per_step
     want = curate.budget.want or max(-(-groups // VISITS), train.prompts_per_step, FEWEST_PROMPTS)
-    families = max(len(curate.prompts.families), 1)  # of a file it is not known yet
-    pilot = families * curate.budget.pilot_prompts * curate.budget.pilot_rollouts
+    pilot = PILOT * PILOT_ROLLOUTS
     finding, training = pilot + want * ROLLOUTS_PER_KEPT, groups * train.num_generations
     advice = ""
     if finding > DEAR * training:
         advice = (
-            f"this cannot pay: finding {want:,} prompts takes about {finding:,} completions, and the run itself "
-            f"{training:,}. Plain GRPO on the pool may do as well; more --steps make it pay"
+            f"finding {want:,} prompts one by one cannot pay: it takes about {finding:,} completions, and the run "
+            f"itself {training:,}. Where a pilot of {pilot:,} foretells which prompts have spread, that is all that is "
+            "paid for. Plain GRPO on the pool may do as well where it does not; more --steps make looking pay"
         )
     return JobPlan(want, pilot, finding, training, advice, curate.sampling.max_tokens)
 
@@ -62,6 +72,8 @@ def plan_tokens(plan: JobPlan, curate: CurateSettings) -> JobPlan:
 def run_job(curate: CurateSettings, train: TrainSettings, stages: Stages | None = None) -> JobReport:
     """Find the prompts that a run can use, train on the rollouts that found them, then live; return the report.
 
+    Where a pilot foretells which prompts have spread, that is all that is paid for finding them: the live sampler draws
+    from the whole pool by what it has seen. Where it does not, prompts are found one by one, unless that cannot pay.
     Where they run dry before the last step, more prompts are found with the policy as it is then, and training goes on
     from that policy: round by round, until the steps are taken or finding more cannot pay. The job's folder, or
     `runs/NAME-job-ID`, has a folder a round, and held-out reward is measured on the first round's set. The same call
@@ -109,7 +121,7 @@ def _find_end(rounds: tuple[JobRound, ...], left: int, plan: JobPlan, train: Tra
             f"{taken}: for the policy as it is now the pool has {last.curation.totals.train} prompts to train on, and "
             f"a step takes {train.fewest_prompts}. It has learned what it can from this pool: give it another one"
         )
-    if plan.advice:
+    if plan.advice and (last.gain is None or plan.pilot > plan.training):
         return f"{taken}, then the prompts ran dry. To find more for the {left} that are left: {plan.advice}"
     found, trained = (cost.completions for cost in last.add_up()[0][:2])
     if last.number > 1 and found > trained:
@@ -127,12 +139,57 @@ def _run_round(
         progress().note(f"round {number}: looking for {plan.want} more prompts, for the {left} steps that are left")
         curate = replace(curate, policy=last.trained_policy, name=f"{curate.set_name}-round-{number}")
         train = replace(train, policy=last.trained_policy, steps=left, measured_on=rounds[0].curation.curated)
-    found = stages.find(replace(curate, budget=replace(curate.budget, want=plan.want)))
+    found, gain, train = _find(curate, train, plan, stages)
     stop_engines()  # an engine and a trainer never share a machine's memory
-    if rounds and found.totals.train < train.fewest_prompts:
+    if rounds and gain is None and found.totals.train < train.fewest_prompts:
         return JobRound(number, plan, found)
     settings = replace(train, curated=found.curated, output=str(train.folder / f"round-{number}"))
-    return JobRound(number, plan, found, stages.train(_settle(settings)))
+    return JobRound(number, plan, found, stages.train(_settle(settings)), gain)
+
+
+def _find(
+    curate: CurateSettings, train: TrainSettings, plan: JobPlan, stages: Stages
+) -> tuple[CurationReport, float | None, TrainSettings]:
+    """Return what was found, what drawing from the whole pool gains where it is trained on, and how it is trained on.
+
+    A pilot comes first, and where it foretells enough, or looking for more cannot pay, it is all.
+    """
+    groups = train.steps * train.prompts_per_step
+    most = min(curate.prompts.limit or FEWEST_LISTED, max(LISTED * groups, FEWEST_LISTED))
+    if curate.prompts.is_generated and not curate.prompts.limit:
+        most = max(groups, BUILTIN_LIMIT)
+    pilot = replace(
+        curate,
+        name=f"{curate.set_name}-pilot",
+        prompts=replace(curate.prompts, limit=most),
+        budget=replace(curate.budget, want=1, pilot_prompts=PILOT, pilot_rollouts=PILOT_ROLLOUTS, pilot_in_all=PILOT),
+        keep_unasked=True,
+    )
+    found = stages.find(pilot)
+    gain = measure_gain(found.curated, train.num_generations)
+    if gain < MIN_GAIN and not plan.advice:
+        progress().note(f"a pilot does not foretell which prompts have spread (gain {gain:.2f}): looking for them")
+        return stages.find(replace(curate, budget=replace(curate.budget, want=plan.want))), None, train
+    progress().note(
+        f"drawing by a pilot is expected to bring {gain:.2f} times the groups with spread that the pool has"
+        + ("" if gain >= MIN_GAIN else ", and looking for prompts cannot pay: as plain GRPO")
+    )
+    whole = replace(train, held_out="pool", eval_limit=train.eval_limit or HELD_OUT, part="pool", sampler="live")
+    return found, gain, whole
+
+
+def measure_gain(curated: str, group_size: int) -> float:
+    """Return how many times the pool's share of groups with spread a live sampler expects of those that it draws.
+
+    That is 1 where text and columns foretell nothing, and where the pool has hardly any to draw.
+    """
+    found = open_curated(curated)
+    rates = make_rates(make_dataset(found, found.read(POOL)), None, predicts=True)
+    if not isinstance(rates, PredictedRates) or not rates.foretells:
+        return 1.0
+    usable = rates.expect_usable(group_size)
+    drawn = float(share_places(usable) @ usable)
+    return drawn / float(usable.mean()) if drawn >= STARVED else 1.0
 
 
 def _settle(train: TrainSettings) -> TrainSettings:

@@ -55,12 +55,17 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class JobRound:
-    """One round: what was to be found, what was, and what training on it came to, None where it was too little."""
+    """One round: what was to be found, what was, and what training on it came to, None where it was too little.
+
+    `gain` is how many times the pool's share of groups with spread was expected of those that are drawn by a pilot;
+    None where prompts were found one by one.
+    """
 
     number: int
     plan: JobPlan
     curation: CurationReport
     training: TrainingReport | None = None
+    gain: float | None = None
 
     @property
     def steps(self) -> int:
@@ -91,6 +96,7 @@ class JobRound:
             "want": self.plan.want,
             "curated": self.curation.curated,
             "kept": self.curation.totals.train,
+            "gain": self.gain,
             "policy": trained.policy if trained else None,
             "trained_policy": trained.trained_policy if trained else None,
             "steps": self.steps,

@@ -23,7 +23,7 @@ def test_a_plan_says_what_is_looked_for_and_what_it_takes(run: Run) -> None:
     assert plan["tokens"]["training"] == plan["training"] * 256
     short = json.loads(run(*plain, "--steps", 2)[1])
     assert short["want"] == 8
-    assert short["advice"].startswith("this cannot pay")
+    assert short["advice"].startswith("finding 8 prompts one by one cannot pay")
     assert "Plain GRPO" in short["advice"]
 
 

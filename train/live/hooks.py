@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
+from learnable.filters.decisions.decide import UNASKED
 from learnable.train.live.course import Course
 from learnable.train.live.described import describe_rows
 from learnable.train.live.predicted import PredictedRates
@@ -313,14 +314,28 @@ def find_unknown(known: Certificates) -> NDArray[np.bool_]:
 
 def make_rates(rows: Any, drift: float | None, *, predicts: bool) -> PassRates:
     """Return what is known of a data set's prompts, and where some have no certificates what predicts those."""
-    known = read_certificates(rows)
-    unknown = find_unknown(known)
+    known, asked = read_certificates(rows), find_asked(rows) if predicts else {}
+    unknown = np.ones(len(rows), bool) if asked else find_unknown(known)
     walk = DRIFT if drift is None else drift
     if not predicts or not unknown.any():
         return PassRates.of(known, walk)
     blank = Certificates.unknown(len(unknown))
     filled = Certificates(*(np.where(unknown, getattr(blank, name), getattr(known, name)) for name in blank.__slots__))
-    return PredictedRates(PassRates.of(filled, walk), unknown, describe_rows(rows), fits_drift=drift is None)
+    rates = PredictedRates(PassRates.of(filled, walk), unknown, describe_rows(rows), fits_drift=drift is None)
+    rates.begin_with(asked)
+    return rates
+
+
+def find_asked(rows: Any) -> dict[int, tuple[int, int]]:
+    """Return passes and failures of the prompts that a curation asked, by row, where the set has others too.
+
+    These groups tell of those like them, so they count for more than their certificates. None at all of a set whose
+    prompts were all asked, or rejected by a prediction.
+    """
+    if not {"decision", "n", "pass_rate"} <= set(rows.column_names) or UNASKED not in rows.unique("decision"):
+        return {}
+    groups = enumerate(zip(rows["n"], rows["pass_rate"], strict=True))
+    return {row: (passes := round(n * rate), round(n) - passes) for row, (n, rate) in groups if n and rate is not None}
 
 
 def _make_callback(sampler: LearnabilitySampler) -> Any:

@@ -18,7 +18,7 @@ from scipy.special import expit, xlogy
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
-from learnable.filters.prediction.regression import MAX_GROUPS, MAX_WEIGHT, fit_logistic, predict
+from learnable.filters.prediction.regression import MAX_GROUPS, MAX_WEIGHT, deal_folds, fit_logistic, predict
 from learnable.train.live.rates import DRIFT, LOG_ODDS, Numbers, PassRates
 from learnable.train.live.shared import (
     SPREADS,
@@ -87,10 +87,29 @@ class PredictedRates(PassRates):
         self.guesses = np.full((predictions, len(unknown)), np.nan, np.float32)
         self.foretold = np.empty((predictions, 0), np.float32)
 
+    def begin_with(self, groups: Mapping[int, tuple[int, int]]) -> None:
+        """Take in passes and failures of prompts that were asked before training, and fit what they tell.
+
+        Each is foretold by those of other folds (cross-validation).
+        """
+        if not groups:
+            return
+        self._remember(groups)
+        folds = deal_folds(len(groups))
+        for fold in np.unique(folds):
+            out = folds == fold
+            self.foretold[:, out] = self._guess(self.history.pick(~out))[:, self.history.prompt[out]]
+        self._fit()
+
     @property
     def is_fitted(self) -> bool:
         """Whether there were groups enough for a first fit."""
         return self.shared.fitted_to > 0
+
+    @property
+    def foretells(self) -> bool:
+        """Whether a regression foretells groups better than their mean does."""
+        return self.shared.way > 0
 
     @property
     def asked(self) -> NDArray[np.int64]:
@@ -167,7 +186,7 @@ class PredictedRates(PassRates):
     def _fit(self) -> None:
         """Fit predictions to all groups, choose one of them, and go through the history with it anew."""
         shared, history = self.shared, self.history
-        self._predict()
+        self.guesses = self._guess(history.cut(MAX_GROUPS))
         shared.way, shared.spread = self._choose()
         shared.fitted_to = shared.told
         bases = center(self.guesses[shared.way], shared.spread)[history.prompt]
@@ -187,19 +206,20 @@ class PredictedRates(PassRates):
         self.weights[found.prompts] = found.beliefs[0]
         shared.level, shared.variance = float(found.level.mean[0]), float(found.level.variance[0])
 
-    def _predict(self) -> None:
-        """Guess the mean rate of every prompt like each of the predictions does, from the latest groups."""
-        history = self.history.cut(MAX_GROUPS)
+    def _guess(self, history: History) -> NDArray[np.float32]:
+        """Return what each of the predictions makes of these groups, as `guesses` are."""
         rates, many = history.passes / history.size, len(history.prompt)
         of_prompt = np.bincount(history.prompt, history.size)[history.prompt]
         weights = history.size * MAX_WEIGHT / (of_prompt + MAX_WEIGHT)
         ages = np.arange(many)[::-1] / many
         plain = csr_matrix((len(self.unknown), 0))
         tried = [(plain, MEMORIES[-1]), *((way, memory) for way in self.ways for memory in MEMORIES)]
+        guesses = np.empty_like(self.guesses)
         for place, (features, memory) in enumerate(tried):
             coefficients = fit_logistic(features[history.prompt], rates, weights * 0.5 ** (ages / memory), RIDGE)
             guess = np.clip(predict(features, coefficients), *RATE_ENDS)
-            self.guesses[place] = np.log(guess / (1 - guess))
+            guesses[place] = np.log(guess / (1 - guess))
+        return guesses
 
     def _choose(self) -> tuple[int, float]:
         """Return the prediction to use and the spread of prompts about it, and note how well it foretold groups."""

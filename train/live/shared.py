@@ -63,6 +63,10 @@ class History:
         whole = {name: np.concatenate([getattr(self, name), array]) for name, array in new.items()}
         return type(self)(**whole).cut(MAX_HISTORY)
 
+    def pick(self, chosen: NDArray[np.bool_]) -> Self:
+        """Return these groups."""
+        return type(self)(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
     def cut(self, most: int) -> Self:
         """Return the latest groups, at most so many."""
         return type(self)(*(getattr(self, field.name)[-most:] for field in fields(self)))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError
@@ -37,6 +38,8 @@ class Script:
     steps: Sequence[int]
     shift: float = 0.5
     stops_at: int = -1
+    texts: Sequence[str] = field(default_factory=lambda: TEXTS)
+    rates: NDArray[np.float64] = field(default_factory=lambda: RATES)
     found: list[CurationReport] = field(default_factory=list)
     trained: list[TrainSettings] = field(default_factory=list)
 
@@ -47,8 +50,8 @@ class Script:
     def find(self, settings: CurateSettings) -> CurationReport:
         policy = str(settings.policy)
         round_ = 0 if Path(policy).name == "old" else int(Path(policy).parts[-2].removeprefix("round-"))
-        rates = drifted(RATES, round_ * self.shift, 0.0, seed=1).tolist()
-        with use_engine(RatedEngine(policy, dict(zip(TEXTS, rates, strict=True))), settings):
+        rates = drifted(self.rates, round_ * self.shift, 0.0, seed=1).tolist()
+        with use_engine(RatedEngine(policy, dict(zip(self.texts, rates, strict=True))), settings):
             self.found.append(run_pipeline(settings))
         return self.found[-1]
 
@@ -107,7 +110,7 @@ def test_more_prompts_are_found_where_they_run_dry_and_training_goes_on(
     assert open_curated(second.curated).manifest.policy.policy_id == find_policy(second.policy).policy_id
     assert report.rounds[1].plan.want == 80, "40 steps of 8 prompts visit 80 four times"
     paid = {cost.what: cost.completions for cost in report.paid}
-    assert paid["finding prompts, round 2"] == script.found[1].totals.rollouts > 0
+    assert paid["finding prompts, round 2"] == script.found[-1].totals.rollouts > 0
     assert paid["training, round 2"] == 40 * 128
     assert report.training.trained_policy.endswith("round-2/policy")
     assert json.loads((tmp_path / "job" / JOB).read_text())["rounds"][0]["ran_dry"]
@@ -115,9 +118,41 @@ def test_more_prompts_are_found_where_they_run_dry_and_training_goes_on(
 
     again = Script(tmp_path, [20, 60])
     repeated = run_job(curate, train, again.stages)
-    assert [found.totals.generated for found in again.found] == [0, 0]
+    assert [found.totals.generated for found in again.found] == [0, 0, 0, 0], "a pilot and a search, twice"
     assert all(settings.resume for settings in again.trained)
     assert repeated.paid == report.paid
+
+
+def test_where_a_pilot_foretells_what_has_spread_no_more_is_paid_for(tmp_path: Path) -> None:
+    """A number in the text tells: prompts with a large one never pass."""
+    sizes = np.random.default_rng(4).uniform(0, 6, 300)
+    texts = [f"sums {int(10**size)} of {number}" for number, size in enumerate(sizes)]
+    rates = np.where(sizes > 3, 0.0, 0.5)
+    curate = replace(ask_rated(tmp_path, texts, make_policy(tmp_path, "old")), group_size=16)
+    train = TrainSettings(
+        "", str(tmp_path / "job"), policy=curate.policy, steps=60, num_generations=16, batch_size=128, evaluate=False
+    )
+    script = Script(tmp_path, [60], texts=texts, rates=rates)
+    report = run_job(curate, train, script.stages)
+    [settings], [one] = script.trained, report.rounds
+    assert len(script.found) == 1
+    assert one.gain is not None
+    assert one.gain > 1.5
+    assert report.paid[0].completions <= 128 * 4 + 60
+    pool = open_curated(settings.curated).read("pool")
+    assert pool.num_rows == pytest.approx(240, abs=10)
+    assert (settings.part, settings.sampler, settings.held_out) == ("pool", "live", "pool")
+
+
+def test_where_nothing_is_foretold_and_looking_cannot_pay_it_is_plain_grpo(
+    given: tuple[CurateSettings, TrainSettings], tmp_path: Path
+) -> None:
+    curate, train = given
+    script = Script(tmp_path, [2])
+    report = run_job(curate, replace(train, steps=2), script.stages)
+    assert len(script.found) == 1
+    assert report.rounds[0].gain == 1.0
+    assert report.paid[0].completions <= 128 * 4 + 60
 
 
 def test_a_job_that_was_stopped_in_a_round_goes_on_there(
@@ -128,7 +163,7 @@ def test_a_job_that_was_stopped_in_a_round_goes_on_there(
         run_job(curate, train, Script(tmp_path, [20, 60], stops_at=1).stages)
     script = Script(tmp_path, [20, 60])
     report = run_job(curate, train, script.stages)
-    assert [found.totals.generated for found in script.found] == [0, 0]
+    assert [found.totals.generated for found in script.found] == [0, 0, 0, 0]
     assert [one.steps for one in report.rounds] == [20, 40]
 
 
@@ -149,8 +184,8 @@ def test_a_job_ends_where_finding_more_cannot_pay(given: tuple[CurateSettings, T
     report = run_job(curate, train, Script(tmp_path, [57, 60]).stages)
     assert len(report.rounds) == 1
     assert (
-        "57 of 60 steps were taken, then the prompts ran dry. To find more for the 3 that are left: this cannot pay"
-        in (report.end)
+        "57 of 60 steps were taken, then the prompts ran dry. To find more for the 3 that are left: finding 8 prompts "
+        "one by one cannot pay" in report.end
     )
 
 
