@@ -78,7 +78,8 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     )
     log_importance_ratios(trainer)
     if settings.has_sampler_state:
-        LearnabilitySampler.attach(trainer, course=make_course(settings, rows), is_even=settings.sampler != "live")
+        course, is_even = make_course(settings, rows), settings.sampler != "live"
+        LearnabilitySampler.attach(trainer, course=course, is_even=is_even, predict=settings.predict)
         if settings.stored == "first":
             StoredRollouts.attach(
                 trainer,
