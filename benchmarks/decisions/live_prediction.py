@@ -6,8 +6,8 @@ of the variance explained, beside that of the exponential mean of the prompt's o
 chosen in hindsight), and how often a 90 % interval has the count (a count on an end of it counts in part, as much as
 makes the interval one of 90 %).
 
-pool: number tasks of which 70 % have no scale, and a policy whose log-odds rise by RISE over the run, and walk apart
-by WALK a batch. 3 prompts x 16 completions a batch: the share of groups without scale in each fifth of the run, for
+pool: number tasks of which 70 % have no spread, and a policy whose log-odds rise by RISE over the run, and walk apart
+by WALK a batch. 3 prompts x 16 completions a batch: the share of groups without spread in each fifth of the run, for
 prompts drawn at random, by the live sampler cold, predicting, and with certificates of CERTIFIED completions.
 
     python -m benchmarks.decisions.live_prediction [--part visits] [--prompts 1400] [--batches 480] [--seed 1] [--json]
@@ -105,7 +105,7 @@ def explain(predicted: Values, counts: Values) -> float:
 
 
 def draw_pool(count: int, seed: int) -> list[Prompt]:
-    """Return number tasks of which `DEAD_SHARE` have no scale in a group of `GROUP`, in random order."""
+    """Return number tasks of which `DEAD_SHARE` have no spread in a group of `GROUP`, in random order."""
     rng = np.random.default_rng([seed, 7])
     prompts = draw_numbers(12 * count, rng)
     rates = np.array([prompt.spec["rate"] for prompt in prompts])
@@ -117,7 +117,7 @@ def draw_pool(count: int, seed: int) -> list[Prompt]:
 
 
 def train_on_pool(arm: str, count: int, batches: int, seed: int) -> dict[str, Any]:
-    """Draw batches for a policy that moves, and return the shares of groups without scale."""
+    """Draw batches for a policy that moves, and return the shares of groups without spread."""
     from datasets import Dataset
 
     pool = draw_pool(count, seed)

@@ -93,7 +93,7 @@ class PredictedRates(PassRates):
         return self.shared.fitted_to > 0
 
     @property
-    def asked(self) -> NDArray[np.int64]:
+    def seen(self) -> NDArray[np.int64]:
         """The prompts without certificates of which a group was seen."""
         return np.unique(self.history.prompt)
 
@@ -123,7 +123,7 @@ class PredictedRates(PassRates):
         if not self.is_fitted:
             super().drift_on()
             return
-        for rows, drift in ((np.flatnonzero(~self.unknown), self.drift), (self.asked, self.shared.drift)):
+        for rows, drift in ((np.flatnonzero(~self.unknown), self.drift), (self.seen, self.shared.drift)):
             some = PassRates(self.weights[rows], drift)
             some.drift_on()
             self.weights[rows] = some.weights
@@ -138,8 +138,8 @@ class PredictedRates(PassRates):
         table = np.arange(ends[0], ends[1] + STEP, STEP)
         of_table = worth(expit(table[:, None] + LOG_ODDS)) @ prior
         found[self.unknown] = np.interp(centers[self.unknown], table, of_table)
-        asked = self.asked
-        found[asked] = (self.weights[asked] * worth(expit(centers[asked, None] + LOG_ODDS))).sum(axis=1)
+        seen = self.seen
+        found[seen] = (self.weights[seen] * worth(expit(centers[seen, None] + LOG_ODDS))).sum(axis=1)
         return found
 
     def _take_in(self, groups: Mapping[int, tuple[int, int]]) -> None:

@@ -31,7 +31,7 @@ SMALLEST = 1e-12
 # The walk of `PassRates.drift_on` is diagonal in the discrete cosine transform.
 _places = np.arange(CELLS)
 _scales = np.where(_places == 0, 1.0, 2.0)[:, None] / CELLS
-WAVES: Numbers = np.sqrt(_scales) * np.cos(np.pi * np.outer(_places, _places + 0.5) / CELLS)
+COSINES: Numbers = np.sqrt(_scales) * np.cos(np.pi * np.outer(_places, _places + 0.5) / CELLS)
 SPEEDS: Numbers = 4 * np.sin(np.pi * _places / (2 * CELLS)) ** 2
 
 
@@ -104,7 +104,7 @@ def center(marginal: Numbers, scale: float) -> Numbers:
 def jump(beliefs: Numbers, drifts: Numbers, gaps: Numbers) -> Numbers:
     """Return beliefs, (..., cells), after walks of so many batches; `drifts` and `gaps` have the shape (...)."""
     kept = 1 - ((drifts / CELL) ** 2 / 2)[..., None] * SPEEDS
-    moved = np.maximum(((beliefs @ WAVES.T) * kept ** gaps[..., None]) @ WAVES, 0.0)
+    moved = np.maximum(((beliefs @ COSINES.T) * kept ** gaps[..., None]) @ COSINES, 0.0)
     return np.asarray(moved / moved.sum(axis=-1, keepdims=True))
 
 
