@@ -56,7 +56,7 @@ def share_of_zero_std(batches: list[list[int]], odds: np.ndarray) -> float:
     return float(np.mean(rates**GROUP + (1 - rates) ** GROUP))
 
 
-def test_what_is_seen_of_a_few_prompts_finds_those_that_nobody_asked() -> None:
+def test_what_is_seen_of_a_few_prompts_finds_others_like_them() -> None:
     feature, odds = make_odds()
     cold = make_picker(PassRates.of(Certificates.unknown(COUNT)))
     blind = share_of_zero_std(play(cold, odds, 60)[20:], odds)
@@ -70,7 +70,7 @@ def test_what_is_seen_of_a_few_prompts_finds_those_that_nobody_asked() -> None:
     assert predicted < 0.6 * blind
 
 
-def test_until_there_are_groups_enough_a_run_draws_as_without_a_prediction() -> None:
+def test_until_there_are_groups_enough_a_run_takes_what_it_takes_without_a_prediction() -> None:
     feature, odds = make_odds()
     before = FEWEST // 3
     one, other = make_picker(PassRates.of(Certificates.unknown(COUNT))), make_picker(predict_all(feature))
@@ -87,7 +87,7 @@ def test_features_that_tell_nothing_are_not_used() -> None:
     assert rates.list_metrics([0])[0] == ("predicted_share", 0.0)
 
 
-def test_prompts_that_nobody_asked_rise_with_the_others() -> None:
+def test_unseen_prompts_rise_with_the_others() -> None:
     feature, odds = make_odds()
     rates = predict_all(feature)
     picker = make_picker(rates, prompts=8)
@@ -118,7 +118,7 @@ def test_a_drift_that_is_given_stands() -> None:
     assert rates.shared.drift == 0.2
 
 
-def test_a_resumed_run_draws_what_an_uninterrupted_one_draws() -> None:
+def test_a_resumed_run_takes_what_an_uninterrupted_one_takes() -> None:
     feature, odds = make_odds()
     picker = make_picker(predict_all(feature))
     play(picker, odds, 30)
