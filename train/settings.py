@@ -18,6 +18,7 @@ Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve", "reviewed", "pool"]
 Sampler = Literal["static", "live"]
 Stored = Literal["first", "off"]
+Predict = Literal["auto", "off"]
 CurriculumBy = Literal["step", "success"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
 OnDry = Literal["warn", "stop"]
@@ -27,6 +28,7 @@ SIGNALS = ("reward", "pass")
 PARTS = ("train", "control", "reserve", "reviewed", "pool")
 SAMPLERS = ("static", "live")
 STORED = ("first", "off")
+PREDICT = ("auto", "off")
 CURRICULUM_BY = ("step", "success")
 ON_ALARM = ("warn", "stop", "checkpoint")
 ON_DRY = ("warn", "stop")
@@ -44,6 +46,7 @@ NEW = (
     "think_tags",
     "sampler",
     "stored",
+    "predict",
     "curriculum",
     "curriculum_by",
     "reach",
@@ -102,6 +105,8 @@ class TrainSettings:
             named and the set has what was rejected, and else `static`.
         stored: `first` begins with the rollouts that the set's store has of its prompts, by this policy and sampling,
             in groups of `num_generations`, until they are used up or stale (`train/stored/`); `off` generates all.
+        predict: `auto` has the live sampler predict prompts without certificates from those that the run has asked
+            (`train/live/predicted.py`); with `off` it knows none before it is drawn.
         curriculum: stages that the prompts are drawn by, of those that come with the library or a user's in a file
             (`data/sources/curriculum.py`); empty for none. In a stage the sampler draws as it always does.
         curriculum_by: what leads from stage to stage: the `step`, or the `success` of the stage's prompts.
@@ -163,6 +168,7 @@ class TrainSettings:
     loss_type: str = "grpo"
     sampler: Sampler | None = None
     stored: Stored = "off"
+    predict: Predict = "auto"
     curriculum: str = ""
     curriculum_by: CurriculumBy = "step"
     signal: Signal = "reward"
@@ -302,8 +308,8 @@ class TrainSettings:
         plain["reward_range"] = list(self.reward_range or ())
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
-        usual = {"sampler": "static", "stored": "off", "curriculum_by": "step", "on_alarm": "warn", "held_out": "kept"}
-        usual |= {"on_dry": "warn"}
+        usual = {"sampler": "static", "stored": "off", "predict": "auto", "curriculum_by": "step"}
+        usual |= {"on_alarm": "warn", "held_out": "kept", "on_dry": "warn"}
         return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
 
     def write(self, path: Path) -> None:

@@ -8,7 +8,8 @@ makes the interval one of 90 %).
 
 pool: number tasks of which 70 % have no spread, and a policy whose log-odds rise by RISE over the run, and walk apart
 by WALK a batch. 3 prompts x 16 completions a batch: the share of groups without spread in each fifth of the run, for
-prompts drawn at random, by the live sampler cold, predicting, and with certificates of CERTIFIED completions.
+prompts drawn at random, and by the live sampler: cold, by the pool's mean (prompts without texts), predicting, and with
+certificates of CERTIFIED completions.
 
     python -m benchmarks.decisions.live_prediction [--part visits] [--prompts 1400] [--batches 480] [--seed 1] [--json]
 """
@@ -38,7 +39,7 @@ VISITS, COMPLETIONS = (10, 20, 40), 8
 FACTORS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 GROUP, PLACES, DEAD_SHARE, DEAD_FROM = 16, 3, 0.7, 0.9
 RISE, WALK, CERTIFIED = 1.0, 0.02, 24
-ARMS = ("random", "cold", "predicted", "certificates")
+ARMS = ("random", "cold", "mean", "predicted", "certificates")
 
 
 def main() -> None:
@@ -95,7 +96,7 @@ def judge(rates: PredictedRates, past: Values, counts: Values) -> dict[str, Any]
         "in_90_%": round(float(inside.mean()), 4),
         "drift": rates.shared.drift,
         "forgetting": rates.shared.forgetting,
-        "spread": rates.shared.spread,
+        "scale": rates.shared.scale,
     }
 
 
@@ -128,9 +129,9 @@ def train_on_pool(arm: str, count: int, batches: int, seed: int) -> dict[str, An
         passes = rng.binomial(CERTIFIED, expit(odds))
         known = Certificates(known.alpha + passes, known.beta + CERTIFIED - passes, known.p_zero, known.p_one)
     rates = PassRates.of(known)
-    if arm == "predicted":
-        ways = describe_rows(Dataset.from_dict({"prompt": [prompt.text for prompt in pool]}))
-        rates = PredictedRates(rates, np.ones(count, bool), ways)
+    if arm in ("mean", "predicted"):
+        texts = [prompt.text for prompt in pool] if arm == "predicted" else [""] * count
+        rates = PredictedRates(rates, np.ones(count, bool), describe_rows(Dataset.from_dict({"prompt": texts})))
     picker = PromptPicker(rates, Layout(PLACES, GROUP, 1), seed, is_even=arm == "random")
     alike = []
     for _ in range(batches):

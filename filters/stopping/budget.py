@@ -19,10 +19,11 @@ class SamplingBudget:
 
     `sampling`: `optimal` stops each group when its decision is not worth another rollout, `fixed` gives every prompt
     its group size. For `optimal`: `max_group` is where a group stops whatever it says; `blocks` are the sizes of its
-    first blocks, of which the last repeats; `pilot_prompts` of each family, and about `pilot_in_all` at most where given,
-    get `pilot_rollouts` each before anything is decided; `precision` is aimed at instead of what a fixed group of 32 has; `want` is how many kept prompts are
-    enough; `top_up` gives kept prompts their group size; `retest` is the share of rejected prompts that a later run
-    samples again, so that a pool never only shrinks.
+    first blocks, of which the last repeats; `pilot_prompts` of each family get `pilot_rollouts` each before anything
+    is decided, of all families together about `pilot_in_all` at most where that is given; `precision` is aimed at
+    instead of what a fixed group of 32 has; `want` is how many kept prompts are enough; `top_up` gives kept prompts
+    their group size; `retest` is the share of rejected prompts that a later run samples again, so that a pool never
+    only shrinks.
 
     Raises `UnknownNameError` for another `sampling`, and `LearnableError` for numbers that cannot work.
     """

@@ -43,6 +43,8 @@ JSON_BORDER = {
     "src/learnable/cli/commands/train.py",  # settings of training by their names, as in TOML
     "train/ablation/report.py",  # `--json`
     "train/child.py",  # lines between processes
+    "train/live/predicted.py",  # state beside a checkpoint
+    "train/live/rates.py",  # state beside a checkpoint
     "train/live/course.py",  # state beside a checkpoint
     "train/live/sampler.py",  # state beside a checkpoint
     "train/monitor/records.py",  # metrics.jsonl

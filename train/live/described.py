@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from learnable.data.records import Prompt
 from learnable.data.schemas import OUR_COLUMNS
-from learnable.filters.prediction.features import OWN, PromptFeatures
+from learnable.filters.prediction.features import CHARACTER_PLACES, OWN, WORD_PLACES, PromptFeatures
 from learnable.filters.prediction.strata import PROMPTS_AT_ONCE
 
 PROMISED = {"certified_reward", "certified_pass_rate"}  # what `train/trainers/prompts.py` adds of certificates
@@ -23,16 +23,18 @@ PROMISED = {"certified_reward", "certified_pass_rate"}  # what `train/trainers/p
 def describe_rows(rows: Any) -> tuple[csr_matrix, ...]:
     """Return two ways to describe a data set's prompts: without and with the words of the text, (prompts, features).
 
-    None at all for a data set without a column `prompt`, or in which all prompts look the same.
+    None at all for a data set without a column `prompt`, and only the second where the prompts' figures are all alike.
     """
     if "prompt" not in rows.column_names:
         return ()
     prompts = list_prompts(rows)
     everything = np.arange(len(prompts))
-    encoder = PromptFeatures(prompts).encode(everything, everything)
+    some = np.sort(np.random.default_rng(0).permutation(everything)[:PROMPTS_AT_ONCE])
+    encoder = PromptFeatures(prompts).encode(everything, some)
     parts = np.array_split(everything, len(prompts) // PROMPTS_AT_ONCE + 1)
-    ways = [csr_matrix(vstack([encoder.transform(part, words=words) for part in parts])) for words in (False, True)]
-    return tuple(way for way in ways if way.shape[1])
+    whole = csr_matrix(vstack([encoder.transform(part, words=True) for part in parts]))
+    figures = csr_matrix(whole[:, : -(WORD_PLACES + CHARACTER_PLACES)])
+    return (figures, whole) if figures.shape[1] else (whole,)
 
 
 def list_prompts(rows: Any) -> list[Prompt]:

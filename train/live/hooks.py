@@ -216,11 +216,17 @@ class LearnabilitySampler:
         What a run learns of a prompt tells whether to draw it again. `benchmarks.lift` has an arm that shows it.
         """
         count, visits = self.order.picker.count, self._count_visits()
-        if has_certificates(self.trainer.train_dataset) or visits > count:
+        if visits > count or not find_unknown(read_certificates(self.trainer.train_dataset)).all():
             return
+        known = (
+            "the live sampler predicts them from the text and columns of those it has drawn: where those tell nothing, "
+            "and sampler/prediction_explains stays at 0, expect what plain GRPO gives"
+            if isinstance(self.order.picker.rates, PredictedRates)
+            else "the live sampler knows none before it is drawn: expect what plain GRPO gives"
+        )
         warnings.warn(
-            f"the {count} prompts have no certificates, and this run draws {visits} in all, so the live sampler knows "
-            "none before it is drawn: expect what plain GRPO gives. Curate them with find-learnable, or train on fewer",
+            f"the {count} prompts have no certificates, and this run draws {visits} in all; {known}. Curate them with "
+            "find-learnable, or train on fewer",
             LiveSamplerWarning,
             stacklevel=3,
         )

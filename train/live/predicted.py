@@ -18,10 +18,17 @@ from scipy.special import expit, xlogy
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
-from learnable.filters.prediction.regression import MAX_GROUPS, MAX_WEIGHT, deal_folds, fit_logistic, predict
-from learnable.train.live.rates import DRIFT, LOG_ODDS, Numbers, PassRates
+from learnable.filters.prediction.regression import (
+    DIGITS,
+    MAX_GROUPS,
+    MAX_WEIGHT,
+    deal_folds,
+    fit_logistic,
+    predict,
+)
+from learnable.train.live.rates import DRIFT, LOG_ODDS, SHARED, Numbers, PassRates
 from learnable.train.live.shared import (
-    SPREADS,
+    SCALES,
     START,
     History,
     Level,
@@ -50,12 +57,12 @@ STEP = 0.05  # log-odds, of the table that is read for prompts that nobody asked
 class Shared:
     """What is fitted to the groups. `way` is the prediction that is used, 0 for the mean.
 
-    `spread` is the standard deviation of prompts about it, `drift` and `forgetting` those of the walks of prompts and
+    `scale` is the standard deviation of prompts about it, `drift` and `forgetting` those of the walks of prompts and
     of the level in a batch; `explained` is the share of the deviance of foretold groups about the foretold mean.
     """
 
     way: int = 0
-    spread: float = SPREADS[-1]
+    scale: float = SCALES[-1]
     drift: float = DRIFT
     forgetting: float = FORGETTING
     level: float = 0.0
@@ -112,7 +119,7 @@ class PredictedRates(PassRates):
         return self.shared.way > 0
 
     @property
-    def asked(self) -> NDArray[np.int64]:
+    def seen(self) -> NDArray[np.int64]:
         """The prompts without certificates of which a group was seen."""
         return np.unique(self.history.prompt)
 
@@ -120,7 +127,7 @@ class PredictedRates(PassRates):
     def centers(self) -> Numbers:
         """The log-odds about which prompts without certificates lie by now, of all prompts, (n,)."""
         guess = self.guesses[self.shared.way].astype(np.float64)
-        return center(guess, self.shared.spread) + self.shared.level
+        return center(guess, self.shared.scale) + self.shared.level
 
     def observe_batch(self, groups: Mapping[int, tuple[int, int]]) -> None:
         """Take in the passes and failures of each prompt of a batch; the policy moves on."""
@@ -142,7 +149,7 @@ class PredictedRates(PassRates):
         if not self.is_fitted:
             super().drift_on()
             return
-        for rows, drift in ((np.flatnonzero(~self.unknown), self.drift), (self.asked, self.shared.drift)):
+        for rows, drift in ((np.flatnonzero(~self.unknown), self.drift), (self.seen, self.shared.drift)):
             some = PassRates(self.weights[rows], drift)
             some.drift_on()
             self.weights[rows] = some.weights
@@ -152,13 +159,13 @@ class PredictedRates(PassRates):
         found = super().expect(worth)
         if not self.is_fitted:
             return found
-        centers, prior = self.centers, make_prior(self.shared.spread)
+        centers, prior = self.centers, make_prior(self.shared.scale)
         ends = centers[self.unknown].min() - STEP, centers[self.unknown].max() + STEP
         table = np.arange(ends[0], ends[1] + STEP, STEP)
         of_table = worth(expit(table[:, None] + LOG_ODDS)) @ prior
         found[self.unknown] = np.interp(centers[self.unknown], table, of_table)
-        asked = self.asked
-        found[asked] = (self.weights[asked] * worth(expit(centers[asked, None] + LOG_ODDS))).sum(axis=1)
+        seen = self.seen
+        found[seen] = (self.weights[seen] * worth(expit(centers[seen, None] + LOG_ODDS))).sum(axis=1)
         return found
 
     def _take_in(self, groups: Mapping[int, tuple[int, int]]) -> None:
@@ -187,20 +194,20 @@ class PredictedRates(PassRates):
         """Fit predictions to all groups, choose one of them, and go through the history with it anew."""
         shared, history = self.shared, self.history
         self.guesses = self._guess(history.cut(MAX_GROUPS))
-        shared.way, shared.spread = self._choose()
+        shared.way, shared.scale = self._choose()
         shared.fitted_to = shared.told
-        bases = center(self.guesses[shared.way], shared.spread)[history.prompt]
-        prior = make_prior(shared.spread)
+        bases = center(self.guesses[shared.way], shared.scale)[history.prompt]
+        prior = make_prior(shared.scale)
 
         def go_through(drifts: Sequence[float], forgettings: Sequence[float]) -> Replay:
             return replay(history, bases, prior, np.array(drifts), np.array(forgettings), shared.batches)
 
         if self.fits_drift and (~history.is_first).sum() >= ENOUGH:
             evidence = go_through(DRIFTS, [shared.forgetting] * len(DRIFTS)).evidence
-            shared.drift = DRIFTS[int(evidence[:, ~history.is_first].sum(axis=1).argmax())]
+            shared.drift = _average(DRIFTS, evidence[:, ~history.is_first])
         if len(history.prompt) >= ENOUGH:
             evidence = go_through([shared.drift] * len(FORGETTINGS), FORGETTINGS).evidence
-            shared.forgetting = FORGETTINGS[int(evidence.sum(axis=1).argmax())]
+            shared.forgetting = _average(FORGETTINGS, evidence)
         found = go_through([shared.drift], [shared.forgetting])
         self.weights[self.unknown] = prior
         self.weights[found.prompts] = found.beliefs[0]
@@ -222,16 +229,16 @@ class PredictedRates(PassRates):
         return guesses
 
     def _choose(self) -> tuple[int, float]:
-        """Return the prediction to use and the spread of prompts about it, and note how well it foretold groups."""
+        """Return the prediction to use and the scale of prompts about it, and note how well it foretold groups."""
         history, foretold = self.history, self.foretold
         judged = history.is_first & ~np.isnan(foretold[0])
         if judged.sum() < FORETOLD and self.is_fitted:
-            return self.shared.way, self.shared.spread
+            return self.shared.way, self.shared.scale
         if judged.sum() < FORETOLD:
             mean = np.full(len(history.prompt), self.guesses[0, 0], np.float64)
-            return 0, self._fit_spread(mean, history.passes, history.size)[0]
+            return 0, self._fit_scale(mean, history.passes, history.size)[0]
         passes, size = history.passes[judged], history.size[judged]
-        tried = [self._fit_spread(guess.astype(np.float64), passes, size) for guess in foretold[:, judged]]
+        tried = [self._fit_scale(guess.astype(np.float64), passes, size) for guess in foretold[:, judged]]
         best = max(range(len(tried)), key=lambda way: tried[way][1].sum())
         gains = tried[best][1] - tried[0][1]
         way = best if gains.sum() > SURE * gains.std(ddof=1) * np.sqrt(len(gains)) else 0
@@ -239,11 +246,11 @@ class PredictedRates(PassRates):
         self.shared.explained = 1 - of_way / of_mean if of_mean > 0 else None
         return way, tried[way][0]
 
-    def _fit_spread(self, guesses: Numbers, passes: Numbers, size: Numbers) -> tuple[float, Numbers]:
-        """Return the spread about guesses by which groups are likeliest, and the logarithm of each group's chance."""
-        tried = [rate_evidence(center(guesses, spread), passes, size, make_prior(spread)) for spread in SPREADS]
+    def _fit_scale(self, guesses: Numbers, passes: Numbers, size: Numbers) -> tuple[float, Numbers]:
+        """Return the scale about guesses by which groups are likeliest, and the logarithm of each group's chance."""
+        tried = [rate_evidence(center(guesses, scale), passes, size, make_prior(scale)) for scale in SCALES]
         best = max(range(len(tried)), key=lambda place: tried[place].sum())
-        return SPREADS[best], tried[best]
+        return SCALES[best], tried[best]
 
     def list_metrics(self, prompts: Sequence[int]) -> list[tuple[str, float]]:
         """Return what is logged of a batch: the share of prompts that a regression predicts, how well, the drift."""
@@ -251,24 +258,32 @@ class PredictedRates(PassRates):
             return [("predicted_share", 0.0)]
         shared = self.shared
         share = float(self.unknown[list(prompts)].mean()) if shared.way else 0.0
-        logged = [("predicted_share", share), ("fitted_drift", shared.drift), ("prompt_spread", shared.spread)]
+        logged = [("predicted_share", share), ("fitted_drift", shared.drift)]
         return [*logged, ("prediction_explains", shared.explained)] if shared.explained is not None else logged
 
     def get_state(self) -> JsonObject:
         """Return all that is known, arrays and what JSON takes."""
-        shared = {"shared": asdict(self.shared), "guesses": self.guesses.copy(), "foretold": self.foretold.copy()}
-        return super().get_state() | shared | {f"told_{name}": array for name, array in asdict(self.history).items()}
+        fitted = {SHARED: asdict(self.shared), "guesses": self.guesses.copy(), "foretold": self.foretold.copy()}
+        told = {f"told_{field.name}": getattr(self.history, field.name) for field in fields(History)}
+        return super().get_state() | fitted | told
 
     def set_state(self, state: JsonObject) -> None:
         """Go on from a state. Raises `LearnableError` for that of a run that predicted nothing."""
-        if "shared" not in state:
+        if SHARED not in state:
             raise LearnableError(
                 "the run that wrote this checkpoint predicted no pass rates: go on with predict='off' (--predict off)"
             )
-        super().set_state(state)
-        self.shared = Shared(**state["shared"])
+        self.weights = state["weights"].copy()
+        self.shared = Shared(**state[SHARED])
         self.guesses, self.foretold = state["guesses"].copy(), state["foretold"].copy()
         self.history = History(*(state[f"told_{field.name}"].copy() for field in fields(History)))
+
+
+def _average(values: Sequence[float], evidence: Numbers) -> float:
+    """Return the mean of values that are as likely as the groups are under each; evidence is (values, groups)."""
+    whole = evidence.sum(axis=1)
+    chances = np.exp(whole - whole.max())
+    return float(np.round(chances @ np.array(values) / chances.sum(), DIGITS))
 
 
 def _deviance(passes: Numbers, size: Numbers, rates: Numbers) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 
 Weights = NDArray[np.float32]  # prompts x cells, each row adds up to 1
@@ -24,6 +25,7 @@ LOG_ODDS = np.arange(-7.0, 7.0 + CELL / 2, CELL)
 RATES = 1 / (1 + np.exp(-LOG_ODDS))
 DRIFT = 0.1  # standard deviation of the walk of the log-odds, a generation batch
 JEFFREYS = 0.5
+SHARED = "shared"  # what only the state of `predicted.PredictedRates` has
 AT_ONCE = 65_536  # prompts whose weights are worked out in double precision
 
 
@@ -103,7 +105,11 @@ class PassRates:
         return {"weights": self.weights.copy()}
 
     def set_state(self, state: JsonObject) -> None:
-        """Go on from a state."""
+        """Go on from a state. Raises `LearnableError` for that of a run that predicted pass rates."""
+        if SHARED in state:
+            raise LearnableError(
+                "the run that wrote this checkpoint predicted pass rates: go on with predict='auto' (--predict auto)"
+            )
         self.weights = state["weights"].copy()
 
 

@@ -21,7 +21,7 @@ from learnable.train.live.rates import CELL, LOG_ODDS, Numbers
 
 Indices = NDArray[np.int64]
 CELLS = len(LOG_ODDS)
-SPREADS = (0.3, 0.5, 0.75, 1.0, 1.4, 2.0, 2.8, 4.0, 6.0)  # standard deviations of a deviation, in log-odds
+SCALES = (0.3, 0.5, 0.75, 1.0, 1.4, 2.0, 2.8, 4.0, 6.0)  # standard deviations of a deviation, in log-odds
 ATTENUATION = (16 * 3**0.5 / (15 * np.pi)) ** 2  # Zeger, Liang and Albert, 1988
 MAX_HISTORY = 20_000  # groups that are gone through anew
 START = 1.0  # standard deviation of the level before the first group, about what was predicted
@@ -31,7 +31,7 @@ SMALLEST = 1e-12
 # The walk of `PassRates.drift_on` is diagonal in the discrete cosine transform.
 _places = np.arange(CELLS)
 _scales = np.where(_places == 0, 1.0, 2.0)[:, None] / CELLS
-WAVES: Numbers = np.sqrt(_scales) * np.cos(np.pi * np.outer(_places, _places + 0.5) / CELLS)
+COSINES: Numbers = np.sqrt(_scales) * np.cos(np.pi * np.outer(_places, _places + 0.5) / CELLS)
 SPEEDS: Numbers = 4 * np.sin(np.pi * _places / (2 * CELLS)) ** 2
 
 
@@ -93,22 +93,22 @@ class Replay:
     evidence: Numbers
 
 
-def make_prior(spread: float) -> Numbers:
+def make_prior(scale: float) -> Numbers:
     """Return the chances of deviations that are normal with this standard deviation, (cells,)."""
-    logs = -0.5 * (LOG_ODDS / spread) ** 2
+    logs = -0.5 * (LOG_ODDS / scale) ** 2
     chances = np.exp(logs - logs.max())
     return np.asarray(chances / chances.sum())
 
 
-def center(marginal: Numbers, spread: float) -> Numbers:
+def center(marginal: Numbers, scale: float) -> Numbers:
     """Return the log-odds about which deviations lie of prompts whose mean rates have these log-odds."""
-    return np.asarray(marginal * np.sqrt(1 + ATTENUATION * spread**2))
+    return np.asarray(marginal * np.sqrt(1 + ATTENUATION * scale**2))
 
 
 def jump(beliefs: Numbers, drifts: Numbers, gaps: Numbers) -> Numbers:
     """Return beliefs, (..., cells), after walks of so many batches; `drifts` and `gaps` have the shape (...)."""
     kept = 1 - ((drifts / CELL) ** 2 / 2)[..., None] * SPEEDS
-    moved = np.maximum(((beliefs @ WAVES.T) * kept ** gaps[..., None]) @ WAVES, 0.0)
+    moved = np.maximum(((beliefs @ COSINES.T) * kept ** gaps[..., None]) @ COSINES, 0.0)
     return np.asarray(moved / moved.sum(axis=-1, keepdims=True))
 
 

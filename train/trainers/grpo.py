@@ -82,6 +82,7 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
             trainer,
             course=make_course(settings, rows),
             is_even=settings.sampler != "live",
+            predict=settings.predict,
             stops_dry=settings.on_dry == "stop",
         )
         if settings.stored == "first":

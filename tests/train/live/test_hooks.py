@@ -139,6 +139,41 @@ def test_the_sampler_learns_from_the_run_and_leaves_what_always_passes(
     assert rates[:16][drawn & ~mastered] == pytest.approx(0.5, abs=0.05)
 
 
+class RewardHalf(CountOnes):
+    """`reward_half`, which notes too."""
+
+    __name__ = "reward_half"
+
+    def __call__(self, prompts: Sequence[str], completions: Sequence[str], **columns: Any) -> list[float]:
+        self.seen += prompts
+        return reward_half(prompts, completions)
+
+
+@pytest.mark.e2e
+def test_prompts_that_were_not_seen_are_predicted_and_a_resumed_run_goes_on_so(
+    tiny_policy: Path, tmp_path: Path
+) -> None:
+    pool = [start + f"{number:06b}=".replace("0", "2") for number in range(64) for start in ("22", "11")]
+    options = {"max_steps": 12, "per_device_train_batch_size": 16, "learning_rate": 0.0}
+    whole, reward = make_trainer(tiny_policy, tmp_path / "run", pool, RewardHalf(), **options)
+    with pytest.warns(UserWarning, match="the live sampler predicts them from the text and columns"):
+        sampler = LearnabilitySampler.attach(whole)
+    whole.train()
+    resumed, again = make_trainer(tiny_policy, tmp_path / "run", pool, RewardHalf(), **options)
+    LearnabilitySampler.attach(resumed)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "run" / "checkpoint-8"))
+
+    assert again.seen == reward.seen[8 * 16 :]
+    picker = sampler.order.picker
+    rates, unseen = picker.rates.expect_rates(), picker.last_drawn < 0
+    mastered = np.array([prompt.startswith("22") for prompt in pool])
+    assert rates[unseen & mastered].min() > rates[unseen & ~mastered].max()
+    logs = [StepRecord.from_logs(1, log).metrics for log in whole.state.log_history if "reward" in log]
+    assert (logs[0]["predicted_share"], logs[-1]["predicted_share"]) == (0.0, 1.0)
+    assert logs[-1]["prediction_explains"] > 0.5
+    assert sum(prompt.startswith("22") for prompt in reward.seen[-3 * 16 :]) <= 3 * 4
+
+
 @pytest.mark.e2e
 def test_what_cannot_work_is_refused(tiny_policy: Path, tmp_path: Path, prompts: list[str]) -> None:
     few, _ = make_trainer(tiny_policy, tmp_path / "few", prompts[:1])

@@ -147,6 +147,9 @@ class TrainArguments:
             "until they are used up or stale; off: generate all. (default: off)"
         ),
     ] = None
+    predict: Annotated[
+        str | None, training_option(help="auto: the live sampler predicts prompts without certificates; off. (auto)")
+    ] = None
     curriculum: Annotated[
         str | None,
         training_option(
@@ -173,9 +176,7 @@ class TrainArguments:
     ] = None
     scale_rewards: Annotated[
         str | None,
-        training_option(
-            help="TRL divides advantages by the std of the group, of the batch, or by none. (default: group)"
-        ),
+        training_option(help="Divide advantages by the std of the group, of the batch, or by none. (default: group)"),
     ] = None
     temperature: Annotated[
         float | None, training_option("--temperature", help="Sampling temperature. (default: the curated set's)")
@@ -193,9 +194,7 @@ class TrainArguments:
     use_vllm: Annotated[
         bool | None, training_option("--use-vllm", help="Let the trainer sample with vLLM; needs a GPU.")
     ] = None
-    num_processes: Annotated[int | None, training_option(help="Training processes on this machine. (default: 1)")] = (
-        None
-    )
+    num_processes: Annotated[int | None, training_option(help="Training processes here. (default: 1)")] = None
     evaluate: Annotated[
         bool | None,
         measure_option("--evaluate/--no-evaluate", help="Measure held-out reward before and after. (default: yes)"),
