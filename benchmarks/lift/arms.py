@@ -93,7 +93,7 @@ ARMS: Mapping[str, Arm] = {
             predicts=True,
         ),
         Arm("stored", "pool, stored rollouts first, then live", "pool", "live", is_fitted=True, stored="first"),
-        Arm("one-job", "one job", "pool", "live", is_fitted=True, is_curated=False, stored="first", finds="job"),
+        Arm("one-job", "one job", "pool", "live", is_fitted=True, is_curated=False, predicts=True, finds="job"),
         Arm("rate-8", "pass rates of 8 rollouts in 0.2-0.8", "train", is_curated=False, finds="rate-8"),
         Arm("dapo", "pool, groups without spread refilled (DAPO)", "pool", is_curated=False, refills=True),
     )

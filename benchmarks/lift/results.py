@@ -180,7 +180,9 @@ def _measure_ratio(pairs: Sequence[tuple[Run, Run]], axis: Axis, extra: float, f
 
 
 def average_curve(runs: Sequence[Sequence[Look]], axis: Axis, figure: str = "reward") -> tuple[Series, Series]:
-    """Return the means over runs of an axis and of a held-out figure, look by look."""
+    """Return the means over runs of an axis and of a held-out figure, look by look; the last of a short run stands."""
+    most = max(map(len, runs))
+    runs = [[*looks, *[looks[-1]] * (most - len(looks))] for looks in runs]
     at = np.array([[getattr(look, axis) for look in looks] for looks in runs], dtype=np.float64)
     rewards = np.array([[getattr(look, figure) for look in looks] for looks in runs], dtype=np.float64)
     return at.mean(axis=0), rewards.mean(axis=0)

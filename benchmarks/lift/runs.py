@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lift.arms import Arm, Plan
+from benchmarks.lift.job import train_job
 from benchmarks.lift.pools import count_rollouts, count_tokens, find_by_rate, forget_certificates
 from benchmarks.lift.refilled import FILE as GENERATED
 from learnable.data.curated.curated_set import CuratedSet
@@ -111,23 +112,27 @@ def perform(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float
     """
     settings = make_settings(arm, plan, curated, folder, rate, seed)
     if not (folder / COST).is_file():
-        told, paid = find_prompts(arm, plan, curated, folder, seed)
-        with use_trainer(arm):
-            train(replace(settings, curated=str(told.path)), paid, watcher)
+        with note_cost(settings) as paid:
+            if arm.finds == "job":
+                paid += train_job(settings, curated, plan.looks)
+            else:
+                told = find_prompts(arm, curated, folder, paid)
+                with use_trainer(arm):
+                    train_curated(replace(settings, curated=str(told.path)), watcher)
     measure_held_out(settings, curated, folder, find_start(folder, seed))
     shutil.rmtree(folder / POLICY, ignore_errors=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
-def find_prompts(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, seed: int) -> tuple[CuratedSet, Paid]:
-    """Return the set that an arm trains on, and what it generated to find that, where it is not the pool's curation."""
-    pool = find_pool(folder)
+def find_prompts(arm: Arm, curated: CuratedSet, folder: Path, paid: list[int]) -> CuratedSet:
+    """Return the set that an arm trains on; add to `paid` what finding it generated, if it is not the curated one."""
     if arm.is_blind:
-        return forget_certificates(curated, pool / "blind"), Paid()
+        return forget_certificates(curated, find_pool(folder) / "blind")
     if arm.finds == "rate-8":
-        found = find_by_rate(curated, pool / arm.finds)
-        return found, count_paid(found)
-    return curated, Paid()
+        found = find_by_rate(curated, find_pool(folder) / arm.finds)
+        paid += (count_rollouts(found), count_tokens(found))
+        return found
+    return curated
 
 
 @contextmanager
@@ -141,18 +146,20 @@ def use_trainer(arm: Arm) -> Iterator[None]:
         yield
 
 
-def train(settings: TrainSettings, paid: Paid, watcher: Progress) -> None:
-    """Train from the start, and note what it cost or why it failed. Raises `LearnableError` as `train_curated` does."""
+@contextmanager
+def note_cost(settings: TrainSettings) -> Iterator[list[int]]:
+    """Train from the start, and note what it cost or why it failed; completions and tokens of finding are filled in."""
     shutil.rmtree(settings.folder, ignore_errors=True)
-    before = measure_cpu_seconds()
+    before, paid = measure_cpu_seconds(), list[int]()
     try:
-        train_curated(settings, watcher)
+        yield paid
     except InterruptedRunError:
         raise
     except LearnableError as error:
+        settings.folder.mkdir(parents=True, exist_ok=True)
         (settings.folder / FAILED).write_text(f"{error}\n", encoding="utf-8")
         raise
-    cost = {"cpu_seconds": round(measure_cpu_seconds() - before, 2), "paid": asdict(paid)}
+    cost = {"cpu_seconds": round(measure_cpu_seconds() - before, 2), "paid": asdict(Paid(*paid))}
     (settings.folder / COST).write_text(json.dumps(cost) + "\n", encoding="utf-8")
 
 
@@ -164,6 +171,7 @@ def make_settings(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate:
         part=arm.part,
         sampler=arm.sampler,
         stored=arm.stored,
+        predict="auto" if arm.predicts else "off",
         steps=plan.steps,
         batch_size=plan.batch_size,
         learning_rate=rate,
