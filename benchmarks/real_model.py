@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import platform
+import random
 import subprocess
 import sys
 import time
@@ -28,17 +29,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import make_parser, write_figures
+from learnable.train.monitor.records import read_metrics
 
 LEARNABLE = "from learnable.cli.app import main; main()"
+EASY = ("--knob", "arithmetic.largest=9")  # a model of this size knows few sums
 POOLS: Mapping[str, tuple[str, ...]] = {
-    "natural": ("--family", "arithmetic", "--family", "counting", "--wording", "natural"),
-    "arithmetic": ("--family", "arithmetic", "--wording", "plain"),
+    "natural": ("--family", "arithmetic", "--family", "counting", "--wording", "natural", *EASY),
+    "arithmetic": ("--family", "arithmetic", "--wording", "plain", *EASY),
     "gym": ("--prompts", "reasoning-gym:*"),
     "haiku": ("--form", "haiku"),
 }
 HAIKU = 60
 HELD_OUT = 0.3  # of a pool's problems
 GROUP = 4  # completions a prompt, in all that trains and measures
+STEP = 2 * GROUP  # completions a step
 Figures = dict[str, Any]
 
 
@@ -69,10 +73,12 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=24, help="prompts of a pool; of haiku always 60")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--max-tokens", type=int, default=48)
+    parser.add_argument("--max-group", type=int, default=16, help="completions of a prompt that finding takes at most")
+    parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--eval-limit", type=int, default=8, help="held-out prompts that are measured")
     parser.add_argument("--learning-rate", type=float, default=1e-4)
     parser.add_argument("--compare", action="store_true", help="one job against plain GRPO at equal tokens")
-    parser.add_argument("--pool-size", type=int, default=200)
+    parser.add_argument("--pool-size", type=int, default=200, help="of 300 at most")
     parser.add_argument("--seeds", type=int, default=3)
     return parser.parse_args()
 
@@ -100,14 +106,17 @@ def measure_pool(name: str, arguments: argparse.Namespace) -> Figures:
     try:
         limit = HAIKU if name == "haiku" else arguments.limit
         common = (*POOLS[name], "--policy", model, "--limit", limit, "--max-tokens", arguments.max_tokens)
+        common = (*common, "--temperature", arguments.temperature)
         run("find", *common, "--show", 2)
-        found, seconds = timed("find", *common, *_sizes(), "--name", name, "--store", store)
+        found, seconds = timed("find", *common, *_sizes(arguments), "--name", name, "--store", store)
         totals = found["totals"]
         figures |= {key: totals[key] for key in ("prompts", "kept", "rollouts", "tokens", "truncated")}
         figures |= {"find_seconds": seconds, "generated": totals["generated"]}
         run("show", found["curated"])
         folder = arguments.work / f"train-{name}-{Path(found['curated']).name}-{time.time():.0f}"
-        trained, seconds = timed("train", "--curated", found["curated"], "--output", folder, *_training(arguments))
+        trained, seconds = timed(
+            "train", "--curated", found["curated"], "--output", folder, *_training(arguments, arguments.steps)
+        )
         held_out = trained["held_out"]["mean_reward"]
         figures |= {"steps": trained["training"]["steps"], "train_seconds": seconds}
         figures |= {"before": held_out["before"]["value"], "after": held_out["after"]["value"]}
@@ -123,35 +132,57 @@ def measure_pool(name: str, arguments: argparse.Namespace) -> Figures:
 
 
 def compare_ways(arguments: argparse.Namespace, seed: int) -> Figures:
-    """Return what one job and plain GRPO come to at the same generated tokens, on held-out prompts of one pool."""
-    work, pool = arguments.work / f"compare-{seed}", ("--family", "arithmetic", "--limit", arguments.pool_size)
-    common = (*_training(arguments), "--seed", seed, "--policy", arguments.model)
-    job, seconds = timed("train", *pool, *common, "--store", work / "store", "--output", work / "job")
-    spent = sum(cost["tokens"] for cost in job["paid"] if not cost["what"].startswith("held-out"))
-    each = job["training"]["epochs"][-1] if job["training"].get("epochs") else {}
-    figures: Figures = {"seed": seed, "job_tokens": spent, "job_seconds": seconds, "job_epochs": each}
-    first = job["rounds"][0]["curated"]
-    trained = [cost for cost in job["paid"] if cost["what"].startswith("training")]
-    length = sum(cost["tokens"] for cost in trained) / max(1, sum(cost["completions"] for cost in trained))
-    steps = max(1, round(spent / (length * 2 * GROUP)))
-    plain = ("--part", "pool", "--sampler", "static", "--stored", "off")
-    flags = tuple(flag for flag in common if flag != arguments.model)
-    rest = [*flags[: flags.index("--policy")], "--steps", steps]
-    grpo, seconds = timed("train", "--curated", first, "--output", work / "plain", *rest, *plain)
-    figures |= {"plain_steps": grpo["training"]["steps"], "plain_seconds": seconds}
-    for name, report in (("job", job), ("plain", grpo)):
-        found = report["held_out"]["mean_reward"]
-        figures |= {f"{name}_before": found["before"]["value"], f"{name}_after": found["after"]["value"]}
+    """Return what one job and plain GRPO come to at the same generated tokens, on held-out prompts of one pool.
+
+    Plain GRPO takes as many steps as the job's tokens pay for at the length of the job's own completions; those of
+    held-out reward are counted in neither. What it generated in the end stands beside it.
+    """
+    work, seeded = arguments.work / f"compare-{seed}", ("--seed", seed)
+    pool = ("--pool", write_sums(work / "sums.jsonl", arguments.pool_size, seed), "--verifier", "arithmetic")
+    job, seconds = timed(
+        *("train", *pool, "--policy", arguments.model, "--store", work / "store", "--output", work / "job"),
+        *(*_training(arguments, arguments.steps), *seeded),
+    )
+    figures: Figures = {"seed": seed, "rounds": len(job["rounds"]), "job_seconds": seconds}
+    paid = [cost for cost in job["paid"] if not cost["what"].startswith("held-out")]
+    spent = sum(cost["tokens"] for cost in paid)
+    each = spent / sum(cost["completions"] for cost in paid)
+    grpo, seconds = timed(
+        *("train", "--curated", job["rounds"][0]["curated"], "--output", work / "plain"),
+        *("--part", "pool", "--sampler", "static", "--stored", "off"),
+        *(*_training(arguments, max(1, round(spent / (each * STEP)))), *seeded),
+    )
+    records = read_metrics(Path(grpo["metrics"]))
+    made = sum(record.read("completion_length") or 0.0 for record in records) * STEP
+    figures |= {"plain_seconds": seconds, "job_tokens": spent, "plain_tokens": round(made)}
+    figures |= {"job_steps": sum(one["steps"] for one in job["rounds"]), "plain_steps": grpo["training"]["steps"]}
+    for name, found in (("job", job["held_out"]), ("plain", grpo["held_out"])):
+        reward = found["mean_reward"]
+        figures |= {f"{name}_before": reward["before"]["value"], f"{name}_after": reward["after"]["value"]}
     return figures
 
 
-def _sizes() -> tuple[object, ...]:
-    return ("--group-size", GROUP, "--test-share", HELD_OUT, "--pilot-prompts", 12, "--pilot-rollouts", 4)
+def write_sums(file: Path, count: int, seed: int) -> Path:
+    """Write so many sums of numbers of one or two digits, each once, and return the file."""
+    rng, sums = random.Random(seed), set[tuple[int, int]]()
+    while len(sums) < count:
+        sums.add((rng.randint(0, 9), rng.randint(0, 29)))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {"prompt": f"What is {one} + {other}? Just the number.", "answer": one + other} for one, other in sorted(sums)
+    ]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return file
 
 
-def _training(arguments: argparse.Namespace) -> tuple[object, ...]:
+def _sizes(arguments: argparse.Namespace) -> tuple[object, ...]:
+    pilot = ("--pilot-prompts", 12, "--pilot-rollouts", GROUP)
+    return ("--group-size", GROUP, "--max-group", arguments.max_group, "--test-share", HELD_OUT, *pilot)
+
+
+def _training(arguments: argparse.Namespace, steps: int) -> tuple[object, ...]:
     return (
-        *("--steps", arguments.steps, "--num-generations", GROUP, "--batch-size", 2 * GROUP, "--lora-rank", 8),
+        *("--steps", steps, "--num-generations", GROUP, "--batch-size", STEP, "--lora-rank", 8),
         *("--learning-rate", arguments.learning_rate, "--max-completion-length", arguments.max_tokens),
         *("--held-out", "pool", "--eval-group-size", GROUP, "--eval-k", GROUP, "--eval-limit", arguments.eval_limit),
         "--allow-silent-reward",
