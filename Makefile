@@ -19,6 +19,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 # Each of the tests' many processes would compile all of learnable, and each worker rewrite the asserts of all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A folder with a small instruct model, and how much is measured with it.
+REAL_MODEL ?= real-model
+REAL_MODEL_FLAGS ?=
+
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 
@@ -26,7 +30,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test test-fast test-thorough check bench notebook lock clean help
+.PHONY: setup demo test test-fast test-thorough check bench real-model notebook lock clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
@@ -79,6 +83,9 @@ bench: setup ## measure speed and the bundled policy; figures go to benchmarks/R
 	$(BIN)/python -m benchmarks.data.groups --peers
 	$(BIN)/python -m benchmarks.poetry.forms
 	$(BIN)/python -m benchmarks.poetry.run
+
+real-model: setup ## measure the whole way with a small instruct model, a folder that REAL_MODEL names (default real-model/)
+	$(BIN)/python -m benchmarks.real_model --model $(REAL_MODEL) $(REAL_MODEL_FLAGS)
 
 notebook: setup ## run the notebook again and keep what it shows
 	$(BIN)/python notebooks/run.py notebooks/01_find_learnable_prompts.ipynb

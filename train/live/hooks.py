@@ -79,7 +79,7 @@ class LearnabilitySampler:
         self.finished = 0  # batches since then
         self.told_starved = False
         self.stops_dry = stops_dry
-        self.spread: list[bool] = []  # whether rewards differed, of the last groups that were generated
+        self.differing: list[bool] = []  # whether rewards differed, of the last groups that were generated
         self.learns = True  # from the batch that is scored; not from completions that its certificates know of
         self.notes: JsonObject = {}  # what else is kept with the state
 
@@ -172,7 +172,7 @@ class LearnabilitySampler:
             return
         sums = rewards.nansum(dim=1).view(-1, self.layout.group_size)
         new = (sums.max(dim=1).values > sums.min(dim=1).values).tolist()
-        self.spread = [*self.spread, *new][-max(WATCHED, len(new)) :]
+        self.differing = [*self.differing, *new][-max(WATCHED, len(new)) :]
 
     @property
     def is_dry(self) -> bool:
@@ -180,7 +180,7 @@ class LearnabilitySampler:
 
         That is measured: what is expected of single prompts lags behind where all of them are learned at once.
         """
-        told = self.spread
+        told = self.differing
         return self.stops_dry and len(told) >= WATCHED and sum(told) < STARVED * len(told)
 
     def _judge(self, rewards: Any) -> list[bool | None]:
@@ -263,7 +263,7 @@ class LearnabilitySampler:
         np.savez(folder / ARRAYS, allow_pickle=False, **arrays)
         numbers = {name: value for name, value in state.items() if name not in arrays} | {"pending": self.order.pending}
         numbers |= {"notes": self.notes} if self.notes else {}
-        numbers |= {"spread": self.spread} if self.stops_dry else {}
+        numbers |= {"differing": self.differing} if self.stops_dry else {}
         numbers |= {"dry": True} if self.is_dry else {}
         partial = folder / f".{NUMBERS}.partial"
         partial.write_text(json.dumps(numbers), encoding="utf-8")
@@ -278,7 +278,7 @@ class LearnabilitySampler:
             self.order.picker.set_state({**numbers, **arrays})
         self.order.resume(numbers["pending"])
         self.notes = numbers.get("notes", {})
-        self.spread = numbers.get("spread", [])
+        self.differing = numbers.get("differing", [])
 
 
 def is_dry(checkpoint: Path | None) -> bool:
