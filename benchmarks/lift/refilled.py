@@ -50,8 +50,8 @@ class Refiller:
             batch = self.make_batch(self._repeat(rows))
             completions += len(self.completions)
             tokens += sum(map(len, self.completions))
-            groups = list(zip(rows, self._split(), self._has_spread(), strict=True))
-            found += [(row, group) for row, group, spread in groups if spread]
+            groups = list(zip(rows, self._split(), self._find_differing(), strict=True))
+            found += [(row, group) for row, group, differs in groups if differs]
             if len(found) >= wanted:
                 break
             rows = [next(self.rows) for _ in range(wanted)]
@@ -81,9 +81,9 @@ class Refiller:
     def _split(self) -> list[list[list[int]]]:
         return [self.completions[start : start + self.size] for start in range(0, len(self.completions), self.size)]
 
-    def _has_spread(self) -> list[bool]:
+    def _find_differing(self) -> list[bool]:
         sums = self.rewards.nansum(dim=1).view(-1, self.size)
-        return [bool(spread) for spread in sums.std(dim=1) > 1e-6]
+        return [bool(differs) for differs in sums.std(dim=1) > 1e-6]
 
     def _walk(self, rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
         data = self.trainer.train_dataset

@@ -320,19 +320,19 @@ def find_unknown(known: Certificates) -> NDArray[np.bool_]:
 
 def make_rates(rows: Any, drift: float | None, *, predicts: bool) -> PassRates:
     """Return what is known of a data set's prompts, and where some have no certificates what predicts those."""
-    known, asked = read_certificates(rows), find_asked(rows) if predicts else {}
-    unknown = np.ones(len(rows), bool) if asked else find_unknown(known)
+    known, sampled = read_certificates(rows), find_sampled(rows) if predicts else {}
+    unknown = np.ones(len(rows), bool) if sampled else find_unknown(known)
     walk = DRIFT if drift is None else drift
     if not predicts or not unknown.any():
         return PassRates.of(known, walk)
     blank = Certificates.unknown(len(unknown))
     filled = Certificates(*(np.where(unknown, getattr(blank, name), getattr(known, name)) for name in blank.__slots__))
     rates = PredictedRates(PassRates.of(filled, walk), unknown, describe_rows(rows), fits_drift=drift is None)
-    rates.begin_with(asked)
+    rates.begin_with(sampled)
     return rates
 
 
-def find_asked(rows: Any) -> dict[int, tuple[int, int]]:
+def find_sampled(rows: Any) -> dict[int, tuple[int, int]]:
     """Return passes and failures of the prompts that a curation asked, by row, where the set has others too.
 
     These groups tell of those like them, so they count for more than their certificates. None at all of a set whose
