@@ -175,7 +175,7 @@ def test_a_dry_run_and_a_goal_predict_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("follows", [True, False])
-def test_prompts_that_were_not_asked_may_stay_in_the_set(tmp_path: Path, follows: bool) -> None:
+def test_prompts_without_rollouts_may_stay_in_the_set(tmp_path: Path, follows: bool) -> None:
     settings = ask(tmp_path, draw(11, follows=follows), budget=SamplingBudget(want=10), keep_unasked=True)
     report = run(settings)
     groups = groups_of(settings, report)
