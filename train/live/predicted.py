@@ -82,6 +82,8 @@ class PredictedRates(PassRates):
     each group in the history before it was told, NaN where there was no prediction yet.
     """
 
+    is_predicted = True
+
     def __init__(
         self, start: PassRates, unknown: NDArray[np.bool_], ways: Sequence[csr_matrix], *, fits_drift: bool = True
     ) -> None:

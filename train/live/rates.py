@@ -48,6 +48,8 @@ class Certificates:
 class PassRates:
     """The chance of each rate in `RATES` for each prompt, as (prompts, cells)."""
 
+    is_predicted = False
+
     def __init__(self, weights: Weights, drift: float = DRIFT) -> None:
         """Take weights whose rows add up to 1. Raises `ValueError` for a drift that is not in [0, .25)."""
         if not 0 <= drift < CELL:

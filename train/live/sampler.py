@@ -133,8 +133,13 @@ class PromptPicker:
         self.rates.observe_batch(groups)
 
     def is_starved(self, batch: Sequence[int]) -> bool:
-        """Whether few of a batch's groups are expected to be of use, the best there are as they may be."""
-        return bool(self.rates.expect_usable(self.layout.group_size)[list(batch)].mean() < STARVED)
+        """Whether few of a batch's groups are expected to be of use, the best there are as they may be.
+
+        A batch may be drawn before its prompts are predicted: then the best of all prompts decide.
+        """
+        usable = self.rates.expect_usable(self.layout.group_size)
+        best = np.sort(usable)[-len(batch) :] if self.rates.is_predicted else usable[list(batch)]
+        return bool(best.mean() < STARVED)
 
     def get_state(self) -> JsonObject:
         """Return all that the next draws depend on: arrays, and numbers that JSON takes."""

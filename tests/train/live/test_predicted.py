@@ -111,6 +111,17 @@ def test_the_drift_is_fitted_to_prompts_that_are_seen_again(walk: float) -> None
     assert rates.shared.drift == pytest.approx(walk, abs=0.03)
 
 
+def test_a_batch_that_was_taken_before_its_prompts_were_predicted_starves_nobody() -> None:
+    feature, odds = make_odds()
+    picker = make_picker(predict_all(feature))
+    play(picker, odds, 40)
+    dead = np.argsort(odds)[:3].tolist()
+    assert picker.rates.expect_usable(GROUP)[dead].mean() < 0.1
+    assert not picker.is_starved(dead)
+    play(picker, np.full(COUNT, -9.0), 150)
+    assert picker.is_starved(dead)
+
+
 def test_a_drift_that_is_given_stands() -> None:
     rates = predict_all(drift=0.2, fits_drift=False)
     play(make_picker(rates, prompts=COUNT), np.random.default_rng(5).normal(0, 1.5, COUNT), 4)
