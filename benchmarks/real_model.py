@@ -113,9 +113,10 @@ def measure_pool(name: str, arguments: argparse.Namespace) -> Figures:
         figures |= {key: totals[key] for key in ("prompts", "kept", "rollouts", "tokens", "truncated")}
         figures |= {"find_seconds": seconds, "generated": totals["generated"]}
         run("show", found["curated"])
+        part = () if totals["train"] > 1 else ("--part", "pool")  # of a model that learns nothing here, all the same
         folder = arguments.work / f"train-{name}-{Path(found['curated']).name}-{time.time():.0f}"
         trained, seconds = timed(
-            "train", "--curated", found["curated"], "--output", folder, *_training(arguments, arguments.steps)
+            "train", "--curated", found["curated"], "--output", folder, *_training(arguments, arguments.steps), *part
         )
         held_out = trained["held_out"]["mean_reward"]
         figures |= {"steps": trained["training"]["steps"], "train_seconds": seconds}
@@ -206,7 +207,8 @@ def run(*command: object) -> str:
 def say_why(error: subprocess.CalledProcessError) -> str:
     """Return the command that refused, and its last sentence."""
     said = [line for line in str(error.stderr).splitlines() if line.strip()]
-    return f"{error.cmd[3]}: {said[-1] if said else error.returncode}"
+    told = [line for line in said if line.startswith("error: ")] or said  # threads may have the last word
+    return f"{error.cmd[3]}: {told[-1] if told else error.returncode}"
 
 
 def print_figures(figures: Mapping[str, Any]) -> None:
