@@ -76,7 +76,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--max-group", type=int, default=16, help="completions of a prompt that finding takes at most")
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--eval-limit", type=int, default=8, help="held-out prompts that are measured")
-    parser.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--learning-rate", type=float, default=1e-5)
     parser.add_argument("--compare", action="store_true", help="one job against plain GRPO at equal tokens")
     parser.add_argument("--pool-size", type=int, default=200, help="of 300 at most")
     parser.add_argument("--seeds", type=int, default=3)
