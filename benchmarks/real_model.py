@@ -123,7 +123,7 @@ def measure_pool(name: str, arguments: argparse.Namespace) -> Figures:
         figures |= {"before": held_out["before"]["value"], "after": held_out["after"]["value"]}
         policy = trained["trained_policy"]
         refreshed, seconds = timed("refresh", "--curated", found["curated"], "--policy", policy, "--anchors", 8)
-        figures |= {"refresh_rollouts": refreshed["rollouts"], "refresh_seconds": seconds}
+        figures |= {"refresh_rollouts": refreshed["totals"]["generated"], "refresh_seconds": seconds}
         flags = ("--group-size", GROUP, "--k", GROUP, "--limit", arguments.eval_limit)
         measured, seconds = timed("eval", "--curated", found["curated"], "--policy", policy, *flags)
         figures |= {"eval_reward": measured["figures"][0]["mean_reward"]["value"], "eval_seconds": seconds}
