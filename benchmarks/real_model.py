@@ -76,7 +76,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--max-group", type=int, default=16, help="completions of a prompt that finding takes at most")
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--eval-limit", type=int, default=8, help="held-out prompts that are measured")
-    parser.add_argument("--learning-rate", type=float, default=1e-4)
+    parser.add_argument("--learning-rate", type=float, default=1e-5)
     parser.add_argument("--compare", action="store_true", help="one job against plain GRPO at equal tokens")
     parser.add_argument("--pool-size", type=int, default=200, help="of 300 at most")
     parser.add_argument("--seeds", type=int, default=3)
@@ -113,16 +113,17 @@ def measure_pool(name: str, arguments: argparse.Namespace) -> Figures:
         figures |= {key: totals[key] for key in ("prompts", "kept", "rollouts", "tokens", "truncated")}
         figures |= {"find_seconds": seconds, "generated": totals["generated"]}
         run("show", found["curated"])
+        part = () if totals["train"] > 1 else ("--part", "pool")  # of a model that learns nothing here, all the same
         folder = arguments.work / f"train-{name}-{Path(found['curated']).name}-{time.time():.0f}"
         trained, seconds = timed(
-            "train", "--curated", found["curated"], "--output", folder, *_training(arguments, arguments.steps)
+            "train", "--curated", found["curated"], "--output", folder, *_training(arguments, arguments.steps), *part
         )
         held_out = trained["held_out"]["mean_reward"]
         figures |= {"steps": trained["training"]["steps"], "train_seconds": seconds}
         figures |= {"before": held_out["before"]["value"], "after": held_out["after"]["value"]}
         policy = trained["trained_policy"]
         refreshed, seconds = timed("refresh", "--curated", found["curated"], "--policy", policy, "--anchors", 8)
-        figures |= {"refresh_rollouts": refreshed["rollouts"], "refresh_seconds": seconds}
+        figures |= {"refresh_rollouts": refreshed["totals"]["generated"], "refresh_seconds": seconds}
         flags = ("--group-size", GROUP, "--k", GROUP, "--limit", arguments.eval_limit)
         measured, seconds = timed("eval", "--curated", found["curated"], "--policy", policy, *flags)
         figures |= {"eval_reward": measured["figures"][0]["mean_reward"]["value"], "eval_seconds": seconds}
@@ -206,7 +207,8 @@ def run(*command: object) -> str:
 def say_why(error: subprocess.CalledProcessError) -> str:
     """Return the command that refused, and its last sentence."""
     said = [line for line in str(error.stderr).splitlines() if line.strip()]
-    return f"{error.cmd[3]}: {said[-1] if said else error.returncode}"
+    told = [line for line in said if line.startswith("error: ")] or said  # threads may have the last word
+    return f"{error.cmd[3]}: {told[-1] if told else error.returncode}"
 
 
 def print_figures(figures: Mapping[str, Any]) -> None:
