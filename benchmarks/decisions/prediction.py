@@ -11,11 +11,14 @@ and by how much the worst decile is off beyond three standard errors. Population
 - reversed: 100 number tasks first, then as many again as of `numbers`, whose rates follow the numbers the other way;
 - misleading: a word that goes with success in the pilot, and with nothing after it;
 - MATH, MATH with others: pass rates of a real model on MATH, with text, level and subject, and with the rates of two
-  other models as columns besides (pass counts in the folder of `LEARNABLE_DATA`; left out where it is not there).
+  other models as columns besides (pass counts in the folder of `LEARNABLE_DATA`; left out where it is not there);
+- demo, gym: only where they are named, with vLLM and the bundled policy: families of the demo, and eight data sets of
+  reasoning-gym at random knobs. Fresh rollouts check what was rejected unsampled, and whether chances come true.
 
 With `--want N`, what N kept prompts cost instead, in rollouts for each that is truly in the band.
 
     python -m benchmarks.decisions.prediction [--population numbers] [--prompts 3000] [--seed 1] [--want 200] [--json]
+    python -m benchmarks.decisions.prediction --population demo [--prompts 3000] [--seed 1] [--fresh-seed 2] [--json]
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from benchmarks.decisions import measured_prediction
 from benchmarks.decisions.real_models import DATA
 from benchmarks.decisions.sampling import BAND
 from benchmarks.decisions.truth_forecast import worst_decile
@@ -44,6 +48,7 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
 
+MEASURED = ("demo", "gym")
 NOISE = 0.6  # of the log-odds of a rate about what the numbers say
 FIRST_SORTED, FIRST_REVERSED = 150, 100
 MODELS = ("Qwen2.5-1.5B-Instruct@T1.0", "Qwen2.5-Math-7B@T1.0")  # an instruct model, and a base one
@@ -60,13 +65,27 @@ KINDS = (
 def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--population", action="append", choices=list(POPULATIONS), help="repeatable; all by default")
+    parser.add_argument("--population", action="append", choices=[*POPULATIONS, *MEASURED], help="repeatable")
     parser.add_argument("--prompts", type=int, default=3_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--want", type=int, help="measure what so many kept prompts cost")
+    parser.add_argument("--fresh-seed", type=int, default=2, help="of the rollouts that check the real engine's")
+    parser.add_argument("--calibrated", type=int, default=600, help="prompts whose chances those check")
     parser.add_argument("--json", action="store_true", help="one JSON object a population")
     arguments = parser.parse_args()
     for name in arguments.population or POPULATIONS:
+        if name in MEASURED:
+            with tempfile.TemporaryDirectory() as folder:
+                told = measured_prediction.measure(
+                    name,
+                    arguments.prompts,
+                    arguments.seed,
+                    arguments.fresh_seed,
+                    Path(folder),
+                    calibrated=arguments.calibrated,
+                )
+            print(json.dumps(told) if arguments.json else measured_prediction.describe(told), flush=True)
+            continue
         if name.startswith("MATH") and not DATA.is_dir():
             continue
         for title, prompts in POPULATIONS[name](arguments.prompts, arguments.seed):

@@ -9,7 +9,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import PassCount, Row, text_key
 from learnable.data.sources.files.prompts import location_rows
 
-MOST = 10**9  # completions of one prompt
+MAX_K = 10**9  # completions of one prompt
 ID_DIGITS = 20
 
 
@@ -21,7 +21,7 @@ def read_pass_counts(location: str) -> Iterator[PassCount]:
     empty = True
     for place, row in location_rows(location, "train", what="counts"):
         empty = False
-        k = _read_number(row, "k", place, 1, MOST)
+        k = _read_number(row, "k", place, 1, MAX_K)
         passes = _read_number(row, "passes", place, 0, k)
         yield PassCount(_read_key(row, place), _read_text(row, "model", place, "the model that answered"), k, passes)
     if empty:
