@@ -111,7 +111,8 @@ def expect_in_band(certified: pl.DataFrame) -> Values:
     a, b, zero, one = (certified[name].to_numpy()[:, None] for name in BELIEF)
     passes = np.arange(FRESH + 1)
     inside = (passes >= BAND.low * FRESH) & (passes <= BAND.high * FRESH)
-    chances: Values = (1 - zero - one)[:, 0] * betabinom.pmf(passes, FRESH, a, b)[:, inside].sum(axis=1)
+    spread: Values = np.asarray(betabinom.pmf(passes, FRESH, a, b))
+    chances: Values = (1 - zero - one)[:, 0] * spread[:, inside].sum(axis=1)
     return chances
 
 
