@@ -40,7 +40,7 @@ KNOBS: dict[str, dict[str, Sequence[int]]] = {  # of reasoning-gym: from very ea
     "products": {"max_terms": (2, 3), "max_digits": (1, 3)},
     "count_primes": {"max_n": (5, 400)},
 }
-LEAST = {"min_terms": 2, "min_digits": 1, "min_words": 1, "min_value": 1, "min_n": 1, "min_animals": 1}
+MIN_KNOBS = {"min_terms": 2, "min_digits": 1, "min_words": 1, "min_value": 1, "min_n": 1, "min_animals": 1}
 BELIEF = ("alpha", "beta", "p_zero", "p_one")  # columns of a certificate
 ROW = ("prompt", "verifier", "spec", "family", "form", "difficulty")
 
@@ -63,8 +63,8 @@ def measure(
     unsampled = told.filter(is_unsampled)
     chosen = told.sample(min(calibrated, told.height), seed=fresh_seed)
     checked = unsampled.sample(min(CHECKED, unsampled.height), seed=fresh_seed)
-    asked = pl.concat([chosen, checked]).unique("prompt_id", maintain_order=True)
-    fresh = ask_anew(asked, fresh_seed, folder)
+    to_check = pl.concat([chosen, checked]).unique("prompt_id", maintain_order=True)
+    fresh = ask_anew(to_check, fresh_seed, folder)
     rollouts = {predict: report["totals"]["rollouts"] for predict, report in reports.items()}
     return {
         "population": population,
@@ -111,8 +111,8 @@ def expect_in_band(certified: pl.DataFrame) -> Values:
     a, b, zero, one = (certified[name].to_numpy()[:, None] for name in BELIEF)
     passes = np.arange(FRESH + 1)
     inside = (passes >= BAND.low * FRESH) & (passes <= BAND.high * FRESH)
-    spread: Values = np.asarray(betabinom.pmf(passes, FRESH, a, b))
-    chances: Values = (1 - zero - one)[:, 0] * spread[:, inside].sum(axis=1)
+    mass: Values = np.asarray(betabinom.pmf(passes, FRESH, a, b))
+    chances: Values = (1 - zero - one)[:, 0] * mass[:, inside].sum(axis=1)
     return chances
 
 
@@ -131,9 +131,9 @@ def list_deciles(checked: pl.DataFrame) -> list[dict[str, float | int]]:
     return rows
 
 
-def ask_anew(asked: pl.DataFrame, seed: int, folder: Path) -> pl.DataFrame:
+def ask_anew(to_check: pl.DataFrame, seed: int, folder: Path) -> pl.DataFrame:
     """Return `n_eff` and `mean` of fresh rollouts of prompts, in a store of their own."""
-    file = write_rows(folder / "fresh.jsonl", asked.select(ROW).iter_rows(named=True))
+    file = write_rows(folder / "fresh.jsonl", to_check.select(ROW).iter_rows(named=True))
     fixed = ("--sampling", "fixed", "--group-size", FRESH, "--predict", "off", "--near-duplicates", 1)
     report = learnable(
         "find", "--prompts", file, *fixed, "--seed", seed, "--test-share", 0, "--store", folder / "fresh"
@@ -153,7 +153,7 @@ def draw_gym(seed: int) -> Iterator[Prompt]:
     for number in range(SETTINGS):
         for name, knobs in KNOBS.items():
             drawn = {knob: round(low * (high / low) ** rng.random()) for knob, (low, high) in knobs.items()}
-            least = {f"min_{knob.partition('_')[2]}": LEAST[f"min_{knob.partition('_')[2]}"] for knob in knobs}
+            least = {f"min_{knob.partition('_')[2]}": MIN_KNOBS[f"min_{knob.partition('_')[2]}"] for knob in knobs}
             config = make_config(name, {knob: str(value) for knob, value in {**least, **drawn}.items()})
             streams.append(entries(name, config, seed * SETTINGS + number))
     for entry in take_turns(streams):
