@@ -24,7 +24,6 @@ from learnable.data.records import Prompt
 from learnable.data.sources.family import take_turns
 from learnable.filters.arrays import Values
 from learnable.filters.decisions.decide import PREDICTED
-from learnable.filters.posterior.fitting import fit_belief
 
 FRESH = 32  # rollouts of each prompt that is checked
 CHECKED, CALIBRATED = 2_000, 600  # prompts at most: rejected unsampled, and of all that have a certificate
@@ -90,18 +89,16 @@ def estimate_in_band(fresh: pl.DataFrame) -> dict[str, float | int]:
 
     `plain` is the share whose fresh rate is in the band, noise and all: of prompts near its ends some stray into it.
     `at_most` is its upper bound (Clopper and Pearson, one-sided, 95 %), `expected` what it should be by the
-    certificates. `fitted` is by the distribution of rates that makes the groups likeliest, without it.
+    certificates, with the same noise.
     """
     count = fresh.height
     if not count:
-        return {"prompts": 0, "found": 0, "plain": 0.0, "at_most": 1.0, "expected": 0.0, "fitted": 0.0}
+        return {"prompts": 0, "found": 0, "plain": 0.0, "at_most": 1.0, "expected": 0.0}
     found = int(fresh["mean"].is_between(BAND.low, BAND.high).sum())
-    n, mean = fresh["n_eff"].to_numpy(), fresh["mean"].to_numpy()
     figures = {
         "plain": found / count,
         "at_most": float(beta.ppf(0.95, found + 1, count - found)) if found < count else 1.0,
         "expected": float(expect_in_band(fresh).mean()),
-        "fitted": float(fit_belief(n, n * mean).belief.in_band(BAND)),
     }
     return {"prompts": count, "found": found, **{name: round(value, 4) for name, value in figures.items()}}
 
@@ -132,14 +129,14 @@ def list_deciles(checked: pl.DataFrame) -> list[dict[str, float | int]]:
 
 
 def ask_anew(to_check: pl.DataFrame, seed: int, folder: Path) -> pl.DataFrame:
-    """Return `n_eff` and `mean` of fresh rollouts of prompts, in a store of their own."""
+    """Return the `mean` of fresh rollouts of prompts, in a store of their own."""
     file = write_rows(folder / "fresh.jsonl", to_check.select(ROW).iter_rows(named=True))
     fixed = ("--sampling", "fixed", "--group-size", FRESH, "--predict", "off", "--near-duplicates", 1)
     report = learnable(
         "find", "--prompts", file, *fixed, "--seed", seed, "--test-share", 0, "--store", folder / "fresh"
     )
     groups = pl.read_parquet(folder / "fresh" / "groups" / f"{report['run_id']}.parquet")
-    return groups.filter(pl.col("n") > 0).select("prompt_id", "n_eff", "mean")
+    return groups.filter(pl.col("n") > 0).select("prompt_id", "mean")
 
 
 def draw_gym(seed: int) -> Iterator[Prompt]:
@@ -179,11 +176,11 @@ def describe(figures: dict[str, Any]) -> str:
         f"{figures['population']}: rollouts {figures['rollouts']}, {figures['rollouts_ratio']:.3f}; "
         f"kept {figures['kept']}; rejected unsampled {figures['rejected_unsampled']}",
         f"  of {checked['prompts']} of them {checked['found']} have a fresh rate in the band ({checked['plain']:.2%}, "
-        f"at most {checked['at_most']:.2%}); expected {checked['expected']:.2%}, fitted {checked['fitted']:.2%}",
+        f"at most {checked['at_most']:.2%}); expected {checked['expected']:.2%}",
     ]
     lines += [
         f"  decile {row['decile']}: {row['prompts']} prompts, said {row['said']:.3f} (s.e. {row['error']:.3f}), plain "
-        f"{row['plain']:.3f} (expected {row['expected']:.3f}), fitted {row['fitted']:.3f}"
+        f"{row['plain']:.3f} (expected {row['expected']:.3f})"
         for row in figures["deciles"]
     ]
     return "\n".join(lines)
