@@ -288,6 +288,16 @@ class Score:
         return cls(reward=None, passed=None, verdict=verdict, reason=reason)
 
 
+@dataclass(frozen=True, slots=True)
+class PassCount:
+    """How many of its `k` completions of a prompt a model passed with; `key` is a prompt's id, or `text_key`."""
+
+    key: str
+    model: str
+    k: int
+    passes: int
+
+
 def whole_characters(text: str) -> str:
     r"""Return the text with U+FFFD for each half of a surrogate pair, which JSON can say and no file can store.
 
@@ -333,6 +343,11 @@ def canonical_json(value: object) -> str:
 def content_id(*parts: object) -> str:
     """Return 20 hex digits (80 bits) of the SHA-256 of the parts' canonical JSON."""
     return _hash_text(canonical_json(parts))
+
+
+def text_key(text: str) -> str:
+    """Return the key of a prompt by its text, whatever its white space; of a chat, by its last message."""
+    return content_id("text", " ".join(text.split()))
 
 
 def name_problem(*parts: object) -> str:

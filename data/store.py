@@ -3,6 +3,7 @@
 <root>/rollouts/ and scores/        the ledger
 <root>/groups/<run>.parquet         what a run decided
 <root>/curated/<name>/<version>/    curated sets
+<root>/counts/                      what other policies made of prompts (`data.ledger.counts`)
 <root>/quarantine/                  damaged files of the ledger
 <root>/speeds/                      tokens a second that were measured
 <root>/evaluations/seed-N/          a store of its own: completions of held-out prompts, which decide nothing

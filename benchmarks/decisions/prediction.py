@@ -11,11 +11,16 @@ and by how much the worst decile is off beyond three standard errors. Population
 - reversed: 100 number tasks first, then as many again as of `numbers`, whose rates follow the numbers the other way;
 - misleading: a word that goes with success in the pilot, and with nothing after it;
 - MATH, MATH with others: pass rates of a real model on MATH, with text, level and subject, and with the rates of two
-  other models as columns besides (pass counts in the folder of `LEARNABLE_DATA`; left out where it is not there).
+  other models as columns besides (pass counts in the folder of `LEARNABLE_DATA`; left out where it is not there);
+- counts: texts that say nothing, and imported counts of two other models on them, eight completions each; noisy counts:
+  likewise of models that toss coins;
+- demo, gym: only where they are named, with vLLM and the bundled policy: families of the demo, and eight data sets of
+  reasoning-gym at random knobs. Fresh rollouts check what was rejected unsampled, and whether chances come true.
 
 With `--want N`, what N kept prompts cost instead, in rollouts for each that is truly in the band.
 
     python -m benchmarks.decisions.prediction [--population numbers] [--prompts 3000] [--seed 1] [--want 200] [--json]
+    python -m benchmarks.decisions.prediction --population demo [--prompts 3000] [--seed 1] [--fresh-seed 2] [--json]
 """
 
 from __future__ import annotations
@@ -32,11 +37,14 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from benchmarks.decisions import measured_prediction
 from benchmarks.decisions.real_models import DATA
 from benchmarks.decisions.sampling import BAND
 from benchmarks.decisions.truth_forecast import worst_decile
-from learnable.data.records import Prompt
+from learnable.data.ledger.counts import store_counts
+from learnable.data.records import PassCount, Prompt, text_key
 from learnable.data.sources.selection import PromptSet
+from learnable.data.store import Store
 from learnable.filters.arrays import Flags, Values
 from learnable.filters.decisions.decide import PREDICTED
 from learnable.filters.stopping.budget import SamplingBudget
@@ -44,10 +52,12 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
 
+MEASURED = ("demo", "gym")
 NOISE = 0.6  # of the log-odds of a rate about what the numbers say
 FIRST_SORTED, FIRST_REVERSED = 150, 100
 MODELS = ("Qwen2.5-1.5B-Instruct@T1.0", "Qwen2.5-Math-7B@T1.0")  # an instruct model, and a base one
 OTHERS = ("Qwen2-1.5B@T1.0", "Qwen2.5-7B@T1.0")
+IMPORTED = 8  # completions of each prompt by each other model
 COUNTED = 50  # completions of each of these prompts
 KINDS = (
     "Add {a} and {b}, then take the last {k} digits.",
@@ -60,30 +70,51 @@ KINDS = (
 def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--population", action="append", choices=list(POPULATIONS), help="repeatable; all by default")
+    parser.add_argument("--population", action="append", choices=[*POPULATIONS, *MEASURED], help="repeatable")
     parser.add_argument("--prompts", type=int, default=3_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--want", type=int, help="measure what so many kept prompts cost")
+    parser.add_argument("--fresh-seed", type=int, default=2, help="of the rollouts that check the real engine's")
+    parser.add_argument("--calibrated", type=int, default=600, help="prompts whose chances those check")
     parser.add_argument("--json", action="store_true", help="one JSON object a population")
     arguments = parser.parse_args()
     for name in arguments.population or POPULATIONS:
+        if name in MEASURED:
+            with tempfile.TemporaryDirectory() as folder:
+                told = measured_prediction.measure(
+                    name,
+                    arguments.prompts,
+                    arguments.seed,
+                    arguments.fresh_seed,
+                    Path(folder),
+                    calibrated=arguments.calibrated,
+                )
+            print(json.dumps(told) if arguments.json else measured_prediction.describe(told), flush=True)
+            continue
         if name.startswith("MATH") and not DATA.is_dir():
             continue
-        for title, prompts in POPULATIONS[name](arguments.prompts, arguments.seed):
-            figures = {"population": title, **compare(prompts, arguments.seed, arguments.want)}
+        for title, prompts, *counts in POPULATIONS[name](arguments.prompts, arguments.seed):
+            figures = {"population": title, **compare(prompts, arguments.seed, arguments.want, *counts)}
             print(json.dumps(figures) if arguments.json else describe(figures), flush=True)
 
 
-def compare(prompts: Sequence[Prompt], seed: int, want: int | None = None) -> dict[str, Any]:
+def compare(
+    prompts: Sequence[Prompt], seed: int, want: int | None = None, counts: Sequence[PassCount] = ()
+) -> dict[str, Any]:
     """Return the figures of both ways, and the rollouts of the predicted one as a share of the other's."""
-    ways = {predict: measure(prompts, seed, predict, want) for predict in ("off", "auto")}
+    ways = {predict: measure(prompts, seed, predict, want, counts) for predict in ("off", "auto")}
     price = "rollouts_a_good_prompt" if want else "rollouts_a_prompt"
     ratio = ways["auto"][price] / max(ways["off"][price], 1e-9)
     return {"prompts": len(prompts), "seed": seed, "want": want, "rollouts_ratio": round(ratio, 4), **ways}
 
 
-def measure(prompts: Sequence[Prompt], seed: int, predict: str, want: int | None = None) -> dict[str, Any]:
-    """Curate the prompts in their order, and compare what is said of them with their true rates."""
+def measure(
+    prompts: Sequence[Prompt], seed: int, predict: str, want: int | None = None, counts: Sequence[PassCount] = ()
+) -> dict[str, Any]:
+    """Curate the prompts in their order, and compare what is said of them with their true rates.
+
+    `counts` of other models are imported before.
+    """
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         settings = CurateSettings(
@@ -96,6 +127,9 @@ def measure(prompts: Sequence[Prompt], seed: int, predict: str, want: int | None
             workers=0,
             predict=predict,
         )
+        store = Store(settings.store)
+        with store.hold(wait=0, on_wait=print):
+            store_counts(store.root, counts)
         report = run_pipeline(settings, given=PromptSet(list(prompts)))
         [file] = (Path(folder) / "store" / "groups").glob("*.parquet")
         rate = pl.col("spec").str.json_path_match("$.rate").cast(pl.Float64)
@@ -152,7 +186,8 @@ def describe(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-Population = Callable[[int, int], list[tuple[str, list[Prompt]]]]
+Population = Callable[[int, int], Sequence[tuple[Any, ...]]]
+"""Makes so many prompts by a seed: titles, prompts and, where other models are known, their counts."""
 
 
 def draw_numbers(count: int, rng: np.random.Generator, sign: float = 1.0) -> list[Prompt]:
@@ -238,12 +273,27 @@ def math(count: int, seed: int, *, with_others: bool = False) -> list[tuple[str,
     return found
 
 
+def count_others(count: int, seed: int, *, noisy: bool = False) -> list[tuple[str, list[Prompt], list[PassCount]]]:
+    """Return prompts whose texts say nothing, with the passes of two other models, one better and one worse."""
+    rng = np.random.default_rng([seed, 7])
+    odds = 3 * rng.standard_normal(count)
+    prompts = [make_prompt(f"Riddle {n}.", rate) for n, rate in enumerate(expit(odds + 0.4 * rng.normal(size=count)))]
+    counts = []
+    for model, shift in (("better", 1.0), ("worse", -1.0)):
+        rates = np.full(count, 0.5) if noisy else expit(odds + shift + 0.4 * rng.normal(size=count))
+        passes = rng.binomial(IMPORTED, rates).tolist()
+        counts += [PassCount(text_key(p.text), model, IMPORTED, one) for p, one in zip(prompts, passes, strict=True)]
+    return [("noisy counts" if noisy else "counts", prompts, counts)]
+
+
 POPULATIONS: dict[str, Population] = {
     "numbers": numbers,
     "unrelated": unrelated,
     "sorted": sort_kinds,
     "reversed": reverse_numbers,
     "misleading": mislead,
+    "counts": count_others,
+    "noisy counts": lambda count, seed: count_others(count, seed, noisy=True),
     "MATH": math,
     "MATH with others": lambda count, seed: math(count, seed, with_others=True),
 }

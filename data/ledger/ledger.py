@@ -134,7 +134,7 @@ class Ledger:
         """
         wanted = set(stored["rollout_id"])
         ids = {"rollout_id": frozenset(wanted)}
-        folders = [f"rollouts/{folder}" for folder in self._folders(draw)] if wanted else []
+        folders = [f"rollouts/{folder}" for folder in self.folders(draw)] if wanted else []
         tables = (
             self._partition(folder).select(
                 ids,
@@ -164,7 +164,7 @@ class Ledger:
         ledger meanwhile.
         """
         ids = {"prompt_id": stored["prompt_id"].unique().to_list()}
-        folders = [_scores_folder(of, verifier, versions) for of in self._folders(draw) for verifier in versions]
+        folders = [_scores_folder(of, verifier, versions) for of in self.folders(draw) for verifier in versions]
         found = [pl.DataFrame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
         rows = pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
         rewarded, key = pl.col("verdict").is_in(REWARDED_VERDICTS), ["prompt_id", "rollout_id"]
@@ -212,10 +212,10 @@ class Ledger:
 
     def _rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> pl.DataFrame:
         """Return the rollouts of these prompts' questions, with those that earlier versions wrote under other ids."""
-        found = [self._rollouts_in(f"rollouts/{folder}", prompts) for folder in self._folders(draw)]
+        found = [self._rollouts_in(f"rollouts/{folder}", prompts) for folder in self.folders(draw)]
         return pl.concat(found, how="vertical_relaxed")
 
-    def _folders(self, draw: Draw) -> list[str]:
+    def folders(self, draw: Draw) -> list[str]:
         """Return where rows of the draw are: its own, then those under earlier ids of the same weights."""
         weights = weights_id(draw.policy_id)
         return [draw.folder_of(name) for name in (weights, *find_earlier_ids(self.root, weights))]

@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix, hstack
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import SIMULATED, Prompt
 from learnable.filters.arrays import Indices, Values
+from learnable.filters.prediction.other_rates import OtherRates
 
 OWN = ("form", "difficulty")  # read of every prompt, whatever columns its row has
 NUMBERS = 6  # of a text: the first ones, one by one
@@ -40,13 +41,17 @@ class PromptFeatures:
     Args:
         prompts: the pool.
         columns: the columns of the prompts' rows to read; all that hold numbers or few different values, by default.
+        others: the rates of other policies on them.
 
     Raises `LearnableError` for a column that no row has.
     """
 
-    def __init__(self, prompts: Sequence[Prompt], columns: Sequence[str] = ()) -> None:
+    def __init__(
+        self, prompts: Sequence[Prompt], columns: Sequence[str] = (), others: OtherRates | None = None
+    ) -> None:
         check_columns(prompts, columns)
         self.prompts, self.columns = prompts, columns
+        self.others = others or OtherRates((), np.zeros((len(prompts), 0)))
 
     def encode(self, rows: Indices, told: Indices) -> FeatureEncoder:
         """Return what makes features of `rows`, the prompts of a family, scaled by those that were sampled (`told`)."""
@@ -56,8 +61,8 @@ class PromptFeatures:
 class FeatureEncoder:
     """Turns prompts of one family into features that are on the scale of the prompts that were sampled.
 
-    `known_rates` are those of the columns that hold solve rates. `rows` are the family's prompts, `told` those of them
-    that were sampled.
+    `known_rates` are those of the columns that hold solve rates, `others` the policies whose rates are features. `rows`
+    are the family's prompts, `told` those of them that were sampled.
     """
 
     def __init__(self, features: PromptFeatures, rows: Indices, told: Indices) -> None:
@@ -65,6 +70,8 @@ class FeatureEncoder:
         family, sampled = [self.prompts[row] for row in rows], [self.prompts[row] for row in told]
         self.numeric, self.categories = _sort_columns(sampled, features.columns)
         self.known_rates = [name for name in self.numeric if is_rate(name, family)]
+        self._of_others = features.others.encode(told)
+        self.others = self._of_others.names
         of_told = {name: _read_numbers(sampled, name) for name in self.numeric}
         self._usual = {name: float(np.nanmean(values)) for name, values in of_told.items()}
         self._whole = {name: 100.0 if np.nanmax(values) > 1 else 1.0 for name, values in of_told.items()}
@@ -73,17 +80,23 @@ class FeatureEncoder:
         seen = np.array(_stack(sampled).astype(bool).sum(axis=0)).reshape(-1)
         self._weights: Values = np.where(seen >= RARE, np.log((1 + len(told)) / (1 + seen)), 0.0)
 
-    def name_sources(self, *, words: bool) -> list[str]:
+    def name_sources(self, *, words: bool, others: bool = False) -> list[str]:
         """Return what the features are made of, as a person would say it."""
+        rates = [f"rates of policy {name}" for name in self.others] if others else []
         columns = [f"column {name}" for name in [*self.numeric, *self.categories] if name not in OWN]
         own = [name for name in OWN if name in self.numeric or name in self.categories]
-        return [*columns, *own, "numbers in the text", "its length", *(["its words"] if words else [])]
+        return [*rates, *columns, *own, "numbers in the text", "its length", *(["its words"] if words else [])]
 
-    def transform(self, rows: Indices, *, words: bool) -> Matrix:
-        """Return the features of prompts: those of columns, numbers and length, and with `words` also hashed words."""
+    def transform(self, rows: Indices, *, words: bool, others: bool = False) -> Matrix:
+        """Return the features of prompts: those of columns, numbers and length.
+
+        With `words` also hashed words, with `others` also the rates of other policies.
+        """
         prompts = [self.prompts[row] for row in rows]
         varying = self._std > 1e-9
         scaled = (self._measure(prompts)[:, varying] - self._mean[varying]) / self._std[varying]
+        if others:
+            scaled = np.concatenate([scaled, self._of_others.transform(rows)], axis=1)
         dense = csr_matrix(np.clip(scaled, -FAR, FAR))
         if not words:
             return dense

@@ -20,6 +20,16 @@ DIGITS = 6  # of a predicted rate: so that none that counts hangs on the process
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """What one way and ridge predict of the groups that are left out, and the deviance of each from it."""
+
+    way: int
+    ridge: float
+    held_out: Values
+    deviances: Values
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """A regression, and what it predicts of the groups that it was fitted to.
 
@@ -34,13 +44,15 @@ class Fit:
     deviance_explained: float
 
 
-def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values) -> Fit | None:
+def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values, *, plain: int | None = None) -> Fit | None:
     """Fit pass rates by the features and the ridge that predict best the groups that are left out (cross-validation).
 
     Args:
         ways: ways to describe the groups by features, each of the shape (groups, features).
         n: rewards of each group, which may be effective sizes.
         s: their sums.
+        plain: how many of the ways come first, all by default. Another one is taken only where it predicts better than
+            these by more than two standard errors: what it adds may be noise.
 
     Returns:
         The regression; None where no way explains anything of the groups that are left out.
@@ -48,21 +60,27 @@ def fit_rates(ways: Sequence[csr_matrix], n: Values, s: Values) -> Fit | None:
     weights = n * MAX_WEIGHT / np.maximum(n + MAX_WEIGHT, 1e-9)
     rates = np.divide(s, n, out=np.zeros_like(s), where=n > 0)
     folds = deal_folds(len(n))
-    whole = _deviance(rates, weights, _predict_mean(rates, weights, folds))
-    tried = [
-        (
-            _deviance(rates, weights, found := _predict_held_out(features, rates, weights, ridge, folds)),
-            way,
-            ridge,
-            found,
-        )
-        for way, features in enumerate(ways)
-        for ridge in RIDGES
-    ]
-    deviance, way, ridge, found = min(tried, key=lambda each: each[0])
-    if deviance >= whole:
+
+    def find_best(which: Sequence[int]) -> Tried | None:
+        tried = [
+            Tried(way, ridge, found, _find_deviances(rates, weights, found))
+            for way in which
+            for ridge in RIDGES
+            for found in [_predict_held_out(ways[way], rates, weights, ridge, folds)]
+        ]
+        return min(tried, key=lambda each: float(each.deviances.sum()), default=None)
+
+    whole = _find_deviances(rates, weights, _predict_mean(rates, weights, folds))
+    numbers = range(len(ways))
+    best, other = find_best(numbers[:plain]), find_best(numbers[plain:] if plain is not None else ())
+    if best is not None and best.deviances.sum() >= whole.sum():
+        best = None
+    if other is not None and _is_surely_more((whole if best is None else best.deviances) - other.deviances):
+        best = other
+    if best is None:
         return None
-    return Fit(way, fit_logistic(ways[way], rates, weights, ridge), found, 1 - deviance / whole)
+    coefficients = fit_logistic(ways[best.way], rates, weights, best.ridge)
+    return Fit(best.way, coefficients, best.held_out, float(1 - best.deviances.sum() / whole.sum()))
 
 
 def deal_folds(groups: int) -> Indices:
@@ -106,6 +124,11 @@ def _predict_held_out(features: csr_matrix, rates: Values, weights: Values, ridg
     return found
 
 
+def _is_surely_more(gains: Values) -> bool:
+    """Say whether the sum of gains is above 0 by more than two standard errors."""
+    return bool(gains.sum() > 2 * gains.std(ddof=1) * np.sqrt(len(gains)))
+
+
 def _predict_mean(rates: Values, weights: Values, folds: Indices) -> Values:
     means = [
         weights[folds != fold] @ rates[folds != fold] / max(weights[folds != fold].sum(), 1e-9) for fold in range(FOLDS)
@@ -113,8 +136,9 @@ def _predict_mean(rates: Values, weights: Values, folds: Indices) -> Values:
     return np.array(means)[folds]
 
 
-def _deviance(rates: Values, weights: Values, predicted: Values) -> float:
-    """Return the deviance of rates from predicted ones, minus twice the log-likelihood above that of a perfect fit."""
+def _find_deviances(rates: Values, weights: Values, predicted: Values) -> Values:
+    """Return the deviance of each rate from its prediction: minus twice the log-likelihood above a perfect fit's."""
     safe = np.clip(predicted, 1e-4, 1 - 1e-4)
     perfect = xlogy(rates, rates) + xlogy(1 - rates, 1 - rates)
-    return float(2 * weights @ (perfect - rates * np.log(safe) - (1 - rates) * np.log1p(-safe)))
+    deviances: Values = 2 * weights * (perfect - rates * np.log(safe) - (1 - rates) * np.log1p(-safe))
+    return deviances

@@ -17,6 +17,8 @@ from learnable.filters.prediction.regression import FOLDS, MAX_GROUPS, deal_fold
 MIN_GROUPS = 32  # of a family, to predict from
 STRATUM_GROUPS, MAX_STRATA = 16, 12
 PROMPTS_AT_ONCE = 4_000  # described at once
+WAYS = ((False, False), (True, False), (False, True), (True, True))  # whether words, and others' rates, are read
+PLAIN = 2  # of these: without the rates of others, which must be worth it
 WIDTH = 2.0  # of the tilts of strata that are compared with the family, as of small families
 MIN_GAIN = 6.0  # of log-likelihood, in nats: a smaller one is worth nothing, however sure
 
@@ -71,21 +73,24 @@ class TextPredictor:
             return None
         n, s, chosen = n[usable], s[usable], told[usable]
         encoder = self.features.encode(rows, rows[chosen])
-        fit = fit_rates([encoder.transform(rows[chosen], words=words) for words in (False, True)], n, s)
+        ways = WAYS if encoder.others else WAYS[:PLAIN]
+        described = [encoder.transform(rows[chosen], words=words, others=others) for words, others in ways]
+        fit = fit_rates(described, n, s, plain=PLAIN)
         if fit is None:
             return None
         ends = cut(fit.held_out)
         gain, error = compare(find_strata(fit.held_out, ends), (n, s), family.belief)
         if gain <= max(2 * error, MIN_GAIN):
             return None
+        words, others = ways[fit.way]
         rates = np.concatenate(
             [
-                predict(encoder.transform(part, words=fit.way > 0), fit.coefficients)
+                predict(encoder.transform(part, words=words, others=others), fit.coefficients)
                 for part in np.array_split(rows, len(rows) // PROMPTS_AT_ONCE + 1)
             ]
         )
         rates[chosen] = fit.held_out
-        sources, known = tuple(encoder.name_sources(words=fit.way > 0)), tuple(encoder.known_rates)
+        sources, known = tuple(encoder.name_sources(words=words, others=others)), tuple(encoder.known_rates)
         return Prediction(rates, ends, fit.deviance_explained, gain, error, len(n), sources, known)
 
 

@@ -11,14 +11,17 @@ import polars as pl
 
 from learnable.data.curated.manifest import PredictionRecord
 from learnable.data.errors import InterruptedRunError
+from learnable.data.ledger.counts import find_counts
 from learnable.data.progress import progress
+from learnable.data.records import Prompt
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.arrays import Indices
 from learnable.filters.decisions.evidence import Evidence, gather_evidence
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.prediction.features import PromptFeatures
-from learnable.filters.prediction.strata import TextPredictor
+from learnable.filters.prediction.other_rates import OtherRates
+from learnable.filters.prediction.strata import MIN_GROUPS, TextPredictor
 from learnable.filters.stopping.plan import Plan, plan_ahead, plan_fixed
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms
 from learnable.filters.stopping.stratified import describe_prompts
@@ -78,7 +81,7 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
     """
     settings, pool = run.settings, prompts.prompts
     families, uniforms = [prompt.family for prompt in pool], hash_to_uniforms([p.prompt_id for p in pool])
-    predictor = TextPredictor(PromptFeatures(pool, settings.predict_from)) if settings.predict == "auto" else None
+    predictor = _find_predictor(run, pool)
     schedule = Schedule(families, uniforms, settings.band, settings.budget, settings.group_size, predictor)
     table, watch = RewardTable(schedule, pool, settings), ErrorWatch()
     with (
@@ -93,6 +96,16 @@ def open_sampling(run: Run, prompts: PromptSet, *, endless: bool = False) -> Ite
             collector.score_stored(stored)
             sampling.reuse(stored, redrawn)
         yield sampling
+
+
+def _find_predictor(run: Run, pool: Sequence[Prompt]) -> TextPredictor | None:
+    """Return what predicts pass rates from prompts and what other policies made of them; None where nothing is."""
+    settings = run.settings
+    if settings.predict == "off" or settings.budget.sampling == "fixed" or len(pool) < MIN_GROUPS:
+        return None
+    counts = find_counts(run.store.ledger, run.draw, pool)
+    others = OtherRates.of(counts, [prompt.prompt_id for prompt in pool])
+    return TextPredictor(PromptFeatures(pool, settings.predict_from, others))
 
 
 def is_anything_missing(run: Run, prompts: PromptSet) -> bool:

@@ -60,3 +60,19 @@ def test_folds_are_of_one_size() -> None:
     counts = np.bincount(deal_folds(103))
     assert len(counts) == FOLDS
     assert counts.max() - counts.min() <= 1
+
+
+def test_further_features_are_used_only_where_they_surely_help() -> None:
+    rng = np.random.default_rng(3)
+    known, noise = rng.standard_normal((2, 200))
+    n = np.full(200, 8.0)
+    s = rng.binomial(8, expit(2 * known)).astype(float)
+    nothing, helpful, useless = csr_matrix((200, 0)), csr_matrix(known[:, None]), csr_matrix(noise[:, None])
+    both = csr_matrix(np.column_stack([known, noise]))
+    assert fit_rates([nothing, useless], n, s, plain=1) is None
+    found = fit_rates([nothing, helpful], n, s, plain=1)
+    assert found is not None
+    assert found.way == 1
+    kept = fit_rates([helpful, both], n, s, plain=1)
+    assert kept is not None
+    assert kept.way == 0

@@ -1,0 +1,76 @@
+"""Rates that other policies have on a pool's prompts, and what of them is read as features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.special import logit
+
+from learnable.filters.arrays import Flags, Indices, Values
+
+MAX_OTHERS = 8  # policies that are read: those that know most of the pool's prompts
+MIN_SHARED = 32  # prompts that a policy must share with the pool, and half as many with the sampled ones
+HALF = 0.5  # a pass and a failure that are added, half of one each, so that no rate is certain (Jeffreys)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRates:
+    """What each of some policies made of each prompt of a pool.
+
+    `rates` are smoothed, of the shape (prompts, policies), NaN where a policy was not asked.
+    """
+
+    names: tuple[str, ...]
+    rates: Values
+
+    @classmethod
+    def of(cls, counts: pl.DataFrame, prompt_ids: Sequence[str]) -> OtherRates:
+        """Return the rates of the policies that share most prompts with a pool.
+
+        Args:
+            counts: rows of `prompt_id`, `policy`, `k` (rewards) and `passes` (their sum).
+            prompt_ids: of the pool.
+        """
+        places = pl.DataFrame({"prompt_id": prompt_ids}).with_row_index("place")
+        known = counts.filter(pl.col("k") > 0).join(places, on="prompt_id")
+        known = known.group_by("place", "policy").agg(pl.col("k", "passes").sum())
+        shared = known.group_by("policy").len().filter(pl.col("len") >= MIN_SHARED)
+        names = shared.sort(["len", "policy"], descending=[True, False])["policy"].head(MAX_OTHERS).sort().to_list()
+        rates = np.full((len(prompt_ids), len(names)), np.nan)
+        for number, name in enumerate(names):
+            mine = known.filter(pl.col("policy") == name)
+            smoothed = (mine["passes"].to_numpy() + HALF) / (mine["k"].to_numpy() + 2 * HALF)
+            rates[mine["place"].to_numpy(), number] = smoothed
+        return cls(tuple(names), rates)
+
+    def encode(self, told: Indices) -> OtherEncoder:
+        """Return what makes features of them on the scale of the prompts that were sampled (`told`)."""
+        return OtherEncoder(self, told)
+
+
+class OtherEncoder:
+    """Turns other policies' rates into features; `names` are the policies that enough of the sampled prompts have."""
+
+    def __init__(self, others: OtherRates, told: Indices) -> None:
+        known: Flags = ~np.isnan(others.rates[told])
+        self._used = np.flatnonzero(known.sum(axis=0) >= MIN_SHARED // 2)
+        self.names = [others.names[number] for number in self._used]
+        self._rates = others.rates[:, self._used]
+        self._usual = np.nanmean(logit(self._rates[told]), axis=0) if self.names else np.zeros(0)
+        sampled = self._measure(told)
+        self._mean, self._std = sampled.mean(axis=0), sampled.std(axis=0)
+
+    def transform(self, rows: Indices) -> Values:
+        """Return the log-odds of the rates, their squares about the usual ones, and which are missing."""
+        varying = self._std > 1e-9
+        features: Values = (self._measure(rows)[:, varying] - self._mean[varying]) / self._std[varying]
+        return features
+
+    def _measure(self, rows: Indices) -> Values:
+        odds = logit(self._rates[rows])
+        missing = np.isnan(odds)
+        from_usual = np.where(missing, 0.0, odds - self._usual)
+        return np.concatenate([from_usual, from_usual**2, missing], axis=1)
