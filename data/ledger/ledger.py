@@ -176,7 +176,7 @@ class Ledger:
 
     def measure_length(self, draw: Draw) -> float | None:
         """Return the mean tokens of a completion of this draw, None where there is none."""
-        kept = [self._partition(f"rollouts/{folder}") for folder in self._folders(draw)]
+        kept = [self._partition(f"rollouts/{folder}") for folder in self.folders(draw)]
         lengths = [chunk.read_columns(chunk.read(), ["num_tokens"]) for one in kept for chunk in one.chunks()]
         found = pa.concat_tables(lengths)["num_tokens"].to_numpy() if lengths else ()
         return float(np.mean(found)) if len(found) else None

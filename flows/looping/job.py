@@ -144,7 +144,7 @@ def _run_round(
     if rounds and gain is None and found.totals.train < train.fewest_prompts:
         return JobRound(number, plan, found)
     settings = replace(train, curated=found.curated, output=str(train.folder / f"round-{number}"))
-    return JobRound(number, plan, found, stages.train(_settle(settings)), gain)
+    return JobRound(number, plan, found, stages.train(_settle(settings, is_pilot=gain is not None)), gain)
 
 
 def _find(
@@ -155,13 +155,11 @@ def _find(
     A pilot comes first, and where it foretells enough, or looking for more cannot pay, it is all.
     """
     groups = train.steps * train.prompts_per_step
-    most = min(curate.prompts.limit or FEWEST_LISTED, max(LISTED * groups, FEWEST_LISTED))
-    if curate.prompts.is_generated and not curate.prompts.limit:
-        most = max(groups, BUILTIN_LIMIT)
+    listed = max(groups, BUILTIN_LIMIT) if curate.prompts.is_generated else max(LISTED * groups, FEWEST_LISTED)
     pilot = replace(
         curate,
         name=f"{curate.set_name}-pilot",
-        prompts=replace(curate.prompts, limit=most),
+        prompts=replace(curate.prompts, limit=curate.prompts.limit or listed),
         budget=replace(curate.budget, want=1, pilot_prompts=PILOT, pilot_rollouts=PILOT_ROLLOUTS, pilot_in_all=PILOT),
         keep_unasked=True,
     )
@@ -192,7 +190,7 @@ def measure_gain(curated: str, group_size: int) -> float:
     return drawn / float(usable.mean()) if drawn >= STARVED else 1.0
 
 
-def _settle(train: TrainSettings) -> TrainSettings:
+def _settle(train: TrainSettings, *, is_pilot: bool) -> TrainSettings:
     """Return the settings with stored groups first where there are enough; those of a run that was stopped go on.
 
     A LoRA adapter that is trained as it is ends merged into its base, which no round could go on with.
@@ -206,7 +204,8 @@ def _settle(train: TrainSettings) -> TrainSettings:
     try:
         explain_stored(first, find_policy(first.policy), curated)
     except LearnableError as reason:
-        progress().note(f"begins with completions of its own: {reason}")
+        if not is_pilot:  # whose groups are smaller than most runs'
+            progress().note(f"begins with completions of its own: {reason}")
         return train
     return replace(train, stored="first")
 

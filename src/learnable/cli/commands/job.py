@@ -118,9 +118,9 @@ def show_job_plan(shell: Shell, plan: JobPlan) -> None:
         return
     table = FittedTable([Column("what", text=40), Column("completions"), Column("tokens")])
     for what, count in (
-        (f"finding {plan.want:,} prompts, at most about", plan.finding),
-        ("of which a pilot of a family", plan.pilot),
-        ("training, stored completions first", plan.training),
+        ("a pilot, all where it foretells enough", plan.pilot),
+        (f"else finding {plan.want:,} prompts, about", plan.finding),
+        ("training", plan.training),
     ):
         table.add_row(what, f"{count:,}", f"{count * plan.tokens_each:,.0f}")
     shell.out.print(table)
@@ -130,8 +130,7 @@ def show_job_plan(shell: Shell, plan: JobPlan) -> None:
         else f"at the {plan.tokens_each:,.1f} a completion that the ledger has of this policy"
     )
     shell.line(
-        f"\nTokens are {why}. A prediction from a prompt's text and columns makes finding cheaper where there is one; "
-        "find-learnable --dry-run measures the pilot."
+        f"\nTokens are {why}. A pilot foretells enough where text and columns of prompts tell which have spread."
     )
     if plan.advice:
         shell.line(f"\n{plan.advice[0].upper()}{plan.advice[1:]}.")
@@ -139,12 +138,12 @@ def show_job_plan(shell: Shell, plan: JobPlan) -> None:
 
 def show_found(shell: Shell, report: JobReport) -> None:
     """Show what was found, round by round."""
-    from learnable.flows.curation.report import describe_outcome, describe_predictions
-    from learnable.flows.looping.job_report import describe_rounds
+    from learnable.flows.curation.report import describe_predictions
+    from learnable.flows.looping.job_report import describe_found, describe_rounds
 
     for one, said in zip(report.rounds, describe_rounds(report.rounds), strict=True):
-        shell.line(said if len(report.rounds) > 1 else describe_outcome(one.curation))
-        for line in describe_predictions(one.curation):
+        shell.line(said if len(report.rounds) > 1 else describe_found(one))
+        for line in describe_predictions(one.curation) if one.gain is None else ():
             shell.line(line)
         shell.line(f"curated set  {one.curation.curated}\n", whole=True)
 
