@@ -1,19 +1,21 @@
 """What does curation buy? Arms that train the bundled policy on one pool, at equal generated tokens, over seeds.
 
-For each of two pools (`benchmarks/lift/pools.py` has the recipes) the curated set is made once, with the real engine.
+For each of three pools (`benchmarks/lift/pools.py` has the recipes) the curated set is made once, with the real engine.
 The arms (`arms.py`): the pool as it is, also at the batch that preflight fits to the curated set; a random control as
 large as the curated set; the curated set at the pool's batch and at the fitted one, there also with a tenth of mastered
 prompts; pool and curated set with the live sampler, at the fitted batch; the pool with a live sampler that is told no
-certificates. The pool arm takes --steps steps of 128 completions; the others take as many steps as generate the same
-tokens, by the mean length of the completions that the curation saw of their prompts. Tables have the tokens that were
-generated; tokens to a reward are counted from those.
+certificates, and with one that predicts; the curation's rollouts first, then live; one job from pool to policy; and
+what users would try first, plain pass rates of 8 rollouts and DAPO. The pool arm takes --steps steps of 128
+completions; the others take as many steps as generate the same tokens, by the mean length of the completions that the
+curation saw of their prompts. Tables have the tokens that were generated in training; tokens to a reward are counted
+from those, in further columns with those of finding prompts and of the evaluations before and after.
 
 The learning rate of each arm is the best of the same three on a seed that is not reported (held-out reward at the end).
 Then the arms run seed by seed, so that at any time all have about as many seeds. Each run is a folder in --work; one
 that is there is not repeated, so the command can be stopped and started again. A run that failed in training counts as
 broken; delete its failed.txt to try it again.
 
-    python -m benchmarks.lift                                    # both pools, five seeds: many hours on two cores
+    python -m benchmarks.lift                                    # all pools, five seeds: many hours on two cores
     python -m benchmarks.lift --pool dead --budget-minutes 90    # as many runs as begin in that time
     python -m benchmarks.lift --pool dead --learning-rate 1e-4   # one rate for all arms, no tuning
     python -m benchmarks.lift --budget-minutes 0                 # begin no run: show what there is
@@ -84,7 +86,7 @@ class Scope:
 def main() -> None:
     """Run what is missing, and report what there is."""
     parser = make_parser(__doc__)
-    parser.add_argument("--pool", choices=POOLS, help="(default: both)")
+    parser.add_argument("--pool", choices=POOLS, help="(default: all)")
     parser.add_argument("--arm", choices=ARMS, action="append", help="run these alone; repeatable (default: all)")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"reported seeds (default: {SEEDS})")
     parser.add_argument("--seed", type=int, default=FIRST_SEED, help="the first of them; the one before it tunes")

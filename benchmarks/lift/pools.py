@@ -1,28 +1,33 @@
-"""The two pools and their curated sets, made by the real `find-learnable`, once each.
+"""The pools and their curated sets, made by the real `find-learnable`, once each.
 
 `natural`: the number tasks that `make demo` trains on (arithmetic, comparison, counting), as they are drawn. `dead`:
 prompts of the same tasks of which 70 % have no spread. Its recipe: survey 8,000 prompts; of the pool take 30 %
 at random from those that the survey kept, and 70 % from the rejected ones whose certificates say that 16 completions
 are all alike, all right or all wrong, with a chance of .9 or more. Which is which is then forgotten: the pool is
 curated anew, with other random numbers and in a store of its own, so that the curation pays for what it finds, and the
-luck of the survey's rollouts decides nothing.
+luck of the survey's rollouts decides nothing. `mixed`: as many of the number tasks, and of eight data sets of
+reasoning-gym at random settings (`benchmarks/decisions/measured_prediction.py`), in random order.
 """
 
 from __future__ import annotations
 
+import json
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 import pyarrow as pa
 
+from benchmarks.decisions.measured_prediction import draw_gym, to_row
 from benchmarks.decisions.refresh import learnable, read_rows
 from learnable.data.curated.curated_set import ASIDE, POOL, CuratedSet, find_versions, open_curated, publish_curated
 from learnable.data.errors import LearnableError
+from learnable.data.sources.builtin import builtin_prompts
 from learnable.train.live.rates import Certificates
 
-PoolName = Literal["dead", "natural"]
-POOLS: tuple[PoolName, ...] = ("dead", "natural")
+PoolName = Literal["dead", "natural", "mixed"]
+POOLS: tuple[PoolName, ...] = ("dead", "natural", "mixed")
 FAMILIES = ("arithmetic", "comparison", "counting")
 PROMPTS = 2000
 SURVEYED = 8000  # of which about a fifth are rejected for certain, and more kept
@@ -40,7 +45,9 @@ def prepare_pool(name: PoolName, folder: Path) -> CuratedSet:
     if name == "natural":
         return curate(folder / "store", name, POOL_SEED, *_family_flags(), "--limit", PROMPTS)
     file = folder / "pool.jsonl"
-    if not file.is_file():
+    if name == "mixed" and not file.is_file():
+        draw_mixed_pool(PROMPTS, POOL_SEED).write_ndjson(file)
+    elif not file.is_file():
         flags = (*_family_flags(), "--limit", SURVEYED, "--predict", "off")
         survey = curate(folder / "survey", "survey", SURVEY_SEED, *flags)
         pool = draw_dead_pool(read_rows(str(survey.path)), PROMPTS, DEAD_SHARE, POOL_SEED)
@@ -55,6 +62,14 @@ def curate(store: Path, name: str, seed: int, *flags: object, test_share: float 
         common = ("--max-tokens", MAX_TOKENS, "--test-share", test_share, "--seed", seed)
         learnable("find", *flags, *common, "--name", name, "--store", store)
     return open_curated(str(place))
+
+
+def draw_mixed_pool(prompts: int, seed: int) -> pl.DataFrame:
+    """Return prompts in random order, half of them of reasoning-gym. Raises `LearnableError` where that is missing."""
+    numbers = islice(builtin_prompts((), FAMILIES, None, seed), prompts // 2)
+    rows = [to_row(prompt) for prompt in chain(numbers, islice(draw_gym(seed), prompts - prompts // 2))]
+    texts = [{**row, "spec": json.dumps(row["spec"], default=dict)} for row in rows]
+    return pl.DataFrame(texts, infer_schema_length=None).sample(fraction=1.0, shuffle=True, seed=seed)
 
 
 def find_by_rate(curated: CuratedSet, folder: Path) -> CuratedSet:
