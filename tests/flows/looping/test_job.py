@@ -123,7 +123,7 @@ def test_more_prompts_are_found_where_they_run_dry_and_training_goes_on(
     assert repeated.paid == report.paid
 
 
-def test_where_a_pilot_foretells_what_has_spread_no_more_is_paid_for(tmp_path: Path) -> None:
+def test_where_a_pilot_foretells_enough_no_more_is_paid_for(tmp_path: Path) -> None:
     """A number in the text tells: prompts with a large one never pass."""
     sizes = np.random.default_rng(4).uniform(0, 6, 300)
     texts = [f"sums {int(10**size)} of {number}" for number, size in enumerate(sizes)]

@@ -242,9 +242,9 @@ def test_a_run_goes_over_to_fresh_completions_when_stored_groups_are_used_up(
     trainer = make_trainer(max_steps=30, learning_rate=1e-5)
     sampler = LearnabilitySampler.attach(trainer)
     stored = StoredRollouts.attach(trainer, curated)
-    rates, told = sampler.order.picker.rates, []
-    observe = rates.observe
-    rates.observe = lambda prompt, *counts: (told.append(prompt), observe(prompt, *counts))[1]  # type: ignore[func-returns-value]
+    rates, told = sampler.order.picker.rates, list[int]()
+    observe = rates.observe_batch
+    rates.observe_batch = lambda groups: (told.extend(groups), observe(groups))[1]  # type: ignore[func-returns-value]
     trainer.train()
     shares = [step["stored_share"] for step in list_steps(trainer)]
     count = len(stored.batches)
@@ -318,7 +318,7 @@ def test_what_cannot_work_is_refused(make_trainer: MakeTrainer, curated: Path, t
     with pytest.raises(LearnableError, match="the data set has no column 'prompt_id'"):
         bare.train()
     static = make_trainer("static")
-    LearnabilitySampler.attach(static)
+    LearnabilitySampler.attach(static, predict="off")
     static.train()
     late = make_trainer("static", max_steps=6)
     StoredRollouts.attach(late, curated)
