@@ -130,15 +130,14 @@ def prepare_run(settings: TrainSettings, device: Device | None = None) -> Prepar
         *(check_memory(memory, settings) if memory and device is None else []),
     ]
     notes = [
-        *(
-            *staged,
-            *drawn,
-            *stored,
-            *explain_forgetting(settings, curated),
-            *fitted,
-            *explain_other_signal(curated, settings),
-        ),
-        *(*explain_range(settings), *explain_pairs(settings, curated, rows[part])),
+        *staged,
+        *drawn,
+        *stored,
+        *explain_forgetting(settings, curated),
+        *fitted,
+        *explain_other_signal(curated, settings),
+        *explain_range(settings),
+        *explain_pairs(settings, curated, rows[part]),
     ]
     return PreparedRun(settings, curated, policy, tuple(warnings), tuple(notes), rules, memory)
 

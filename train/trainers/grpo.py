@@ -42,6 +42,7 @@ from learnable.train.trainers.trainer import (
 
 if TYPE_CHECKING:
     from datasets import Dataset
+    from pyarrow import Table
     from trl import GRPOConfig, GRPOTrainer
 
 
@@ -77,6 +78,19 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
     log_importance_ratios(trainer)
+    draw_prompts(trainer, run, rows)
+    if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none
+        policy = trainer.accelerator.unwrap_model(trainer.model)
+        policy.generate = partial(policy.generate, tokenizer=tokenizer)
+    return trainer
+
+
+def draw_prompts(trainer: GRPOTrainer, run: PreparedRun, rows: Table) -> None:
+    """Let a trainer draw its `rows` as the settings say: live, stage by stage, stored groups first, or as resumed.
+
+    Raises `LearnableError` as the samplers do that are attached.
+    """
+    settings = run.settings
     if settings.has_sampler_state:
         LearnabilitySampler.attach(
             trainer,
@@ -95,10 +109,6 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
             )
     elif settings.resume:
         skip_epochs(trainer, count_epochs(find_last_checkpoint(settings)))
-    if settings.sampling.stop and not settings.use_vllm:  # transformers needs the tokenizer for it, and TRL gives none
-        policy = trainer.accelerator.unwrap_model(trainer.model)
-        policy.generate = partial(policy.generate, tokenizer=tokenizer)
-    return trainer
 
 
 def skip_epochs(trainer: GRPOTrainer, epochs: int) -> None:
