@@ -28,7 +28,6 @@ from benchmarks.poetry.data import STANZAS, form_poems, rows, stanzas, write_sch
 from benchmarks.poetry.other_salads import make_other_salads
 from benchmarks.poetry.run import DATA
 from benchmarks.poetry.salads import Pantry, make_salads
-from learnable.data.forms import find_form
 from learnable.data.records import Spec
 from learnable.train.language.corpus import (
     Verse,
@@ -43,6 +42,7 @@ from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
 from learnable.train.language.packaged import PackagedTexts, add_text_options, read_packaged
 from learnable.train.language.prose import read_docstrings, read_prose, read_sentences
 from learnable.verifiers.poetry.constraints.language import may_be_alike
+from learnable.verifiers.poetry.forms import find_form
 from learnable.verifiers.poetry.judge import find_needed_share
 from learnable.verifiers.poetry.language.model import LanguageModel
 from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from types import ModuleType
 
-from learnable.data.forms import poem_forms
+from learnable.verifiers.poetry.forms import poem_forms
 from tests.support.paths import ROOT
 
 

@@ -15,8 +15,8 @@ UNTYPED = ("JsonObject", "Row")
 JSON_BORDER = {
     "data/curated/manifest.py",  # manifest.json
     "data/curated/record.py",
-    "data/forms/form.py",  # declarations of forms, in TOML and in specs
-    "data/forms/reading.py",
+    "verifiers/poetry/forms/form.py",  # declarations of forms, in TOML and in specs
+    "verifiers/poetry/forms/reading.py",
     "data/sources/files/columns.py",  # columns that a user's row carries along
     "data/sources/gym/generation.py",  # lines between processes
     "data/sources/gym/prompts.py",

@@ -6,9 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
-from learnable.data.forms import Count, span
-from learnable.data.forms.plan import NO_RHYME, Plan
-from learnable.data.forms.wording import FEET_NAMES
 from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.language import credit_lines, find_wanted, read_case
@@ -16,6 +13,9 @@ from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.constraints.rhymes import hear_case
 from learnable.verifiers.poetry.constraints.sounds import find_feet
 from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
+from learnable.verifiers.poetry.forms import Count, span
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
+from learnable.verifiers.poetry.forms.wording import FEET_NAMES
 from learnable.verifiers.poetry.gate import NEW, measure_retold
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.dialect import write_standard

@@ -99,4 +99,4 @@ def make_prompt(problem: CodeProblem, name: str, parameters: Arguments, template
     return Prompt(text, "programs", spec, "code", problem.form, problem.level)
 
 
-CODE = Family("code", tuple(BANK), CodeKnobs, generate)
+CODE = Family("code", tuple(BANK), CodeKnobs, generate, usual_ranges={"difficulty": "1..10"}, readable=("difficulty",))

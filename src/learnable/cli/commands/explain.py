@@ -149,8 +149,9 @@ def add_own_form(spec: JsonObject, forms_file: str | None) -> JsonObject:
     if forms_file is None:
         return spec
     from learnable.data.errors import UnknownNameError
-    from learnable.data.forms import FORMS_LISTED_BY, find_form, load_forms, poem_forms
+    from learnable.data.sources.family import FORMS_LISTED_BY
     from learnable.verifiers.files.rows import add_declaration
+    from learnable.verifiers.poetry.forms import find_form, load_forms, poem_forms
 
     own = load_forms(forms_file)
     whole = add_declaration(spec, own)

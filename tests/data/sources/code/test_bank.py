@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import fold_name
 from learnable.data.records import Prompt
-from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_forms
 from learnable.data.sources.code.bank import BANK, CODE, TOPICS, CodeKnobs, generate
 from learnable.data.sources.code.problem import compiled
+from learnable.data.sources.family import fold_name
+from learnable.verifiers.families.prompts import builtin_prompts
+from learnable.verifiers.families.registry import FAMILIES, find_forms
 from learnable.verifiers.registry import find_verifier
 from tests.support.paths import GOLDEN, ROOT
 
