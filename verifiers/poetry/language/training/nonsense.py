@@ -36,7 +36,8 @@ OPENINGS = ("", "", "C", "PDN", "PDJN", "SIPDN", "DNIC", "DNVDNC", "SVDNC")
 @cache
 def load_words() -> Mapping[str, Sequence[str]]:
     """Return the words of each part of speech, some of them more than once."""
-    text = resources.files("learnable.train.language").joinpath("nonsense.toml").read_text(encoding="utf-8")
+    folder = resources.files("learnable.verifiers.poetry.language.training")
+    text = folder.joinpath("nonsense.toml").read_text(encoding="utf-8")
     return {part: words.split() for part, words in tomllib.loads(text).items()}
 
 

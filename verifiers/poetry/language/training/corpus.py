@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.train.language.dictionary import Dictionary, Words
-from learnable.train.language.nonsense import load_words, write_nonsense
+from learnable.verifiers.poetry.language.training.dictionary import Dictionary, Words
+from learnable.verifiers.poetry.language.training.nonsense import load_words, write_nonsense
 from learnable.verifiers.poetry.language.word_classes import load_closed_words, modern_spelling
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
@@ -79,7 +79,8 @@ def has_grammar(words: Sequence[str], share: float) -> bool:
 
 def read_own_verse() -> Iterator[Verse]:
     """Yield verse of today, written for this."""
-    text = resources.files("learnable.train.language").joinpath("modern_verse.toml").read_text(encoding="utf-8")
+    folder = resources.files("learnable.verifiers.poetry.language.training")
+    text = folder.joinpath("modern_verse.toml").read_text(encoding="utf-8")
     stanzas = chain.from_iterable(part.split("\n\n") for part in tomllib.loads(text).values())
     for index, stanza in enumerate(stanzas):
         yield _read(f"own {index % 2}", stanza.splitlines())

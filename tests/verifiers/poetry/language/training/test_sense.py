@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from learnable.train.language import sense
-from learnable.train.language.corpus import Verse
-from learnable.train.language.sense import Pool, make_pools, read_corpus
 from learnable.verifiers.poetry.language.sense import REACH, STRANGER
+from learnable.verifiers.poetry.language.training import sense
+from learnable.verifiers.poetry.language.training.corpus import Verse
+from learnable.verifiers.poetry.language.training.sense import Pool, make_pools, read_corpus
 from learnable.verifiers.poetry.language.word_classes import Vocabulary
 
 CLASSES = Vocabulary(("the", "and"), {"boats": 0, "lamps": 0, "come": 1}, {"": 1, "s": 0}, (0, 1), most_common=2)

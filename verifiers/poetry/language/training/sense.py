@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from learnable.train.language.corpus import Verse
-from learnable.train.language.dictionary import Words
 from learnable.verifiers.poetry.language.packing import round_numbers
 from learnable.verifiers.poetry.language.sense import (
     ENDING,
@@ -23,6 +21,8 @@ from learnable.verifiers.poetry.language.sense import (
     SenseModel,
     is_meaning,
 )
+from learnable.verifiers.poetry.language.training.corpus import Verse
+from learnable.verifiers.poetry.language.training.dictionary import Words
 from learnable.verifiers.poetry.language.word_classes import Vocabulary
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learnable.train.language.clustering import find_clusters
+from learnable.verifiers.poetry.language.training.clustering import find_clusters
 
 CENTRES = np.array([[0.0, 0.0], [8.0, 0.0], [0.0, 8.0], [8.0, 8.0], [4.0, 20.0]])
 

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
-from learnable.train.language.dictionary import Dictionary, Words, read_dictionary, read_words, split_sentences
+from learnable.verifiers.poetry.language.training.dictionary import (
+    Dictionary,
+    Words,
+    read_dictionary,
+    read_words,
+    split_sentences,
+)
 
 DICTIONARY, WORDNET = Path("/usr/share/dictd/gcide.dict.dz"), Path("/usr/share/dictd/wn.dict.dz")
 BIBLE = Path("bible.txt")

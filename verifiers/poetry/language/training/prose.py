@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from learnable.train.language.corpus import spell_today
-from learnable.train.language.dictionary import Dictionary, Words
-from learnable.train.language.packaged import PackagedTexts
+from learnable.verifiers.poetry.language.training.corpus import spell_today
+from learnable.verifiers.poetry.language.training.dictionary import Dictionary, Words
+from learnable.verifiers.poetry.language.training.packaged import PackagedTexts
 
 PACKAGES = ("matplotlib", "networkx", "numpy", "pandas", "scipy", "sqlalchemy", "sympy", "torch")
 MAX_SOURCE = 400_000  # bytes of a source file that is read

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from learnable.train.language.corpus import Example
 from learnable.verifiers.poetry.language.neighbours import NeighbourModel
+from learnable.verifiers.poetry.language.training.corpus import Example
 from learnable.verifiers.poetry.language.word_classes import EDGE, Vocabulary, WordClass
 
 if TYPE_CHECKING:

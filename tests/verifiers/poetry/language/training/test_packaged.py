@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.train.language.packaged import add_text_options, read_glosses, read_packaged, read_verses
+from learnable.verifiers.poetry.language.training.packaged import (
+    add_text_options,
+    read_glosses,
+    read_packaged,
+    read_verses,
+)
 
 GLOSSES = """\
 ferryman

@@ -6,13 +6,13 @@ import random
 from collections.abc import Sequence
 from itertools import chain
 
-from learnable.train.language.clustering import learn_vocabulary, weigh_lines
-from learnable.train.language.corpus import Example, Verse, make_examples, make_lists, make_nonsense
-from learnable.train.language.dictionary import Words
-from learnable.train.language.fitting import fit_neighbours
-from learnable.train.language.sense import learn_sense
 from learnable.verifiers.poetry.language.model import LanguageModel
 from learnable.verifiers.poetry.language.neighbours import NeighbourModel
+from learnable.verifiers.poetry.language.training.clustering import learn_vocabulary, weigh_lines
+from learnable.verifiers.poetry.language.training.corpus import Example, Verse, make_examples, make_lists, make_nonsense
+from learnable.verifiers.poetry.language.training.dictionary import Words
+from learnable.verifiers.poetry.language.training.fitting import fit_neighbours
+from learnable.verifiers.poetry.language.training.sense import learn_sense
 
 SEED = 20
 ROUNDS = 3  # times that each line is spoilt anew

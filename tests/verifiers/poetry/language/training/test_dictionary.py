@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.train.language.corpus import Verse, pick_half, read_quoted_verse
-from learnable.train.language.dictionary import read_dictionary
+from learnable.verifiers.poetry.language.training.corpus import Verse, pick_half, read_quoted_verse
+from learnable.verifiers.poetry.language.training.dictionary import read_dictionary
 
 ENTRIES = """\
 Ferryman \\Fer"ry*man\\, n.; pl. {Ferrymen}.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.train.language.corpus import (
+from learnable.verifiers.poetry.language.training.corpus import (
     Example,
     Verse,
     assign_halves,
@@ -22,8 +22,8 @@ from learnable.train.language.corpus import (
     read_verse,
     shuffle,
 )
-from learnable.train.language.fitting import Layout, count_features, fit_neighbours, quantise
-from learnable.train.language.nonsense import load_words, write_nonsense
+from learnable.verifiers.poetry.language.training.fitting import Layout, count_features, fit_neighbours, quantise
+from learnable.verifiers.poetry.language.training.nonsense import load_words, write_nonsense
 from learnable.verifiers.poetry.language.word_classes import Vocabulary, load_closed_words
 
 LINE = tuple("the boats come home and every lamp is lit".split())

@@ -1,4 +1,4 @@
-"""Make the language model again: `python -m learnable.train.language`."""
+"""Make the language model again: `python -m learnable.verifiers.poetry.language.training`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from pathlib import Path
 
 from learnable.data.errors import LearnableError
 from learnable.data.storage.places import replace_file
-from learnable.train.language.corpus import Verse, pick_half, read_own_verse, read_quoted_verse, read_verse
-from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
-from learnable.train.language.packaged import add_text_options, read_packaged
-from learnable.train.language.prose import read_prose, read_sentences
 from learnable.verifiers.poetry.language.model import pack_model
+from learnable.verifiers.poetry.language.training.corpus import (
+    Verse,
+    pick_half,
+    read_own_verse,
+    read_quoted_verse,
+    read_verse,
+)
+from learnable.verifiers.poetry.language.training.learning import NONSENSE_WEIGHT, SEED, learn_model
+from learnable.verifiers.poetry.language.training.packaged import add_text_options, read_packaged
+from learnable.verifiers.poetry.language.training.prose import read_prose, read_sentences
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -34,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m learnable.train.language", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m learnable.verifiers.poetry.language.training", description=__doc__)
     bundled = resources.files("learnable.verifiers.poetry.language").joinpath("model.json")
     data = os.environ.get("LEARNABLE_DATA", "../shared/data")
     parser.add_argument("--data", type=Path, default=Path(data), help="folder of public data (default: %(default)s)")
