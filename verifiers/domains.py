@@ -6,8 +6,11 @@ Packages add to it by entry points of the same names: `learnable.verifiers` and 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
+
+from learnable.data.errors import LearnableError
 
 FAMILY_ENTRY_POINTS = "learnable.families"  # the group in which packages offer families
 
@@ -44,6 +47,22 @@ ON_REQUEST = {
     "parity": "learnable.verifiers.answers.families.parity:PARITY",
     "simulated": "learnable.data.sources.simulated:SIMULATED",
 }
+# What `learnable explain` asks about a poem, or whatever else has forms: why it scores what it scores.
+EXPLANATIONS = {"poetry": "learnable.verifiers.poetry.explanation:explain_poem"}
+# What reads whole files for `learnable explain`, by its option: a function from a path to JSON rows.
+FILE_READERS = {
+    "--rhyme-scheme": "learnable.verifiers.poetry.batch:scheme_rows",
+    "--scansion": "learnable.verifiers.poetry.batch:scansion_rows",
+}
+# What `learnable doctor` asks: how well this machine can run what a policy wrote.
+MACHINE = {"a sandbox": "learnable.verifiers.programs.sandbox.machine:examine_machine"}
+
+
+def load_from(places: Mapping[str, str], name: str) -> Any:
+    """Import what one of the tables has under a name. Raises `LearnableError` where it has none."""
+    if name not in places:
+        raise LearnableError(f"no domain that is here offers {name}: those that do are {', '.join(places) or 'none'}")
+    return load(places[name])
 
 
 def load(place: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.sources.family import Knobs, read_levels
-from learnable.verifiers.families.registry import KNOWN, find_family, find_forms
+from learnable.verifiers.families.registry import KNOWN, find_family, find_forms, list_families
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def shipped_curricula() -> list[str]:
 
 
 def _list_shipped() -> dict[str, Path]:
-    return {name: family.curriculum for name, family in KNOWN.items() if family.curriculum}
+    return {family.name: family.curriculum for family in list_families() if family.curriculum}
 
 
 def is_within(knobs: Knobs, prompt: Prompt) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.progress import progress
 from learnable.data.sources.family import FORMS_LISTED_BY, DeclaredForm, Family, fold_name
 from learnable.verifiers import domains
 
@@ -41,6 +42,17 @@ ON_REQUEST = Families(by_default=False)
 KNOWN = Families()
 
 
+def list_families() -> list[Family]:
+    """Return every known family; warns of those of packages that cannot be used."""
+    found = []
+    for name in KNOWN:
+        try:
+            found.append(KNOWN[name])
+        except LearnableError as error:
+            progress().warn(str(error))
+    return found
+
+
 def find_family(name: str) -> Family:
     """Return the family called `name`. Raises `UnknownNameError` with the nearest names."""
     by_fold = {fold_name(known): known for known in KNOWN}
@@ -62,7 +74,7 @@ def find_forms(names: Sequence[str], own: OwnForms | None = None) -> list[tuple[
     found: dict[tuple[str, str], None] = {}
     for name in names:
         if fold_name(name) == EVERY_FORM:
-            found |= {(family.name, form): None for family in KNOWN.values() for form in family.every_form()}
+            found |= {(family.name, form): None for family in list_families() for form in family.every_form()}
             continue
         if (form := _find_form(name, own or {})) is None:
             raise UnknownNameError("form", name, _list_forms(own or {}), FORMS_LISTED_BY)
@@ -91,9 +103,9 @@ def find_family_or_form(name: str, own: OwnForms | None = None) -> tuple[Family,
 
 def find_form_reader() -> Family:
     """Return the family whose forms users may declare in a file. Raises `LearnableError` where there is none."""
-    for family in KNOWN.values():
-        if family.reads_forms:
-            return family
+    for name in KNOWN:  # ours come first, so that no package is imported for it
+        if KNOWN[name].reads_forms:
+            return KNOWN[name]
     raise LearnableError("no family has forms that a file could declare: leave --forms out")
 
 
@@ -118,7 +130,7 @@ def _all_names(own: OwnForms) -> Iterator[Names]:
     """Yield tables of names, in the order of asking; packages are imported only for names that are none of ours."""
     yield _own_names(own)
     yield _our_names()
-    yield _name_forms([KNOWN[name] for name in _others()])
+    yield _name_forms([family for family in list_families() if family.name in _others()])
 
 
 def _own_names(own: OwnForms) -> Names:
@@ -130,7 +142,7 @@ def _own_names(own: OwnForms) -> Names:
 
 @cache
 def _our_names() -> Names:
-    return _name_forms([family for name, family in KNOWN.items() if name not in _others()])
+    return _name_forms([KNOWN[name] for name in KNOWN if name not in _others()])
 
 
 def _name_forms(families: Sequence[Family]) -> Names:

@@ -10,7 +10,7 @@ from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt
 from learnable.data.sources.family import Knobs
 from learnable.data.sources.wording import Kind, Wording
-from learnable.verifiers.families.registry import KNOWN, OwnForms
+from learnable.verifiers.families.registry import KNOWN, OwnForms, list_families
 
 PLAIN, NATURAL = "plain", "natural"
 
@@ -36,7 +36,7 @@ def find_wording(name: str) -> Wording | None:
     if name == PLAIN:
         return None
     if name == NATURAL:
-        files = dict.fromkeys(family.natural for family in KNOWN.values() if family.natural)
+        files = dict.fromkeys(family.natural for family in list_families() if family.natural)
         return Wording({kind: texts for file in files for kind, texts in read_wording(file).texts.items()})
     if not Path(name).is_file():
         raise LearnableError(f"--wording {name!r} is neither {NATURAL} nor {PLAIN} nor a file: correct it")
@@ -45,7 +45,7 @@ def find_wording(name: str) -> Wording | None:
 
 def list_kinds() -> dict[str, Kind]:
     """Return every kind of question by its name."""
-    return {name: kind for family in KNOWN.values() for name, kind in family.kinds.items()}
+    return {name: kind for family in list_families() for name, kind in family.kinds.items()}
 
 
 def read_wording(path: Path) -> Wording:
@@ -58,7 +58,7 @@ def read_wording(path: Path) -> Wording:
     except (OSError, ValueError) as error:
         raise LearnableError(f"wordings {str(path)!r} cannot be read: {error}") from error
     kinds = list_kinds()
-    known = [*kinds, *(name for family in KNOWN.values() for name in family.word_lists)]
+    known = [*kinds, *(name for family in list_families() for name in family.word_lists)]
     for name, texts in given.items():
         if name not in known:
             raise UnknownNameError(f"wordings {str(path)!r}: kind of question", name, known)

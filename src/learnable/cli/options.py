@@ -59,9 +59,9 @@ def panel(title: str) -> Any:
 
 def complete_form(typed: str) -> list[str]:
     """Return the forms that begin so, for the shell."""
-    from learnable.verifiers.families.registry import KNOWN
+    from learnable.verifiers.families.registry import list_families
 
-    return _complete(typed, (form for family in KNOWN.values() for form in family.known_forms()))
+    return _complete(typed, (form for family in list_families() for form in family.known_forms()))
 
 
 def complete_family(typed: str) -> list[str]:

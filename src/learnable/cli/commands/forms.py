@@ -55,9 +55,9 @@ def forms(name: Name = None, forms_file: options.FormsFile = None, as_json: opti
 
 def show_all(shell: Shell, own: OwnForms) -> None:
     """Show every family with its forms and knobs, a user's own forms last."""
-    from learnable.verifiers.families.registry import KNOWN, find_form_reader
+    from learnable.verifiers.families.registry import find_form_reader, list_families
 
-    listed = [_list_family(family, family.known_forms()) for family in KNOWN.values()]
+    listed = [_list_family(family, family.known_forms()) for family in list_families()]
     if own:
         listed.append(_list_family(find_form_reader(), own))
     if shell.as_json:
