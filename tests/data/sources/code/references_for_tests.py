@@ -20,11 +20,11 @@ from typing import Any
 
 from learnable.data.sources.code.bank import BANK
 from learnable.data.sources.code.problem import Arguments
-from tests.data.sources.code.draws_for_tests import DRAWS
+from tests.data.sources.code.calls_for_tests import DRAW_CALL
 from tests.support.paths import ROOT
 
 CASES = ROOT / "data" / "sources" / "code" / "cases.jsonl"
-MOST_DRAWN = 100  # as many as the knob `drawn_cases` may ask for
+MAX_DRAWN = 100  # as many as the knob `drawn_cases` may ask for
 TRIES = 20  # for each call that is drawn: some draws repeat, as short lists do
 
 
@@ -58,10 +58,10 @@ def judge(form: str, parameters: Arguments, arguments: list[Any]) -> list[Any]:
 def draw_calls(form: str, parameters: Arguments, known: list[list[Any]]) -> Iterator[tuple[int, list[Any]]]:
     """Yield distinct calls that are not known, each with how many have to be asked for until it is drawn."""
     rng, seen = random.Random(f"{form}:{parameters}"), list(known)
-    for tried in range(TRIES * MOST_DRAWN):
-        if len(seen) == len(known) + MOST_DRAWN:
+    for tried in range(TRIES * MAX_DRAWN):
+        if len(seen) == len(known) + MAX_DRAWN:
             break
-        if (given := DRAWS[form](rng)) not in seen:
+        if (given := DRAW_CALL[form](rng)) not in seen:
             seen.append(given)
             yield max(len(seen) - len(known), tried // TRIES + 1), given
 
@@ -73,20 +73,17 @@ def write_row(line: str) -> str:
     if form not in BANK:
         return line
     example, edges = row["example"][0], [case[0] for case in row["edges"]]
-    asked, drawn = map(list, zip(*draw_calls(form, parameters, [*edges, example]), strict=True))
-    if asked[:-1] != list(range(1, len(drawn))):
+    needed, drawn = map(list, zip(*draw_calls(form, parameters, [*edges, example]), strict=True))
+    if needed[:-1] != list(range(1, len(drawn))):
         raise ValueError(f"{form}: some calls are drawn too rarely")
     row["example"] = judge(form, parameters, example)
     row["edges"], row["drawn"] = ([judge(form, parameters, call) for call in calls] for calls in (edges, drawn))
-    if asked[-1] > len(drawn):
-        row["last_from"] = asked[-1]
+    row.pop("last_from", None)
+    if needed[-1] > len(drawn):
+        row["last_from"] = needed[-1]
     return json.dumps(row, ensure_ascii=False)
 
 
-def write_rows(text: str) -> str:
-    """Return the whole of `cases.jsonl` written anew."""
-    return "".join(f"{write_row(line)}\n" for line in text.splitlines())
-
-
 if __name__ == "__main__":
-    CASES.write_text(write_rows(CASES.read_text(encoding="utf-8")), encoding="utf-8")
+    lines = CASES.read_text(encoding="utf-8").splitlines()
+    CASES.write_text("".join(f"{write_row(line)}\n" for line in lines), encoding="utf-8")

@@ -23,7 +23,7 @@ from learnable.data.sources.code.bank import BANK, CODE, CodeKnobs, generate
 from learnable.verifiers.registry import find_verifier
 from tests.data.sources.code.references_for_tests import (
     CASES,
-    MOST_DRAWN,
+    MAX_DRAWN,
     compiled,
     judge,
     read_references,
@@ -53,7 +53,7 @@ def passes(source: str, cases: list[list[Any]]) -> bool:
         return False
 
 
-def test_the_rows_are_as_their_references_and_draws_write_them() -> None:
+def test_the_rows_are_as_their_references_write_them() -> None:
     for line in CASES.read_text(encoding="utf-8").splitlines():
         assert write_row(line) == line
 
@@ -69,7 +69,7 @@ def test_references_are_of_the_problems_there_are() -> None:
 def test_every_solution_passes_every_case_and_the_example(topic: str) -> None:
     for problem in TOPICS[topic]:
         for parameters in problem.parameters:
-            cases = [*problem.cases(parameters, MOST_DRAWN), problem.example(parameters)]
+            cases = [*problem.cases(parameters, MAX_DRAWN), problem.example(parameters)]
             for source in write_sources(problem.form, "solutions", parameters):
                 for arguments, expected in cases:
                     assert call(source, arguments) == json.dumps(expected), (problem.form, arguments)
@@ -105,7 +105,7 @@ def test_no_constant_passes(topic: str) -> None:
 def test_cases_are_distinct_and_hidden(topic: str) -> None:
     for problem in TOPICS[topic]:
         for parameters in problem.parameters:
-            calls = [json.dumps(arguments) for arguments, _ in problem.cases(parameters, MOST_DRAWN)]
+            calls = [json.dumps(arguments) for arguments, _ in problem.cases(parameters, MAX_DRAWN)]
             assert len(set(calls)) == len(calls) >= 5, problem.form
             assert json.dumps(problem.example(parameters)[0]) not in calls, problem.form
 
@@ -170,7 +170,7 @@ def test_more_cases_keep_the_former_ones() -> None:
     assert (few[: len(edges)], many[: len(few)]) == (edges, few)
 
 
-def test_a_rare_call_joins_where_many_are_asked_for() -> None:
+def test_a_rare_call_joins_where_many_are_wanted() -> None:
     problem = BANK["FizzBuzzInverse"]
     edges = len(problem.cases(()))
     assert [len(problem.cases((), drawn)) - edges for drawn in (0, 30, 31, 54, 55, 100)] == [0, 30, 30, 30, 31, 31]

@@ -134,7 +134,7 @@ def spoken_words(start: int, more: int) -> list[str]:
     return ["Fizz" * fizz + "Buzz" * buzz for fizz, buzz in hits if fizz or buzz] or ["FizzBuzz", "Buzz"]
 
 
-DRAWS: dict[str, Draw] = {
+DRAW_CALL: dict[str, Draw] = {
     "FizzBuzzCount": numbers(16, 300),
     "FizzBuzzWords": numbers(40, 500),
     "FizzBuzzDigit": numbers(10, 999),
