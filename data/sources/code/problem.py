@@ -65,8 +65,7 @@ class Problem:
         every run.
         """
         judged = self._judged(parameters)
-        more = judged.drawn if drawn >= judged.last_from else judged.drawn[:-1]
-        return [*judged.edges, *more[:drawn]]
+        return [*judged.edges, *judged.drawn[:drawn]]
 
     def _judged(self, parameters: Sequence[Any]) -> JudgedCases:
         return _read_cases()[self.form][tuple(parameters)]
@@ -74,16 +73,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCases:
-    """The calls of one problem with one choice of parameters.
-
-    `drawn` are further hidden cases, in the order in which they join the edges. The last of them is a rare draw in one
-    row, and joins only where `last_from` or more are asked for.
-    """
+    """The calls of one problem with one choice of parameters; `drawn` join the edges in their order."""
 
     example: Case
     edges: Sequence[Case]
     drawn: Sequence[Case]
-    last_from: int = 0
 
 
 def read_problems(family: str) -> dict[str, Problem]:

@@ -55,15 +55,15 @@ def judge(form: str, parameters: Arguments, arguments: list[Any]) -> list[Any]:
     return [arguments, compiled(source)(*copy.deepcopy(arguments))]
 
 
-def draw_calls(form: str, parameters: Arguments, known: list[list[Any]]) -> Iterator[tuple[int, list[Any]]]:
-    """Yield distinct calls that are not known, each with how many have to be asked for until it is drawn."""
+def draw_calls(form: str, parameters: Arguments, known: list[list[Any]]) -> Iterator[list[Any]]:
+    """Yield distinct calls that are not known."""
     rng, seen = random.Random(f"{form}:{parameters}"), list(known)
-    for tried in range(TRIES * MAX_DRAWN):
+    for _ in range(TRIES * MAX_DRAWN):
         if len(seen) == len(known) + MAX_DRAWN:
             break
         if (given := DRAW_CALL[form](rng)) not in seen:
             seen.append(given)
-            yield max(len(seen) - len(known), tried // TRIES + 1), given
+            yield given
 
 
 def write_row(line: str) -> str:
@@ -73,14 +73,9 @@ def write_row(line: str) -> str:
     if form not in BANK:
         return line
     example, edges = row["example"][0], [case[0] for case in row["edges"]]
-    needed, drawn = map(list, zip(*draw_calls(form, parameters, [*edges, example]), strict=True))
-    if needed[:-1] != list(range(1, len(drawn))):
-        raise ValueError(f"{form}: some calls are drawn too rarely")
+    drawn = list(draw_calls(form, parameters, [*edges, example]))
     row["example"] = judge(form, parameters, example)
     row["edges"], row["drawn"] = ([judge(form, parameters, call) for call in calls] for calls in (edges, drawn))
-    row.pop("last_from", None)
-    if needed[-1] > len(drawn):
-        row["last_from"] = needed[-1]
     return json.dumps(row, ensure_ascii=False)
 
 

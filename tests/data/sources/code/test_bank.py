@@ -170,12 +170,6 @@ def test_more_cases_keep_the_former_ones() -> None:
     assert (few[: len(edges)], many[: len(few)]) == (edges, few)
 
 
-def test_a_rare_call_joins_where_many_are_wanted() -> None:
-    problem = BANK["FizzBuzzInverse"]
-    edges = len(problem.cases(()))
-    assert [len(problem.cases((), drawn)) - edges for drawn in (0, 30, 31, 54, 55, 100)] == [0, 30, 30, 30, 31, 31]
-
-
 @pytest.mark.parametrize("family", ["code", "programs"])
 @given(bounds=st.tuples(st.integers(1, 10), st.integers(1, 10)).map(sorted))
 def test_difficulty_picks_the_level(family: str, bounds: list[int]) -> None:
