@@ -7,7 +7,6 @@
 <root>/quarantine/                  damaged files of the ledger
 <root>/speeds/                      tokens a second that were measured
 <root>/evaluations/seed-N/          a store of its own: completions of held-out prompts, which decide nothing
-<root>/policies/                    earlier ids of the same weights
 """
 
 from __future__ import annotations
