@@ -351,7 +351,7 @@ class Manifest(Record):
             **values,
             refresh=refresh if of_refresh else None,
             unknown={key: value for key, value in given.items() if key not in known and key not in of_refresh},
-            absent=frozenset(known.keys() - given.keys() - set(OPTIONAL)),
+            absent=frozenset(known.keys() - given.keys() - {"format", *OPTIONAL}),
         )
 
     def to_json(self) -> JsonObject:

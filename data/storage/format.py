@@ -54,7 +54,7 @@ def _read_number(root: UPath) -> object:
     path = root / FORMAT_FILE
     try:
         given = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise LearnableError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
