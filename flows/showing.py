@@ -232,7 +232,7 @@ def _note(curated: CuratedSet, row: Row, found: int, store: Store) -> str:
     if row["decision"] == UNASKED:
         return "never sampled: others were enough, and its certificate is that of prompts like it"
     if row.get("certified_by") == "moved":
-        came = (curated.manifest.refresh and curated.manifest.refresh.refreshed_from.version) or "an earlier version"
+        came = (curated.manifest.refresh and curated.manifest.refresh.refreshed_from.version) or "the version before"
         return f"its certificate was moved from the rollouts of an earlier policy: see {came} of this set"
     made = row["rollouts"] or 0
     if found == made:
