@@ -42,7 +42,7 @@ FAMILIES = {
 # In no default, only where they are named: what the bundled policy was not trained on, and what no model could answer.
 ON_REQUEST = {
     "binary": "learnable.verifiers.answers.families.binary:BINARY",
-    "code": "learnable.data.sources.code.bank:CODE",
+    "code": "learnable.verifiers.programs.bank.family:CODE",
     "mixed": "learnable.verifiers.answers.families.mixed:MIXED",
     "parity": "learnable.verifiers.answers.families.parity:PARITY",
     "simulated": "learnable.data.sources.simulated:SIMULATED",

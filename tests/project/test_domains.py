@@ -27,11 +27,10 @@ TABLES = (
 PLACES = [place.partition(":")[0] for table in TABLES for place in table.values()]
 ROOM = re.compile(r"(learnable\.verifiers\.\w+)\.")
 DOMAINS = sorted({found[1] for place in PLACES if (found := ROOM.match(place))})
-BANK = "learnable.data.sources.code"  # problems of the domain of programs, as data
 ROOMS = ("data", "filters", "flows", "rollouts", "train", "verifiers", "src/learnable/cli")
 # Domains, and what made the bundled policy: it learned to answer prompts of the domains, and no room knows of it.
 NO_CORE = tuple(
-    ROOT / place.removeprefix("learnable.").replace(".", "/") for place in (*DOMAINS, BANK, "learnable.train.policy")
+    ROOT / place.removeprefix("learnable.").replace(".", "/") for place in (*DOMAINS, "learnable.train.policy")
 )
 REGISTRY = ROOT / "verifiers/domains.py"
 
@@ -60,7 +59,7 @@ def test_there_is_a_core_and_there_are_domains() -> None:
 
 
 def test_the_core_imports_no_domain_by_name() -> None:
-    known = (*DOMAINS, BANK, "learnable.train.policy")
+    known = (*DOMAINS, "learnable.train.policy")
     found = {
         f"{file.relative_to(ROOT)}: {name}"
         for file in core()
@@ -71,7 +70,7 @@ def test_the_core_imports_no_domain_by_name() -> None:
 
 
 def test_the_registry_alone_writes_the_place_of_a_domain() -> None:
-    named = re.compile("|".join(map(re.escape, (*DOMAINS, BANK))))
+    named = re.compile("|".join(map(re.escape, DOMAINS)))
     assert [str(file) for file in core() if named.search(file.read_text(encoding="utf-8"))] == []
 
 
@@ -91,8 +90,6 @@ from learnable.verifiers import domains
 for table in (domains.VERIFIERS, domains.FAMILIES, domains.ON_REQUEST, domains.EXPLANATIONS, domains.FILE_READERS):
     for name in [name for name, place in table.items() if place.startswith(gone + ".")]:
         del table[name]
-if gone.endswith("programs"):
-    del domains.ON_REQUEST["code"]  # nobody could judge them
 
 from learnable.cli.app import app
 from learnable.data.errors import LearnableError
@@ -135,9 +132,7 @@ def test_the_rest_works_without_a_domain(domain: str) -> None:
     listed, _, last = ran.stdout.rstrip().rpartition("\n")
     report = json.loads(last)
     left = {
-        name
-        for name, place in {**domains.FAMILIES, **domains.ON_REQUEST}.items()
-        if not place.startswith(f"{domain}.") and not (domain.endswith("programs") and name == "code")
+        name for name, place in {**domains.FAMILIES, **domains.ON_REQUEST}.items() if not place.startswith(f"{domain}.")
     }
     assert {row["family"] for row in json.loads(listed)} == report.keys() - {"sonnet"} == left
     assert {verdict for name in left for verdict in report[name]} == {"scored"}

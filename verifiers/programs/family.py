@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.records import Prompt
-from learnable.data.sources.code.problem import Problem, read_problems
 from learnable.data.sources.family import Family, check_knobs, knob, read_levels, shuffled_grid
 from learnable.data.sources.wording import Kind
+from learnable.verifiers.programs.bank.problem import Problem, read_problems
 
 PROBLEMS = read_problems("programs")
 TEMPLATES = (

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.data.sources.code.bank import BANK
 from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.families.registry import FAMILIES, find_family, find_forms
 from learnable.verifiers.poetry.forms import find_form, load_forms, poem_forms
+from learnable.verifiers.programs.bank.family import BANK
 from learnable.verifiers.registry import find_verifier
 
 ALL_FORMS = [(family, form) for family in FAMILIES.values() for form in family.forms]

@@ -4,7 +4,7 @@
 and in `wrong` mistakes that people make. A new row of `cases.jsonl` may leave out what is expected, as in
 `"example": [[2]], "edges": [[[0]], [[1]]]`: after any change, write all rows anew with
 
-    python -m tests.data.sources.code.references_for_tests
+    python -m tests.verifiers.programs.bank.references_for_tests
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from learnable.data.sources.code.bank import BANK
-from learnable.data.sources.code.problem import Arguments
-from tests.data.sources.code.calls_for_tests import DRAW_CALL
+from learnable.verifiers.programs.bank.family import BANK
+from learnable.verifiers.programs.bank.problem import Arguments
 from tests.support.paths import ROOT
+from tests.verifiers.programs.bank.calls_for_tests import DRAW_CALL
 
-CASES = ROOT / "data" / "sources" / "code" / "cases.jsonl"
+CASES = ROOT / "verifiers" / "programs" / "bank" / "cases.jsonl"
 MAX_DRAWN = 100  # as many as the knob `drawn_cases` may ask for
 TRIES = 20  # for each call that is drawn: some draws repeat, as short lists do
 

@@ -12,8 +12,8 @@ from itertools import product
 from typing import Any
 
 from learnable.data.records import Prompt
-from learnable.data.sources.code.problem import Arguments, Problem, read_problems
 from learnable.data.sources.family import Family, check_knobs, knob, read_levels, shuffled_grid
+from learnable.verifiers.programs.bank.problem import Arguments, Problem, read_problems
 
 BANK = read_problems("code")
 TEMPLATES = (

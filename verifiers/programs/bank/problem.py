@@ -3,7 +3,7 @@
 Each row of `problems.jsonl` is one form of the family `programs`, whose prompts the bundled policy was trained on, or
 of `code`. A row of `cases.jsonl` has the judged calls of one form with one choice of its parameters. Nothing in them
 is run: what is expected of a call was computed by a reference solution when its row was written, and the tests, where
-the solutions and the mistakes are, hold every row against them (`tests/data/sources/code`).
+the solutions and the mistakes are, hold every row against them (`tests/verifiers/programs/bank`).
 
 The forms of `programs` alone have their `solutions` here: `train/policy` teaches the bundled policy to write them.
 """
@@ -96,7 +96,7 @@ def _read_cases() -> Mapping[str, Mapping[Arguments, JudgedCases]]:
 
 
 def _read_rows(name: str) -> list[dict[str, Any]]:
-    text = resources.files("learnable.data.sources.code").joinpath(name).read_text(encoding="utf-8")
+    text = resources.files("learnable.verifiers.programs.bank").joinpath(name).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
-from learnable.data.sources.code.bank import BANK, CODE, CodeKnobs, generate
 from learnable.data.sources.family import fold_name
 from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.families.registry import FAMILIES, find_forms
+from learnable.verifiers.programs.bank.family import BANK, CODE, CodeKnobs, generate
 from learnable.verifiers.registry import find_verifier
-from tests.data.sources.code.references_for_tests import (
+from tests.support.paths import GOLDEN, ROOT
+from tests.verifiers.programs.bank.references_for_tests import (
     CASES,
     MAX_DRAWN,
     compiled,
@@ -31,7 +32,6 @@ from tests.data.sources.code.references_for_tests import (
     write_row,
     write_sources,
 )
-from tests.support.paths import GOLDEN, ROOT
 
 EXAMPLES = GOLDEN / "code.jsonl"
 ANSWERS = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
