@@ -15,7 +15,7 @@ KEY = "reward"
 # What an answer is worth by how far it is off: the best that holds counts.
 DISTANCES = {"exact": 1.0, "off_by_one": 0.5, "near": 0.25, "wrong_operation": 0.1, "garbage": 0.0, "unread": 0.0}
 # The options of each kind, with their defaults; None has to be given.
-KINDS: Mapping[str, Mapping[str, Any]] = {
+KINDS: Mapping[str, Spec] = {
     "correct": {},
     "graded": {},
     "read": {},
