@@ -1,4 +1,4 @@
-"""Write the generated pages of `docs/reference/` from the code.
+"""Write the generated pages of `docs/` from the code, and the list of decisions.
 
     python .ci/reference_pages.py
 
@@ -246,6 +246,17 @@ def write_python() -> str:
     )
 
 
+def write_decisions() -> str:
+    """Return the titles of the decisions, each with a link to its page."""
+    pages = sorted((FOLDER.parent / "decisions").glob("[0-9]*.md"))
+    titles = [page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in pages]
+    return _page(
+        "Decisions",
+        "Choices that someone may want to undo: what was decided, and why.",
+        "\n".join(f"- [{title}]({page.name})" for title, page in zip(titles, pages, strict=True)),
+    )
+
+
 def _summary(thing: Any) -> str:
     if parts := getattr(thing, "__args__", ()):
         return "One of " + ", ".join(f"`{part.__name__}`" for part in parts) + "."
@@ -313,6 +324,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "poem-keys.md": write_poem_keys,
     "python.md": write_python,
     "store.md": write_store,
+    "../decisions/README.md": write_decisions,
 }
 
 

@@ -31,11 +31,12 @@ from statistics import median
 from benchmarks.figures import make_parser, write_figures
 from learnable.data.records import Spec
 from learnable.data.sources.code.bank import BANK, CodeKnobs
-from learnable.data.sources.code.problem import CodeProblem
+from learnable.data.sources.code.problem import Problem
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.programs import Sandbox
 from learnable.verifiers.programs.judge import judge
 from learnable.verifiers.programs.test_code.cases import make_cases
+from tests.data.sources.code.references_for_tests import write_sources
 
 TESTS = (1, 3, 5, 15, 30)
 TARGETS = {
@@ -194,10 +195,10 @@ def allow_seconds(reference_seconds: float) -> float:
     return min(MAX_SECONDS, max(MIN_SECONDS, TIMES_REFERENCE * reference_seconds))
 
 
-def _reference(problem: CodeProblem) -> tuple[str, Spec]:
+def _reference(problem: Problem) -> tuple[str, Spec]:
     parameters, name = problem.parameters[0], problem.names[0]
     spec = {"entry": name, "cases": problem.cases(parameters, CodeKnobs().drawn_cases)}
-    return problem.write(problem.solutions[0], name, parameters), spec
+    return write_sources(problem.form, "solutions", parameters, name)[0], spec
 
 
 def measure_remains(sandbox: Sandbox, count: int) -> Figures:

@@ -15,7 +15,7 @@ from tests.support.warm_starts import Starter
 
 BLOCKS = [block for document in list_documents() for block in read_blocks(document)]
 LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([^)\s]+))?\)")
-LINKING = [*list_documents(), ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+LINKING = sorted({*list_documents(), *ROOT.glob("*.md"), ROOT / "benchmarks" / "RESULTS.md"})
 RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and block.language not in SHOWN})
 
 

@@ -66,7 +66,7 @@ def _write_program(prompt: Prompt, rng: random.Random, noisy: bool) -> str:
     problem = PROBLEMS[prompt.form]
     name = prompt.spec["entry"]
     parameters = _find_parameters(prompt.form, prompt.spec_json, prompt)
-    source = problem.write_solution(rng.randrange(len(problem.solutions)), name, parameters)
+    source = problem.write(rng.choice(problem.solutions), name, parameters)
     if not noisy or rng.random() >= find_level("programs", prompt.form, name):
         return source
     head, body = source.split("\n", 1)

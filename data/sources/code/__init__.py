@@ -1,1 +1,1 @@
-"""The problem bank: programming problems of difficulty 1 to 10, by topic."""
+"""The bank of programming problems: rows of JSON, a loader, and the family `code`."""

@@ -12,39 +12,10 @@ from itertools import product
 from typing import Any
 
 from learnable.data.records import Prompt
-from learnable.data.sources.code.best import BEST
-from learnable.data.sources.code.brackets import BRACKETS
-from learnable.data.sources.code.dates import DATES
-from learnable.data.sources.code.expressions import EXPRESSIONS
-from learnable.data.sources.code.fizzbuzz import FIZZBUZZ
-from learnable.data.sources.code.fizzbuzz_rules import FIZZBUZZ_RULES
-from learnable.data.sources.code.formats import FORMATS
-from learnable.data.sources.code.lists import LISTS
-from learnable.data.sources.code.nesting import NESTING
-from learnable.data.sources.code.notation import NOTATION
-from learnable.data.sources.code.numbers import NUMBERS
-from learnable.data.sources.code.parsing import PARSING
-from learnable.data.sources.code.planning import PLANNING
-from learnable.data.sources.code.problem import Arguments, CodeProblem
-from learnable.data.sources.code.recursion import RECURSION
-from learnable.data.sources.code.search import SEARCH
-from learnable.data.sources.code.strings import STRINGS
-from learnable.data.sources.code.tables import TABLES
-from learnable.data.sources.code.words import WORD_PROBLEMS
+from learnable.data.sources.code.problem import Arguments, Problem, read_problems
 from learnable.data.sources.family import Family, check_knobs, knob, read_levels, shuffled_grid
 
-TOPICS = {
-    "FizzBuzz": FIZZBUZZ + FIZZBUZZ_RULES,
-    "parentheses": BRACKETS + NESTING,
-    "strings": STRINGS + WORD_PROBLEMS,
-    "lists": LISTS,
-    "numbers": NUMBERS + NOTATION,
-    "dates": DATES,
-    "recursion": RECURSION,
-    "parsing": PARSING + FORMATS + EXPRESSIONS,
-    "small algorithms": SEARCH + BEST + TABLES + PLANNING,
-}
-BANK = {problem.form: problem for topic in TOPICS.values() for problem in topic}
+BANK = read_problems("code")
 TEMPLATES = (
     "Write a Python function {name}({signature}) that {statement}.",
     "Implement {name}({signature}) in Python: a function that {statement}.",
@@ -85,14 +56,15 @@ def generate(form: str, seed: int, knobs: CodeKnobs) -> Iterator[Prompt]:
         yield make_prompt(problem, name, parameters, "".join(wording), knobs)
 
 
-def make_prompt(problem: CodeProblem, name: str, parameters: Arguments, template: str, knobs: CodeKnobs) -> Prompt:
+def make_prompt(problem: Problem, name: str, parameters: Arguments, template: str, knobs: CodeKnobs) -> Prompt:
     """Write one prompt; the example that it may show is none of the cases in its spec."""
+    arguments, expected = problem.example(parameters)
     text = template.format(
         name=name,
         signature=problem.signature,
         statement=problem.describe(parameters),
-        call=f"{name}({', '.join(map(repr, problem.example))})",
-        expected=problem.answer(problem.example, parameters),
+        call=f"{name}({', '.join(map(repr, arguments))})",
+        expected=expected,
     )
     cases = problem.cases(parameters, knobs.drawn_cases)
     spec: dict[str, Any] = {"entry": name, "cases": cases, "equality": "plain", "cpu_seconds": knobs.cpu_seconds}

@@ -1,135 +1,103 @@
-"""What a programming problem is: its statement, its solutions, and the calls that tell right from wrong ones.
+"""The bank's loader: a programming problem, and the calls that tell right programs from wrong ones.
 
-`Problem` is one of the family `programs`, whose prompts the bundled policy was trained on; `CodeProblem` one of `code`.
+Each row of `problems.jsonl` is one form of the family `programs`, whose prompts the bundled policy was trained on, or
+of `code`. A row of `cases.jsonl` has the judged calls of one form with one choice of its parameters. Nothing in them
+is run: what is expected of a call was computed by a reference solution when its row was written, and the tests, where
+the solutions and the mistakes are, hold every row against them (`tests/data/sources/code`).
+
+The forms of `programs` alone have their `solutions` here: `train/policy` teaches the bundled policy to write them.
 """
 
 from __future__ import annotations
 
-import copy
-import random
+import json
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
+from importlib import resources
 from typing import Any
 
-from learnable.data.sources.code.inputs import Draw
-
-TRIES = 20  # for each call that is drawn: some draws repeat, as short lists do
-
 Arguments = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeProblem:
-    """One form of the family `code`.
-
-    `statement` says what the function returns, with `{0}`, `{1}` for the values of one of `parameters`. `solutions`
-    and `wrong` are bodies with the same marks and `NAME` for the function's own name. The first solution says what is
-    expected; the tests hold the others, and answers written by hand, against it. The wrong ones are mistakes that
-    people make: each fails at one of `edges` at least. `example` is the one call that a prompt may show; it is in no
-    hidden case. `draw` makes further calls. `level` is the difficulty, 1 to 10. Values are JSON values.
-    """
-
-    form: str
-    names: tuple[str, ...]
-    signature: str
-    statement: str
-    level: float
-    solutions: tuple[str, ...]
-    wrong: tuple[str, ...]
-    example: Arguments
-    edges: tuple[Arguments, ...]
-    draw: Draw
-    parameters: tuple[Arguments, ...] = ((),)
-
-    def describe(self, parameters: Arguments) -> str:
-        """Return the statement with its parameters filled in."""
-        return fill(self.statement, parameters)
-
-    def write(self, body: str, name: str, parameters: Arguments) -> str:
-        """Return the source of a function called `name` with one of the bodies."""
-        filled = fill(textwrap.dedent(body).strip("\n"), parameters).replace("NAME", name)
-        return f"def {name}({self.signature}):\n{textwrap.indent(filled, '    ')}\n"
-
-    def answer(self, arguments: Arguments, parameters: Arguments) -> Any:
-        """Return what is expected of one call."""
-        return compiled(self.write(self.solutions[0], "answer", parameters), "answer")(*copy.deepcopy(arguments))
-
-    def cases(self, parameters: Arguments, drawn: int) -> list[list[Any]]:
-        """Return the hidden `[arguments, expected]`: the edges, and `drawn` more where there are so many.
-
-        They depend on the problem alone and not on a run's seed, so that the same problem is the same prompt in
-        every run.
-        """
-        calls = [*map(list, self.edges), *self._inputs(parameters, drawn)]
-        return [[copy.deepcopy(given), self.answer(tuple(given), parameters)] for given in calls]
-
-    def _inputs(self, parameters: Arguments, drawn: int) -> list[list[Any]]:
-        rng = random.Random(f"{self.form}:{parameters}")
-        seen = [*map(list, self.edges), list(self.example)]
-        for _ in range(TRIES * drawn):
-            if len(seen) == len(self.edges) + 1 + drawn:
-                break
-            if (given := self.draw(rng)) not in seen:
-                seen.append(given)
-        return seen[len(self.edges) + 1 :]
+Case = list[Any]  # [arguments, expected], as JSON values
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One form of the family `programs`.
+    """One form of the family `programs` or `code`.
 
-    `statement` says what the function returns, with `{0}`, `{1}` for the values of one of `parameters`;
-    `solutions` are bodies with the same marks and `NAME` for the function's own name. `answer` computes
-    what is expected from the arguments followed by the parameters, apart from the solutions. The call in the
-    middle of `inputs` is the one that a prompt may show; it is no hidden case. `level` is the difficulty, 1 to 10.
-    Arguments and answers are JSON values.
+    `statement` says what the function returns, with `{0}`, `{1}` for the values of one of `parameters`. `solutions`
+    are bodies with the same marks and `NAME` for the function's own name. `level` is the difficulty, 1 to 10.
     """
 
+    family: str
+    topic: str
     form: str
-    names: tuple[str, ...]
+    level: float
+    names: Sequence[str]
     signature: str
     statement: str
-    solutions: tuple[str, ...]
-    answer: Callable[..., Any]
-    inputs: Sequence[Sequence[Any]]
-    parameters: Sequence[Sequence[Any]] = ((),)
-    level: float = 3.0
+    solutions: Sequence[str] = ()
+
+    @property
+    def parameters(self) -> tuple[Arguments, ...]:
+        """The values that the marks in the statement take; one empty choice where it has none."""
+        return tuple(_read_cases()[self.form])
 
     def describe(self, parameters: Sequence[Any]) -> str:
         """Return the statement with its parameters filled in."""
         return fill(self.statement, parameters)
 
-    def write_solution(self, index: int, name: str, parameters: Sequence[Any]) -> str:
-        """Return the source of one reference solution as a function called `name`."""
-        body = fill(self.solutions[index], parameters).replace("NAME", name)
-        return f"def {name}({self.signature}):\n" + "\n".join(f"    {line}" for line in body.split("\n"))
+    def write(self, body: str, name: str, parameters: Sequence[Any]) -> str:
+        """Return the source of a function called `name` with a body."""
+        filled = fill(textwrap.dedent(body).strip("\n"), parameters).replace("NAME", name)
+        return f"def {name}({self.signature}):\n{textwrap.indent(filled, '    ')}"
 
-    def example(self, parameters: Sequence[Any]) -> list[Any]:
-        """Return `[arguments, expected]` of the call that a prompt may show."""
-        return self._case(self.inputs[self._shown], parameters)
+    def example(self, parameters: Sequence[Any]) -> Case:
+        """Return `[arguments, expected]` of the one call that a prompt may show; it is in no hidden case."""
+        return self._judged(parameters).example
 
-    def cases(self, parameters: Sequence[Any]) -> list[list[Any]]:
-        """Return the hidden `[arguments, expected]`: those of every other input."""
-        hidden = [given for index, given in enumerate(self.inputs) if index != self._shown]
-        return [self._case(given, parameters) for given in hidden]
+    def cases(self, parameters: Sequence[Any], drawn: int = 0) -> list[Case]:
+        """Return the hidden cases: the edges, and `drawn` more where the row has so many.
 
-    @property
-    def _shown(self) -> int:
-        return len(self.inputs) // 2
+        The edges were chosen by hand: each mistake that people make fails one of them.
+        They depend on the problem alone and not on a run's seed, so that the same problem is the same prompt in
+        every run.
+        """
+        judged = self._judged(parameters)
+        return [*judged.edges, *judged.drawn[:drawn]]
 
-    def _case(self, given: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
-        return [list(given), self.answer(*copy.deepcopy(given), *parameters)]
+    def _judged(self, parameters: Sequence[Any]) -> JudgedCases:
+        return _read_cases()[self.form][tuple(parameters)]
 
 
-@lru_cache(maxsize=512)
-def compiled(source: str, name: str) -> Callable[..., Any]:
-    """Return the function `name` of a source that this project wrote."""
-    scope: dict[str, Any] = {}
-    exec(source, scope)
-    function: Callable[..., Any] = scope[name]
-    return function
+@dataclass(frozen=True, slots=True)
+class JudgedCases:
+    """The calls of one problem with one choice of parameters; `drawn` join the edges in their order."""
+
+    example: Case
+    edges: Sequence[Case]
+    drawn: Sequence[Case]
+
+
+def read_problems(family: str) -> dict[str, Problem]:
+    """Return the problems of a family by form, in the order of the bank."""
+    return {row["form"]: Problem(**row) for row in _read_rows("problems.jsonl") if row["family"] == family}
+
+
+@cache
+def _read_cases() -> Mapping[str, Mapping[Arguments, JudgedCases]]:
+    """Read the cases by form and parameters, once, when the first prompt is made."""
+    cases: dict[str, dict[Arguments, JudgedCases]] = {}
+    for row in _read_rows("cases.jsonl"):
+        form, parameters = row.pop("form"), tuple(row.pop("parameters"))
+        cases.setdefault(form, {})[parameters] = JudgedCases(**row)
+    return cases
+
+
+def _read_rows(name: str) -> list[dict[str, Any]]:
+    text = resources.files("learnable.data.sources.code").joinpath(name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def fill(text: str, parameters: Sequence[Any]) -> str:

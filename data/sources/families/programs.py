@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from learnable.data.records import Prompt
-from learnable.data.sources.code.number_problems import NUMBER_PROBLEMS
-from learnable.data.sources.code.problem import Problem
-from learnable.data.sources.code.sequence_problems import LIST_PROBLEMS, TEXT_PROBLEMS
+from learnable.data.sources.code.problem import Problem, read_problems
 from learnable.data.sources.family import Family, check_knobs, knob, read_levels, shuffled_grid
 
-PROBLEMS = {problem.form: problem for problem in (*NUMBER_PROBLEMS, *LIST_PROBLEMS, *TEXT_PROBLEMS)}
+PROBLEMS = read_problems("programs")
 TEMPLATES = (
     "Write a Python function {name}({signature}) that {statement}.",
     "Define a function {name}({signature}) that {statement}.",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.forms import find_form, load_forms, poem_forms
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_family, find_forms, known_forms
-from learnable.data.sources.code.bank import TOPICS
+from learnable.data.sources.code.bank import BANK
 from learnable.verifiers.registry import find_verifier
 
 ALL_FORMS = [(family, form) for family in FAMILIES.values() for form in family.forms]
@@ -53,8 +53,7 @@ def test_the_seed_fixes_the_order():
 
 def test_the_first_forms_of_a_family_are_drawn_from_all_topics_and_levels():
     first, other = (list(builtin_prompts(families=["code"], limit=64, seed=seed)) for seed in (0, 1))
-    topics = {name for name, problems in TOPICS.items() for p in first if p.form in {q.form for q in problems}}
-    assert topics == set(TOPICS)
+    assert {BANK[p.form].topic for p in first} == {problem.topic for problem in BANK.values()}
     assert {int(p.difficulty) for p in first} == set(range(1, 11))
     assert {p.form for p in first} != {p.form for p in other}
 

@@ -1,4 +1,7 @@
-"""The bank of problems: solutions right and wrong, prompts, knobs. `tests/golden/code.jsonl` has answers by hand."""
+"""The bank of problems: solutions right and wrong, prompts, knobs. `tests/golden/code.jsonl` has answers by hand.
+
+`references_for_tests` says where the solutions are and writes the rows of judged calls.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,30 @@ from learnable.data.errors import LearnableError
 from learnable.data.forms import fold_name
 from learnable.data.records import Prompt
 from learnable.data.sources.builtin import FAMILIES, builtin_prompts, find_forms
-from learnable.data.sources.code.bank import BANK, CODE, TOPICS, CodeKnobs, generate
-from learnable.data.sources.code.problem import compiled
+from learnable.data.sources.code.bank import BANK, CODE, CodeKnobs, generate
 from learnable.verifiers.registry import find_verifier
+from tests.data.sources.code.references_for_tests import (
+    CASES,
+    MAX_DRAWN,
+    compiled,
+    judge,
+    read_references,
+    write_row,
+    write_sources,
+)
 from tests.support.paths import GOLDEN, ROOT
 
 EXAMPLES = GOLDEN / "code.jsonl"
 ANSWERS = [json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
-DRAWN = 20
+TOPICS = {
+    topic: [problem for problem in BANK.values() if problem.topic == topic]
+    for topic in dict.fromkeys(problem.topic for problem in BANK.values())
+}
 every_topic = pytest.mark.parametrize("topic", TOPICS)
 
 
 def call(source: str, arguments: Any) -> Any:
-    answer = compiled(source, "f")(*copy.deepcopy(arguments))
+    answer = compiled(source)(*copy.deepcopy(arguments))
     return json.dumps(answer)  # 1, 1.0 and True differ here, as they do for the strictest judge
 
 
@@ -39,27 +53,35 @@ def passes(source: str, cases: list[list[Any]]) -> bool:
         return False
 
 
+def test_the_rows_are_as_their_references_write_them() -> None:
+    for line in CASES.read_text(encoding="utf-8").splitlines():
+        assert write_row(line) == line
+
+
+def test_references_are_of_the_problems_there_are() -> None:
+    assert read_references().keys() == BANK.keys()
+    for form, bodies in read_references().items():
+        assert len(bodies["solutions"]) >= 2, form
+        assert len(bodies["wrong"]) >= 2, form
+
+
 @every_topic
 def test_every_solution_passes_every_case_and_the_example(topic: str) -> None:
     for problem in TOPICS[topic]:
-        assert len(problem.solutions) >= 2, problem.form
         for parameters in problem.parameters:
-            shown = [[list(problem.example), problem.answer(problem.example, parameters)]]
-            for body in problem.solutions:
-                source = problem.write(body, "f", parameters)
-                for arguments, expected in problem.cases(parameters, DRAWN) + shown:
+            cases = [*problem.cases(parameters, MAX_DRAWN), problem.example(parameters)]
+            for source in write_sources(problem.form, "solutions", parameters):
+                for arguments, expected in cases:
                     assert call(source, arguments) == json.dumps(expected), (problem.form, arguments)
 
 
 @every_topic
 def test_every_mistake_fails_the_edge_cases(topic: str) -> None:
     for problem in TOPICS[topic]:
-        assert len(problem.wrong) >= 2, problem.form
         for parameters in problem.parameters:
-            for body in problem.wrong:
-                source = problem.write(body, "f", parameters)
+            for source in write_sources(problem.form, "wrong", parameters):
                 compile(source, "mistake", "exec")
-                assert not passes(source, problem.cases(parameters, 0)), (problem.form, source)
+                assert not passes(source, problem.cases(parameters)), (problem.form, source)
 
 
 @every_topic
@@ -67,8 +89,8 @@ def test_a_mistake_is_right_somewhere(topic: str) -> None:
     """Otherwise it would be no plausible one, and partial credit would have nothing to tell apart."""
     for problem in TOPICS[topic]:
         parameters = problem.parameters[0]
-        cases = problem.cases(parameters, DRAWN)
-        sources = [problem.write(body, "f", parameters) for body in problem.wrong]
+        cases = problem.cases(parameters, 20)
+        sources = write_sources(problem.form, "wrong", parameters)
         assert any(passes(source, [case]) for source in sources for case in cases), problem.form
 
 
@@ -76,25 +98,22 @@ def test_a_mistake_is_right_somewhere(topic: str) -> None:
 def test_no_constant_passes(topic: str) -> None:
     for problem in TOPICS[topic]:
         for parameters in problem.parameters:
-            assert len({json.dumps(expected) for _, expected in problem.cases(parameters, 0)}) > 1, problem.form
+            assert len({json.dumps(expected) for _, expected in problem.cases(parameters)}) > 1, problem.form
 
 
 @every_topic
-def test_cases_survive_json_and_are_distinct_and_hidden(topic: str) -> None:
+def test_cases_are_distinct_and_hidden(topic: str) -> None:
     for problem in TOPICS[topic]:
         for parameters in problem.parameters:
-            cases = problem.cases(parameters, DRAWN)
-            assert repr(json.loads(json.dumps(cases))) == repr(cases), problem.form
-            calls = [json.dumps(arguments) for arguments, _ in cases]
+            calls = [json.dumps(arguments) for arguments, _ in problem.cases(parameters, MAX_DRAWN)]
             assert len(set(calls)) == len(calls) >= 5, problem.form
-            assert json.dumps(problem.example) not in calls, problem.form
-            assert problem.cases(parameters, DRAWN) == cases, problem.form
+            assert json.dumps(problem.example(parameters)[0]) not in calls, problem.form
 
 
 @pytest.mark.parametrize(("form", "parameters", "arguments", "expected"), ANSWERS, ids=[line[0] for line in ANSWERS])
 def test_answers_by_hand(form: str, parameters: list[Any], arguments: list[Any], expected: Any) -> None:
-    answer = BANK[form].answer(tuple(arguments), tuple(parameters))
-    assert json.dumps(answer) == json.dumps(expected)
+    assert tuple(parameters) in BANK[form].parameters
+    assert json.dumps(judge(form, tuple(parameters), arguments)[1]) == json.dumps(expected)
 
 
 def test_every_problem_has_an_answer_by_hand() -> None:
@@ -146,9 +165,9 @@ def test_the_seed_changes_the_order_alone() -> None:
 
 def test_more_cases_keep_the_former_ones() -> None:
     problem = BANK["EditDistance"]
-    few, many = problem.cases((), 3), problem.cases((), 30)
-    assert len(few) == len(problem.edges) + 3
-    assert many[: len(few)] == few
+    edges, few, many = (problem.cases((), drawn) for drawn in (0, 3, 30))
+    assert len(few) == len(edges) + 3
+    assert (few[: len(edges)], many[: len(few)]) == (edges, few)
 
 
 @pytest.mark.parametrize("family", ["code", "programs"])
@@ -179,8 +198,10 @@ def test_the_verifier_tells_solutions_from_mistakes() -> None:
     prompt = next(generate(problem.form, 0, CodeKnobs()))
     verifier = find_verifier(prompt.verifier)
     right, wrong = (
-        verifier.score(problem.write(body, prompt.spec["entry"], ()), prompt=prompt.text, spec=prompt.spec)
-        for body in (problem.solutions[0], problem.wrong[1])
+        verifier.score(
+            write_sources(problem.form, kind, (), prompt.spec["entry"])[place], prompt=prompt.text, spec=prompt.spec
+        )
+        for kind, place in (("solutions", 0), ("wrong", 1))
     )
     assert right.reward == 1.0
     assert wrong.passed is False
