@@ -183,8 +183,7 @@ class Sampling:
     def sampling_id(self) -> str:
         """These settings as a name, without the cap: a completion that ended by itself is the same under a higher one.
 
-        What is at its default is left out but for the first three, which earlier versions had. Of texts there is a
-        hash.
+        What is at its default is left out but for the first three. Of texts there is a hash.
 
         >>> Sampling(temperature=0.7).sampling_id, Sampling(min_p=0.05).sampling_id
         ('t0.7-p1.0-k0', 't1.0-p1.0-k0-m0.05')
@@ -199,7 +198,7 @@ class Sampling:
         return replace(self, temperature=0.0, top_p=1.0, top_k=0, min_p=0.0)
 
     def to_json(self) -> JsonObject:
-        """Return the settings as plain data; those that earlier versions did not have only where they are given."""
+        """Return the settings as plain data; the last five only where they are given."""
         plain = {name: getattr(self, name) for name in ("temperature", "top_p", "top_k", "max_tokens")}
         given = {
             "min_p": self.min_p,
@@ -213,7 +212,7 @@ class Sampling:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Sampling:
-        """Read what `to_json` wrote, in this version or in an earlier one."""
+        """Read what `to_json` wrote."""
         values = {name: given[name] for name in cls.__dataclass_fields__ if name in given}
         return cls(**{**values, "stop": tuple(values.get("stop", ()))})
 
@@ -225,7 +224,6 @@ class Rollout:
     Where the policy thought first, `reasoning` is its thought with the tags around it, `reasoning_tokens` of the
     `num_tokens`, and `completion` the answer after it: together they are what it wrote.
 
-    `stored_id` is its key in the ledger that it was read from, if it was: earlier versions keyed rollouts otherwise.
     Text has U+FFFD where an engine gave half of a surrogate pair: what is judged is then what can be stored.
     `token_ids` are the tokens that the policy drew, the end token among them; None where the engine does not tell.
     """
@@ -239,7 +237,6 @@ class Rollout:
     finish_reason: FinishReason
     num_tokens: int
     seed: int | None = None
-    stored_id: str = ""
     reasoning: str = ""
     reasoning_tokens: int = 0
     token_ids: Sequence[int] | None = field(default=None, compare=False, repr=False)
@@ -256,8 +253,6 @@ class Rollout:
     @property
     def rollout_id(self) -> str:
         """The rollout's key in the ledger: a content id of the question and how it was sampled, not of the answer."""
-        if self.stored_id:
-            return self.stored_id
         # As `content_id` of these five, in a third of the time: every rollout needs it twice.
         names = f"{_quote(self.question_id)},{_quote(weights_id(self.policy_id))},{_quote(self.sampling_id)}"
         return _hash_text(f"[{names},{self.max_tokens},{self.rollout_index}]")

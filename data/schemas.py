@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 TEXT_PROMPT = pa.string()
@@ -46,10 +48,30 @@ SCORES = _schema(
     ]
 )
 
-LEDGER_TYPES = {column.name: column.type for column in (*ROLLOUTS, *SCORES)}
-# What a row of the ledger is nothing without; a rollout has a key beside it, of its question or, once, its prompt.
-ROLLOUT_KEYS = frozenset(("rollout_id", "max_tokens", "rollout_index", "completion", "finish_reason", "num_tokens"))
-SCORE_KEYS = frozenset(("rollout_id", "completion_id", "prompt_id", "verifier", "verifier_version", "verdict"))
+
+@dataclass(frozen=True, slots=True)
+class LedgerTable:
+    """A table of the ledger: its columns, the one that the rows of a group share, and those that have no null."""
+
+    schema: pa.Schema
+    group: str
+    needed: frozenset[str]
+
+
+LEDGER = {
+    "rollouts": LedgerTable(
+        ROLLOUTS,
+        "question_id",
+        frozenset(
+            ("rollout_id", "question_id", "max_tokens", "rollout_index", "completion", "finish_reason", "num_tokens")
+        ),
+    ),
+    "scores": LedgerTable(
+        SCORES,
+        "prompt_id",
+        frozenset(("rollout_id", "completion_id", "prompt_id", "verifier", "verifier_version", "verdict")),
+    ),
+}
 
 
 def prompts_schema(prompt_type: pa.DataType) -> pa.Schema:

@@ -1,5 +1,6 @@
 """The store: the ledger, each run's groups, and curated sets, in a local folder or behind an fsspec URL.
 
+<root>/format.json                  the number of the format, written when the store is made
 <root>/rollouts/ and scores/        the ledger
 <root>/groups/<run>.parquet         what a run decided
 <root>/curated/<name>/<version>/    curated sets
@@ -7,7 +8,6 @@
 <root>/quarantine/                  damaged files of the ledger
 <root>/speeds/                      tokens a second that were measured
 <root>/evaluations/seed-N/          a store of its own: completions of held-out prompts, which decide nothing
-<root>/policies/                    earlier ids of the same weights
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Ledger
+from learnable.data.storage.format import check_store, mark_store
 from learnable.data.storage.lock import hold_store
 from learnable.data.storage.places import Place, find_place, local_path, make_folder, put, sweep
 from learnable.data.tables import parquet_bytes
 
 
 def find_home(version: UPath) -> Store | None:
-    """Return the store that a version of a curated set lies in; None of a copy that lies elsewhere."""
+    """Return the store that a version of a curated set lies in; None of a copy that lies elsewhere.
+
+    Raises `LearnableError` for a store of another format.
+    """
     path = local_path(version)
     sets = (find_place(path.absolute()) if path else version).parent.parent
-    return Store(sets.parent) if sets.name == "curated" and (sets.parent / "rollouts").is_dir() else None
+    return Store(sets.parent).open() if sets.name == "curated" and (sets.parent / "rollouts").is_dir() else None
 
 
 class Store:
@@ -50,10 +54,13 @@ class Store:
 
         Makes the folder. `wait` is how many seconds to wait for another writer, None for as long as it takes;
         `on_wait` is told once, in a sentence, whom we wait for.
-        Raises `LearnableError` where the store cannot be made or written, is full, or is in use for too long.
+        Raises `LearnableError` where the store cannot be made or written, is full, is in use for too long, or is of
+        another format.
         """
+        check_store(self.root)
         self._make()
         with hold_store(self.root, wait=wait, on_wait=on_wait) as lock:
+            mark_store(self.root)
             sweep(self.root)  # before room is kept: leftovers take some
             self.ledger.open(lock.check)
             try:
@@ -62,11 +69,12 @@ class Store:
                 self.ledger.close()
 
     def open(self) -> Store:
-        """Return the store itself if there is one. Raises `LearnableError` where there is none."""
+        """Return the store itself. Raises `LearnableError` where there is none, or one of another format."""
         if not self.root.is_dir():
             raise LearnableError(
                 f"store {str(self.root)!r} does not exist: give --store, or fill one with find-learnable"
             )
+        check_store(self.root)
         return self
 
     def write_groups(self, run_id: str, groups: pl.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Records as Arrow columns, and Parquet files with columns of today's names, whichever version wrote them."""
+"""Records as Arrow columns, and Parquet files of curated sets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from learnable.data.progress import progress
 from learnable.data.records import Message, Prompt, Rollout, Row, Score, canonical_json, message_list, whole_characters
 from learnable.data.schemas import CHAT_PROMPT, OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
 
-# What earlier versions called columns of curated sets and groups, and what they are called today.
-EARLIER_COLUMNS = {
-    "p_spread": "p_min_std",
-    "learnability": "pass_variance",
-    "learnability_expected": "expected_within_variance",
+# What `--json` calls columns that have another name in files.
+JSON_NAMES = {
+    "p_min_std": "p_spread",
+    "pass_variance": "learnability",
+    "expected_within_variance": "learnability_expected",
 }
-JSON_NAMES = {today: earlier for earlier, today in EARLIER_COLUMNS.items()}  # JSON keeps the first name of a column
 _PROMPT_FIELDS = ("prompt_id", "problem_id", "verifier", "family", "form", "difficulty", "source", "split")
 SOURCE_PREFIX = "source_"  # before the name of a user's column that is ours too
 
@@ -69,7 +68,7 @@ def carried_name(column: str) -> str:
     >>> carried_name("level"), carried_name("mean")
     ('level', 'source_mean')
     """
-    return f"{SOURCE_PREFIX}{column}" if column in OUR_COLUMNS or column in EARLIER_COLUMNS else column
+    return f"{SOURCE_PREFIX}{column}" if column in OUR_COLUMNS or column in JSON_NAMES.values() else column
 
 
 def prompt_from_row(row: Row, where: str) -> Prompt:
@@ -87,7 +86,7 @@ def prompt_from_row(row: Row, where: str) -> Prompt:
         difficulty=row["difficulty"],
         source=row["source"],
         split=row["split"],
-        named_problem=row.get("problem_id") or "",
+        named_problem=row["problem_id"],
     )
     if prompt.prompt_id != row["prompt_id"]:
         raise LearnableError(
@@ -124,38 +123,18 @@ def _components(score: Score) -> list[tuple[str, float]]:
 
 
 def read_table(data: bytes, columns: Sequence[str] | None = None, families: Collection[str] = ()) -> pa.Table:
-    """Return the rows of a Parquet file of a curated set or of groups, its columns under today's names.
+    """Return the rows of a Parquet file of a curated set.
 
     Args:
         data: the file.
-        columns: today's names of the columns to read, all by default.
+        columns: the columns to read, all by default.
         families: whose rows to read, of all families by default.
 
     Raises `ArrowInvalid` (pyarrow's) for what is not Parquet, or lacks one of the columns.
     """
-    current = _current_names(pq.read_schema(pa.BufferReader(data)).names)
-    in_file = {today: name for name, today in current.items()}
-    wanted = None if columns is None else [in_file.get(name, name) for name in columns]
     of_families = pc.field("family").isin(list(families)) if families else None
-    table = pq.read_table(pa.BufferReader(data), columns=wanted, filters=of_families)
-    return table.rename_columns([current[name] for name in table.column_names])
-
-
-def _current_names(names: Sequence[str]) -> dict[str, str]:
-    """Return what each column of a file is called today.
-
-    A user's column that a version carried under a name that is ours by now is carried as it would be today.
-    """
-    renamed = {name: EARLIER_COLUMNS[name] for name in names if name in EARLIER_COLUMNS}
-    taken = set(renamed.values()) | _foreign(names)
-    return {name: renamed.get(name, f"{SOURCE_PREFIX}{name}" if name in taken else name) for name in names}
-
-
-def _foreign(names: Sequence[str]) -> set[str]:
-    """Return the name of the problem's column where it is a user's: theirs stand behind all of ours."""
-    order = {name: number for number, name in enumerate(names)}
-    ours = order.get("problem_id", -1) < order.get("split", len(names))
-    return set() if ours else {"problem_id"}
+    wanted = None if columns is None else list(columns)
+    return pq.read_table(pa.BufferReader(data), columns=wanted, filters=of_families)
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

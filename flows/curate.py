@@ -19,7 +19,8 @@ from learnable.flows.engines import stop_engines
 from learnable.flows.finetune import finetune
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
-from learnable.flows.settings.earlier_versions import StoredCuration, StoredTraining
+from learnable.flows.settings import CurateSettings
+from learnable.train.settings import TrainSettings
 
 TASK_NAMES = {"resample": "ask_again", "resample_unsure": "ask_unsure"}  # as Prefect's users know them
 
@@ -28,7 +29,7 @@ R = TypeVar("R")
 
 
 @flow(name="curate", persist_result=False)
-def curate(settings: StoredCuration, train: StoredTraining | None = None) -> CurationReport:
+def curate(settings: CurateSettings, train: TrainSettings | None = None) -> CurationReport:
     """Find the prompts that a policy can learn from, and train on them if `train` says how.
 
     `train.curated` is filled in with the set that was made. Deploy it as `learnable.flows.curate.curate`.

@@ -14,11 +14,11 @@ from learnable.flows.looping.report import LoopReport, render_rounds
 from learnable.flows.refresh import refresh
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
-from learnable.flows.settings.earlier_versions import StoredLoop
+from learnable.flows.settings.loop import LoopSettings
 
 
 @flow(name="loop", persist_result=False)
-def loop(settings: StoredLoop) -> LoopReport:
+def loop(settings: LoopSettings) -> LoopReport:
     """Train and refresh in rounds while that pays. Deploy it as `learnable.flows.loop.loop`."""
     with scheduled_run(), logged_unless_watched() as is_logged:
         report = run_loop(settings, Stages(finetune, as_task(run_evaluation), refresh))

@@ -11,11 +11,11 @@ from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.refreshing.publishing import RefreshReport, describe_changes, render_changes
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
-from learnable.flows.settings.earlier_versions import StoredRefresh
+from learnable.flows.settings import RefreshSettings
 
 
 @flow(name="refresh", persist_result=False)
-def refresh(settings: StoredRefresh) -> RefreshReport:
+def refresh(settings: RefreshSettings) -> RefreshReport:
     """Bring a curated set up to date with a policy that has moved. Deploy it as `learnable.flows.refresh.refresh`."""
     with scheduled_run(), logged_unless_watched() as is_logged:
         report = run_refresh(settings, step=as_task)

@@ -13,7 +13,6 @@ from learnable.data.ledger.ledger import Draw
 from learnable.data.policies import Policy
 from learnable.data.progress import progress
 from learnable.data.store import Store
-from learnable.flows.adoption import adopt_earlier_rollouts
 from learnable.flows.settings import CurateSettings
 
 
@@ -37,11 +36,7 @@ class Run:
 
 
 def start_run(settings: CurateSettings, policy: Policy, store: Store) -> Run:
-    """Return a new run in a store that is locked; it has the rollouts that earlier versions stored of the policy.
-
-    Raises `LearnableError` where the store cannot be written.
-    """
-    adopt_earlier_rollouts(store, policy, verify=settings.verify_policy)
+    """Return a new run in a store that is locked."""
     return Run(new_run_id(), settings, policy, store)
 
 

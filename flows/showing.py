@@ -25,7 +25,7 @@ KEPT, REJECTED = POOL_PARTS[:2], POOL_PARTS[2:]
 PART = "part"  # the column that says which part of the set a row is from
 MAX_NAMED = 5  # prompts that an error names
 MIN_ID_DIGITS = 8
-# Columns that a person looks for, and that a part of a set, or a set of an older version, may not have.
+# Columns that a person looks for, and that a part of a set may not have.
 JUDGED = {"decision": pl.String, "triage": pl.String, "n": pl.Int64, "mean": pl.Float64, "std": pl.Float64}
 NEEDED_KEYS = ("parts", "policy", "sampling", "verifiers", "band", "group_size")
 REASONED = ("decision", "triage")
@@ -232,7 +232,7 @@ def _note(curated: CuratedSet, row: Row, found: int, store: Store) -> str:
     if row["decision"] == UNASKED:
         return "never sampled: others were enough, and its certificate is that of prompts like it"
     if row.get("certified_by") == "moved":
-        came = (curated.manifest.refresh and curated.manifest.refresh.refreshed_from.version) or "an earlier version"
+        came = (curated.manifest.refresh and curated.manifest.refresh.refreshed_from.version) or "the version before"
         return f"its certificate was moved from the rollouts of an earlier policy: see {came} of this set"
     made = row["rollouts"] or 0
     if found == made:

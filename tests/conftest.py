@@ -53,7 +53,6 @@ SLOW = [
         "flows/sampling/test_sampler.py",
         "flows/sampling/test_scan.py",
         "flows/scheduling",
-        "flows/test_adoption.py",
         "flows/test_remote_store.py",
         "project/test_store_docs.py",
         "project/test_warm_starts.py",

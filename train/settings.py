@@ -38,7 +38,7 @@ USUAL_BATCH = 128  # completions a step
 USUAL_BETA, DPO_BETA = 0.04, 0.1
 DPO_MARGIN = 0.2  # preset_files/dpo.toml has the reason
 FEWEST_PROMPTS = 2  # a step, where the batch is fitted to the set: of one prompt alone a step follows its noise
-NEW = (
+UNUSUAL = (
     "min_p",
     "repetition_penalty",
     "stop",
@@ -61,7 +61,7 @@ NEW = (
     "measured_on",
     "engine_options",
     "verifiers",
-)  # earlier versions' files do not have them
+)  # in files only where they are given
 SCALES = ("group", "batch", "none")
 LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
 
@@ -298,7 +298,7 @@ class TrainSettings:
         return replace(self, batch_size=max(unit, min(most // unit, -(-enough // unit)) * unit))
 
     def as_json(self) -> JsonObject:
-        """Return the settings as `write` writes them: those of `NEW` only where they are given."""
+        """Return the settings as `write` writes them: those of `UNUSUAL` only where they are given."""
         plain = asdict(self) | {
             "families": list(self.families),
             "stop": list(self.stop or ()),
@@ -310,7 +310,9 @@ class TrainSettings:
             del plain["dpo_margin"]
         usual = {"sampler": "static", "stored": "off", "predict": "auto", "curriculum_by": "step"}
         usual |= {"on_alarm": "warn", "held_out": "kept", "on_dry": "warn"}
-        return {name: value for name, value in plain.items() if name not in NEW or (value and value != usual.get(name))}
+        return {
+            name: value for name, value in plain.items() if name not in UNUSUAL or (value and value != usual.get(name))
+        }
 
     def write(self, path: Path) -> None:
         """Write the settings as JSON."""

@@ -32,6 +32,7 @@ from learnable.data.curated.record import to_plain
 from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import Split, content_id
 from learnable.data.storage import cache_folder
+from learnable.data.storage.format import check_number
 from learnable.data.storage.places import Place, find_place, local_path, put, sync
 from learnable.data.tables import hash_file, read_table
 
@@ -164,7 +165,7 @@ def publish_curated(place: Place, parts: Mapping[str, pa.Table], manifest: Manif
 def open_curated(path: Place) -> CuratedSet:
     """Open a version's folder, or the latest version of the set's folder.
 
-    Raises `LearnableError` naming what is missing, and for a manifest that cannot be read.
+    Raises `LearnableError` naming what is missing, for a manifest that cannot be read, and for a set of another format.
     """
     folder = find_place(path)
     if not folder.is_dir():
@@ -180,6 +181,8 @@ def open_curated(path: Place) -> CuratedSet:
         raise LearnableError(f"curated set {str(path)!r} has no {MANIFEST}: it is not a curated set") from error
     except json.JSONDecodeError as error:
         raise LearnableError(f"manifest of {str(folder)!r} is not valid JSON: {error}") from error
+    if isinstance(given, dict):
+        check_number(given.get("format"), f"curated set {str(folder)!r}", "curate it again with find-learnable")
     try:
         return CuratedSet(folder, Manifest.from_json(given))
     except LearnableError as error:

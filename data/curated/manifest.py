@@ -1,7 +1,7 @@
 """What a version of a curated set says of itself: the one place that reads and writes `manifest.json`.
 
 A field is named as in the rest of the code. Where its key in the file is another word, the field's `metadata` has it:
-keys never change, so that old sets open and other tools go on reading new ones.
+keys never change within a `format`, so that other tools go on reading new sets.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 from learnable.data.curated.record import Record, by_name, in_json, keys_of, many_of, read_field, to_plain
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
+from learnable.data.storage.format import FORMAT
 
 # Keys of a manifest that are there only where they say something.
 OPTIONAL = ("chat", "knobs", "predictions", "lengths", "family_lengths", "verifier_sources")
@@ -168,7 +169,7 @@ class SummaryRow(Record):
     learnable: bool | None = None
 
     def to_json(self) -> JsonObject:
-        """Return the row as plain data; a family's has no `form`, one of an earlier version no share of failures."""
+        """Return the row as plain data; a family's has no `form`, one without judged rollouts no share of failures."""
         absent = {key for key in ("form", "extraction_failed_share") if getattr(self, key) is None}
         return {key: value for key, value in Record.to_json(self).items() if key not in absent}
 
@@ -296,10 +297,11 @@ class Manifest(Record):
     the machine, `schema` the Arrow types of the columns of `train`. `chat` is None where prompts went to the policy as
     they are, `refresh` in a version that no refresh made. `knobs` are those of the prompts' generator that were set,
     None where none was. `predictions` say by family how pass rates were predicted, None where none were. `lengths`, and
-    `family_lengths` by family, are None in sets of earlier versions. `absent` names the keys that the file did not
-    have, whose fields have defaults: sets of earlier versions lack some, and sets that were made by hand most.
+    `family_lengths` by family, are None where no completion was measured. `absent` names the keys that the file did not
+    have, whose fields have defaults: sets that were made by hand lack most.
     """
 
+    format: int = FORMAT
     parent: str | None = None
     run_id: str = ""
     created: str = ""
@@ -340,7 +342,7 @@ class Manifest(Record):
 
     @classmethod
     def from_json(cls, given: JsonObject) -> Self:
-        """Read a manifest of this version, of an earlier one, or of a later one, whose new keys are kept."""
+        """Read a manifest. Keys that are not known are kept."""
         of_refresh = keys_of(RefreshRecord) if given.get("kind") == REFRESHED else {}
         known = {key: value for key, value in keys_of(cls).items() if key != "refresh"}
         values = {field_.name: read_field(field_, given[key]) for key, field_ in known.items() if key in given}
@@ -349,7 +351,7 @@ class Manifest(Record):
             **values,
             refresh=refresh if of_refresh else None,
             unknown={key: value for key, value in given.items() if key not in known and key not in of_refresh},
-            absent=frozenset(known.keys() - given.keys() - set(OPTIONAL)),
+            absent=frozenset(known.keys() - given.keys() - {"format", *OPTIONAL}),
         )
 
     def to_json(self) -> JsonObject:

@@ -17,7 +17,7 @@ def in_json(key: str | None = None, read: Callable[[Any], Any] | None = None) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """An object of the file. `unknown` has the keys that only a later version knows: they are kept."""
+    """An object of the file. `unknown` has the keys that are no field: they are kept."""
 
     unknown: JsonObject = field(default_factory=dict, repr=False)
 

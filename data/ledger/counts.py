@@ -100,10 +100,10 @@ def _find_imported(root: UPath, prompts: Sequence[Prompt]) -> pl.DataFrame:
 
 def _count_others(ledger: Ledger, draw: Draw, prompts: frozenset[str]) -> pl.DataFrame:
     """Return the rewards that other policies have in the ledger, and this one under other samplings, by prompt."""
-    own = {folder.path.rstrip("/") for folder in (ledger.root / "scores" / name for name in ledger.folders(draw))}
+    own = (ledger.root / "scores" / draw.folder).path.rstrip("/")
     by_weights: dict[str, list[Partition]] = {}
     for partition in ledger.partitions("scores"):
-        if partition.folder.parent.path.rstrip("/") not in own:
+        if partition.folder.parent.path.rstrip("/") != own:
             by_weights.setdefault(partition.folder.parent.parent.name, []).append(partition)
     last = {weights: max(map(_find_time, parts)) for weights, parts in by_weights.items()}
     latest = sorted(by_weights, key=lambda weights: (-last[weights], weights))[:MAX_POLICIES]
@@ -118,7 +118,7 @@ def _count_rewards(partitions: Sequence[Partition], prompts: frozenset[str]) -> 
     names, rows = ("prompt_id", "rollout_id", "reward"), []
     for partition in partitions:
         try:
-            rows += [pl.DataFrame(table).select(names) for table in partition.select({"prompt_id": prompts}, names)]
+            rows += [pl.DataFrame(table).select(names) for table in partition.select("prompt_id", prompts, names)]
         except DamagedFileError as damage:
             progress().warn(f"{damage}; no pass rate is predicted from what it held")
     empty = pl.DataFrame(schema={"prompt_id": pl.String, "rollout_id": pl.String, "reward": pl.Float64})

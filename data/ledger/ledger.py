@@ -3,8 +3,6 @@
 <root>/rollouts/<weights>/<sampling>/*.parquet
 <root>/scores/<weights>/<sampling>/<verifier>@<version>/*.parquet
 
-What lies under an earlier id of the same weights (`earlier_ids.py`) is read beside a policy's own.
-
 A rollout's key is its question (what the policy saw), the policy's weights, the sampling, the cap on tokens and its
 index. The verifier and the spec are no part of it, so a corrected label or another judge costs no rollout. A score's
 key is the prompt, which has both, the rollout with its text, the verifier and its version. Rows are only ever added.
@@ -12,30 +10,25 @@ key is the prompt, which has both, the rollout with its text, the verifier and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 from upath import UPath
 
 from learnable.data.errors import LearnableError
-from learnable.data.ledger.earlier_ids import find_earlier_ids
 from learnable.data.ledger.outbox import Outbox
 from learnable.data.ledger.partition import DamagedFileError, Partition, quarantine
 from learnable.data.progress import progress
-from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Sampling, Score, content_id, weights_id
-from learnable.data.schemas import ROLLOUT_KEYS, ROLLOUTS, SCORE_KEYS, SCORES
+from learnable.data.records import REWARDED_VERDICTS, Prompt, Rollout, Sampling, Score, weights_id
+from learnable.data.schemas import LEDGER, SCORES
 from learnable.data.tables import rollouts_table, scores_table, with_own_texts
 
 T = TypeVar("T")
-ALL_COLUMNS = pa.unify_schemas([ROLLOUTS, SCORES])
-NEEDED = {"rollouts": ROLLOUT_KEYS, "scores": SCORE_KEYS}
 STORED_COLUMNS = (
     "rollout_id",
     "completion_id",
@@ -58,12 +51,8 @@ class Draw:
 
     @property
     def folder(self) -> str:
-        """Where its rows are written."""
-        return self.folder_of(weights_id(self.policy_id))
-
-    def folder_of(self, weights: str) -> str:
-        """Return where rows of these weights are, under this sampling."""
-        return f"{quote(weights, safe='')}/{self.sampling.sampling_id}"
+        """Where its rows are, in the folder of a table."""
+        return f"{quote(weights_id(self.policy_id), safe='')}/{self.sampling.sampling_id}"
 
 
 ScoreRow = tuple[Rollout, Prompt, Score]
@@ -76,7 +65,6 @@ class Ledger:
         self.root = root
         self._outbox = Outbox(root)
         self._partitions: dict[str, Partition] = {}
-        self._earlier = EarlierPrompts(root)
         self._check_lock: Callable[[], None] = _refuse_unlocked
 
     def append_rollouts(self, draw: Draw, rollouts: Sequence[Rollout]) -> None:
@@ -105,9 +93,9 @@ class Ledger:
         """
         names = [(prompt.question_id, prompt.prompt_id) for prompt in prompts]
         pairs = pl.DataFrame(names, {"question_id": pl.String, "prompt_id": pl.String}, orient="row")
-        rows = self._rollouts(draw, prompts).join(pairs, on="question_id", maintain_order="left")
-        of_another = pl.col("written_as").is_not_null() & (pl.col("written_as") != pl.col("prompt_id"))
-        rows = rows.sort(of_another, maintain_order=True).drop("written_as")  # its own first, as earlier versions did
+        wanted = frozenset(pairs["question_id"])
+        rows = pl.DataFrame(self._select(f"rollouts/{draw.folder}", "question_id", wanted, STORED_COLUMNS))
+        rows = rows.join(pairs, on="question_id", maintain_order="left")
         cap = draw.sampling.max_tokens
         ended, cut = pl.col("finish_reason") == "stop", pl.col("finish_reason") == "length"
         valid = (ended & (pl.col("num_tokens") <= cap)) | (cut & (pl.col("max_tokens") == cap))
@@ -133,23 +121,13 @@ class Ledger:
         `DamagedFileError`.
         """
         wanted = set(stored["rollout_id"])
-        ids = {"rollout_id": frozenset(wanted)}
-        folders = [f"rollouts/{folder}" for folder in self.folders(draw)] if wanted else []
-        tables = (
-            self._partition(folder).select(
-                ids,
-                ("rollout_id", "completion", *(["reasoning"] if reasoning else []), *(["token_ids"] if tokens else [])),
-                None if prompts is None else self._keys_of(folder, prompts),
-            )
-            for folder in folders
-        )
-        for table in chain.from_iterable(tables):
+        if not wanted:
+            return
+        columns = ("rollout_id", "completion", *(["reasoning"] * reasoning), *(["token_ids"] * tokens))
+        questions = None if prompts is None else frozenset(prompt.question_id for prompt in prompts)
+        partition = self._partition(f"rollouts/{draw.folder}")
+        for table in partition.select("rollout_id", frozenset(wanted), columns, questions):
             rows = pl.DataFrame(table).unique("rollout_id", keep="first", maintain_order=True)
-            if reasoning:  # earlier versions did not tell it apart
-                thought = pl.col("reasoning").fill_null("") if "reasoning" in rows.columns else pl.lit("")
-                rows = rows.with_columns(thought.alias("reasoning"))
-            if tokens and "token_ids" not in rows.columns:
-                rows = rows.with_columns(pl.lit(None, pl.List(pl.Int32)).alias("token_ids"))
             rows = rows.filter(pl.Series([name in wanted for name in rows["rollout_id"]], dtype=pl.Boolean))
             wanted.difference_update(rows["rollout_id"])  # each once, the one written first
             yield with_own_texts(rows)
@@ -163,9 +141,9 @@ class Ledger:
         the last of them stands where there is nothing else. Raises `LearnableError` where another process changes the
         ledger meanwhile.
         """
-        ids = {"prompt_id": stored["prompt_id"].unique().to_list()}
-        folders = [_scores_folder(of, verifier, versions) for of in self.folders(draw) for verifier in versions]
-        found = [pl.DataFrame(self._select(folder, ids, SCORES.names)).select(SCORES.names) for folder in folders]
+        ids = frozenset(stored["prompt_id"])
+        folders = [_scores_folder(draw.folder, verifier, versions) for verifier in versions]
+        found = [pl.DataFrame(self._select(folder, "prompt_id", ids, SCORES.names)) for folder in folders]
         rows = pl.concat([pl.DataFrame(SCORES.empty_table()), *found])
         rewarded, key = pl.col("verdict").is_in(REWARDED_VERDICTS), ["prompt_id", "rollout_id"]
         rest = rows.filter(~rewarded).reverse() if errors else rows.clear()
@@ -176,15 +154,15 @@ class Ledger:
 
     def measure_length(self, draw: Draw) -> float | None:
         """Return the mean tokens of a completion of this draw, None where there is none."""
-        kept = [self._partition(f"rollouts/{folder}") for folder in self.folders(draw)]
-        lengths = [chunk.read_columns(chunk.read(), ["num_tokens"]) for one in kept for chunk in one.chunks()]
+        chunks = self._partition(f"rollouts/{draw.folder}").chunks()
+        lengths = [chunk.read_columns(chunk.read(), ["num_tokens"]) for chunk in chunks]
         found = pa.concat_tables(lengths)["num_tokens"].to_numpy() if lengths else ()
         return float(np.mean(found)) if len(found) else None
 
     def partitions(self, table: str) -> list[Partition]:
         """Return the parts of `rollouts` or `scores`."""
         folders = {path.parent for path in (self.root / table).rglob("*.parquet")}
-        return [Partition(folder, NEEDED[table]) for folder in sorted(folders, key=str)]
+        return [Partition(folder, LEDGER[table]) for folder in sorted(folders, key=str)]
 
     def open(self, check_lock: Callable[[], None]) -> None:
         """Get ready to write: keep room for a chunk, and bring in what an earlier run could not write.
@@ -210,38 +188,12 @@ class Ledger:
         if table.num_rows:
             self._outbox.append(self._partition(folder), table, self._check_lock)
 
-    def _rollouts(self, draw: Draw, prompts: Sequence[Prompt]) -> pl.DataFrame:
-        """Return the rollouts of these prompts' questions, with those that earlier versions wrote under other ids."""
-        found = [self._rollouts_in(f"rollouts/{folder}", prompts) for folder in self.folders(draw)]
-        return pl.concat(found, how="vertical_relaxed")
-
-    def folders(self, draw: Draw) -> list[str]:
-        """Return where rows of the draw are: its own, then those under earlier ids of the same weights."""
-        weights = weights_id(draw.policy_id)
-        return [draw.folder_of(name) for name in (weights, *find_earlier_ids(self.root, weights))]
-
-    def _rollouts_in(self, folder: str, prompts: Sequence[Prompt]) -> pl.DataFrame:
-        keys = self._keys_of(folder, prompts)
-        rows = pl.DataFrame(self._select(folder, keys, (*STORED_COLUMNS, "prompt_id")))
-        question = pl.col("prompt_id").replace_strict(keys["prompt_id"], default=None, return_dtype=pl.String)
-        thought = pl.col("reasoning_tokens").fill_null(0)
-        rows = rows.with_columns(thought, question_id=pl.coalesce("question_id", question))
-        return rows.rename({"prompt_id": "written_as"})
-
-    def _keys_of(self, folder: str, prompts: Sequence[Prompt]) -> dict[str, dict[str, str]]:
-        """Return by column the keys of these prompts' groups, each with its question id."""
-        questions = {prompt.question_id: prompt.question_id for prompt in prompts}
-        named = {prompt.prompt_id: prompt.question_id for prompt in prompts}
-        if self._undamaged(lambda: self._partition(folder).has_column("prompt_id")):
-            named = self._earlier.find(questions) | named
-        return {"question_id": questions, "prompt_id": named}
-
-    def _select(self, folder: str, wanted: Mapping[str, Collection[str]], columns: Sequence[str]) -> pa.Table:
-        """Return the rows with a wanted value in one of the columns; nulls stand for columns that a file lacks."""
-        ids, partition = {name: frozenset(values) for name, values in wanted.items()}, self._partition(folder)
-        empty = ALL_COLUMNS.empty_table().select(list(columns))
+    def _select(self, folder: str, key: str, wanted: frozenset[str], columns: Sequence[str]) -> pa.Table:
+        """Return the rows whose value in the column `key` is wanted."""
+        partition = self._partition(folder)
+        empty = partition.table.schema.empty_table().select(list(columns))
         return self._undamaged(
-            lambda: pa.concat_tables([empty, *partition.select(ids, columns)], promote_options="default")
+            lambda: pa.concat_tables([empty, *partition.select(key, wanted, columns)], promote_options="default")
         )
 
     def _undamaged(self, read: Callable[[], T]) -> T:
@@ -259,47 +211,8 @@ class Ledger:
 
     def _partition(self, folder: str) -> Partition:
         if folder not in self._partitions:
-            self._partitions[folder] = Partition(self.root / folder, NEEDED[folder.partition("/")[0]])
+            self._partitions[folder] = Partition(self.root / folder, LEDGER[folder.partition("/")[0]])
         return self._partitions[folder]
-
-
-class EarlierPrompts:
-    """The questions behind the prompt ids that earlier versions keyed rollouts by.
-
-    Their files have a column `prompt_id` in place of `question_id`. The groups of the runs that made them say which
-    question a prompt id stands for, so that a corrected label finds what was paid for then. They are read once, when
-    they are first needed.
-    """
-
-    def __init__(self, root: UPath) -> None:
-        self._groups = root / "groups"
-        self._questions: dict[str, str] | None = None
-
-    def find(self, questions: Collection[str]) -> dict[str, str]:
-        """Return the question id of each known prompt id that is one of `questions`."""
-        if self._questions is None:
-            self._questions = self._read()
-        return {prompt_id: question for prompt_id, question in self._questions.items() if question in questions}
-
-    def _read(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for path in sorted(self._groups.glob("*.parquet"), key=str):
-            for row in _prompts(path):
-                if row["prompt_id"] not in found:
-                    found[row["prompt_id"]] = content_id(row["prompt"])
-        return found
-
-
-def _prompts(path: UPath) -> list[Mapping[str, Any]]:
-    """Return the prompts of a run; none of a file that cannot be read, since only what was paid for is at stake."""
-    try:
-        with path.open("rb") as file:
-            rows = list(pq.read_table(file, columns=["prompt_id", "prompt"]).to_pylist())
-        return [
-            row for row in rows if isinstance(row.get("prompt_id"), str) and isinstance(row.get("prompt"), str | list)
-        ]
-    except (OSError, ValueError, pa.ArrowException):
-        return []
 
 
 def _refuse_unlocked() -> None:

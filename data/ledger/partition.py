@@ -14,11 +14,10 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -28,16 +27,14 @@ from upath import UPath
 
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.key_index import Hashes, KeyIndex, hash_keys
-from learnable.data.schemas import LEDGER_TYPES, ROLLOUT_KEYS
+from learnable.data.schemas import LEDGER, LedgerTable
 from learnable.data.storage.places import local_path, put
 from learnable.data.tables import parquet_bytes
 
 T = TypeVar("T")
-Wanted = Mapping[str, Collection[str]]  # by column, the values that are looked for; sets, for there may be many
 
 READERS = 2
 SETTLED_NS = 2_000_000_000  # after which no file can come to a folder without its time of change telling
-GROUP_KEYS = ("question_id", "prompt_id")  # equal for the rows of a group
 _NAME = re.compile(r"(\d{8})-(\d{8})-([0-9a-f]{16})\.parquet")
 
 
@@ -59,7 +56,7 @@ class Chunk:
     first: int
     last: int
     digest: str
-    needed: frozenset[str]  # columns that a row is nothing without
+    table: LedgerTable
 
     def read(self) -> pq.ParquetFile:
         """Return the verified file. A file that reads well the second time is well.
@@ -72,8 +69,8 @@ class Chunk:
         if (found := _digest(data)) != self.digest:
             raise DamagedFileError(self, f"its SHA-256 begins with {found}, not {self.digest} ({len(data):,} bytes)")
         with self._parsing():
-            file = _open(data)
-        if fault := _find_fault(file, self.needed):
+            file = _open(data, self.table.group)
+        if fault := _find_fault(file, self.table):
             raise DamagedFileError(self, f"it is no file of this table: {fault}")
         return file
 
@@ -112,17 +109,13 @@ class Chunk:
 
 
 class Partition:
-    """The files of one folder. Only the holder of the store's lock appends.
+    """The files of one folder, which hold rows of one table. Only the holder of the store's lock appends."""
 
-    `needed` are the columns without which a file is none of this table's.
-    """
-
-    def __init__(self, folder: UPath, needed: frozenset[str] = ROLLOUT_KEYS) -> None:
+    def __init__(self, folder: UPath, table: LedgerTable = LEDGER["rollouts"]) -> None:
         self.folder = folder
-        self.needed = needed
+        self.table = table
         self._next: int | None = None  # so that an append costs the same however many files there are
         self._index = KeyIndex()
-        self._columns: dict[str, frozenset[str]] = {}  # of some files, by name
         self._seen: int | None = None  # when the folder last changed, where `_known` is all that it had then
         self._known: dict[str, Chunk] = {}
         self._split: tuple[list[Chunk], list[Chunk]] = ([], [])  # of those known
@@ -157,55 +150,41 @@ class Partition:
         name, data = encode(table, first, last)
         self._seen = None  # some network mounts do not tell when a folder changed
         put(self.folder / name, data)
-        self._index.add(name, _hash_groups(table))  # so that a run need not read all that it wrote to look it up
+        # So that a run need not read all that it wrote to look it up:
+        self._index.add(name, _hash_groups(table, self.table.group))
 
-    def select(self, wanted: Wanted, columns: Sequence[str], groups: Wanted | None = None) -> Iterator[pa.Table]:
-        """Yield, file by file and oldest first, the rows that have a wanted value in one of the columns of `wanted`.
+    def select(
+        self, key: str, wanted: Collection[str], columns: Sequence[str], groups: Collection[str] | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield, file by file and oldest first, the rows whose value in the column `key` is one of `wanted`, a set.
 
-        A few files are in memory at a time. `groups` has by `GROUP_KEYS` whose rows those are, where `wanted` does not:
-        a file whose groups were seen before is not read for others, so that a pool can be looked up in many parts.
-        Columns that a file lacks, since it was written by an earlier version, are absent from its table. Raises
+        A few files are in memory at a time. `groups` says whose rows those are, where `key` is another column: a file
+        whose groups were seen before is not read for others, so that a pool can be looked up in many parts. Raises
         `DamagedFileError`.
         """
-        if groups is None and set(wanted) <= set(GROUP_KEYS):
+        if key == self.table.group:
             groups = wanted
         chunks = self.chunks() if groups is None else self._find_chunks(groups)
-        tables = read_in_order(chunks, lambda chunk: self._select(chunk, wanted, columns))
+        tables = read_in_order(chunks, lambda chunk: self._select(chunk, key, wanted, columns))
         yield from (table for table in tables if table.num_rows)
 
-    def has_column(self, name: str) -> bool:
-        """Whether any file has this column. Reads the first and the last file: earlier versions wrote the oldest ones.
-
-        Raises `DamagedFileError`.
-        """
-        chunks = self.chunks()
-        for chunk in {*chunks[:1], *chunks[-1:]}:
-            if chunk.name not in self._columns:
-                self._columns[chunk.name] = frozenset(chunk.read().schema_arrow.names)
-            if name in self._columns[chunk.name]:
-                return True
-        return False
-
-    def _find_chunks(self, groups: Wanted) -> list[Chunk]:
+    def _find_chunks(self, groups: Collection[str]) -> list[Chunk]:
         """Return the files that hold one of these groups, and those whose groups are not known; oldest first."""
         chunks = self.chunks()
-        found = self._index.find(hash_keys(set().union(*groups.values())))
+        found = self._index.find(hash_keys(groups))
         names = (found & self._places.keys()) | (self._places.keys() - self._index.names)
         return [chunks[place] for place in sorted(self._places[name] for name in names)]
 
-    def _select(self, chunk: Chunk, wanted: Wanted, columns: Sequence[str]) -> pa.Table:
+    def _select(self, chunk: Chunk, key: str, wanted: Collection[str], columns: Sequence[str]) -> pa.Table:
         pa.default_memory_pool().release_unused()  # or what earlier files took piles up, over a large ledger
         file = chunk.read()
-        names = file.schema_arrow.names
-        keys = chunk.read_columns(file, [name for name in {*GROUP_KEYS, *wanted} if name in names])
+        keys = chunk.read_columns(file, list({self.table.group, key}))
         if chunk.name not in self._index.names:
-            self._index.add(chunk.name, _hash_groups(keys))
-        masks = [_mask(keys[name], wanted[name]) for name in keys.column_names if name in wanted]
-        matching = reduce(pc.or_, masks) if masks else pa.chunked_array([], pa.bool_())
+            self._index.add(chunk.name, _hash_groups(keys, self.table.group))
+        matching = _mask(keys[key], wanted)
         if not pc.any(matching).as_py():
             return file.schema_arrow.empty_table()
-        present = [name for name in columns if name in names]
-        return _plain(chunk.read_columns(file, present).select(present).filter(matching))
+        return _plain(chunk.read_columns(file, columns).select(list(columns)).filter(matching))
 
     def _first_free(self) -> int:
         return max((chunk.last + 1 for chunk in self._list()), default=0)
@@ -219,7 +198,7 @@ class Partition:
         self._seen = changed if changed is not None and time.time_ns() - changed > SETTLED_NS else None
         names = {name for name in self._read_names() if name in self._known or _NAME.fullmatch(name)}
         if names != self._known.keys():
-            self._known = {name: self._known.get(name) or _parse(self.folder, name, self.needed) for name in names}
+            self._known = {name: self._known.get(name) or _parse(self.folder, name, self.table) for name in names}
             self._split = _split(self._known.values())
             self._places = {chunk.name: place for place, chunk in enumerate(self._split[0])}
         return self._known.values()
@@ -288,32 +267,31 @@ def whole_table(chunk: Chunk) -> pa.Table:
     return _plain(chunk.read_columns(chunk.read()))
 
 
-def _find_fault(file: pq.ParquetFile, needed: frozenset[str]) -> str:
-    """Return what keeps a file out of a table that needs these columns; nothing where an earlier version wrote it."""
+def _find_fault(file: pq.ParquetFile, table: LedgerTable) -> str:
+    """Return what keeps a file out of a table; nothing where it is one of its own."""
     schema = file.schema_arrow
-    names = set(schema.names)
-    if missing := sorted(needed - names) or ([] if names & set(GROUP_KEYS) else [GROUP_KEYS[0]]):
-        return f"it has no column {missing[0]!r}"
-    for name in sorted(names & LEDGER_TYPES.keys()):
-        kind = schema.field(name).type
-        plain = kind.value_type if name in GROUP_KEYS and pa.types.is_dictionary(kind) else kind
-        if not plain.equals(LEDGER_TYPES[name]):
-            return f"column {name!r} is of type {kind}, not {LEDGER_TYPES[name]}"
+    for column in table.schema:
+        if column.name not in schema.names:
+            return f"it has no column {column.name!r}"
+        kind = schema.field(column.name).type
+        plain = kind.value_type if column.name == table.group and pa.types.is_dictionary(kind) else kind
+        if not plain.equals(column.type):
+            return f"column {column.name!r} is of type {kind}, not {column.type}"
     groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     empty = {column.path_in_schema for column in columns if column.statistics and column.statistics.null_count}
-    return f"rows without {min(empty & needed)!r}" if empty & needed else ""
+    without = empty & table.needed
+    return f"rows without {min(without)!r}" if without else ""
 
 
-def _open(data: bytes) -> pq.ParquetFile:
-    names = pq.read_schema(pa.BufferReader(data)).names
-    return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in GROUP_KEYS if name in names])
+def _open(data: bytes, group: str) -> pq.ParquetFile:
+    names = pq.read_schema(pa.BufferReader(data)).names  # of a foreign file, maybe
+    return pq.ParquetFile(pa.BufferReader(data), read_dictionary=[name for name in names if name == group])
 
 
-def _hash_groups(table: pa.Table) -> Hashes:
+def _hash_groups(table: pa.Table, group: str) -> Hashes:
     """Return a hash of each key of the groups that a table has rows of."""
-    keys = [table[name] for name in GROUP_KEYS if name in table.column_names]
-    return hash_keys({value for key in keys for value in pc.unique(key).to_pylist()})
+    return hash_keys(set(pc.unique(table[group]).to_pylist()))
 
 
 def _mask(key: Any, wanted: Collection[str]) -> Any:  # chunked arrays, of which the stubs know little
@@ -328,7 +306,7 @@ def _mask_part(part: Any, wanted: Collection[str]) -> Any:
     if not pa.types.is_dictionary(part.type):
         return pa.array([value in wanted for value in part.to_pylist()], pa.bool_())
     found: Any = pa.array([value in wanted for value in part.dictionary.to_pylist()], pa.bool_())
-    return pc.fill_null(found.take(part.indices), False)  # a merged file may lack a key here and there
+    return found.take(part.indices)
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -347,11 +325,11 @@ def _split(chunks: Collection[Chunk]) -> tuple[list[Chunk], list[Chunk]]:
     return current, replaced
 
 
-def _parse(folder: UPath, name: str, needed: frozenset[str]) -> Chunk:
+def _parse(folder: UPath, name: str, table: LedgerTable) -> Chunk:
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"{folder / name} is not a chunk")
-    return Chunk(folder / name, name, int(match[1]), int(match[2]), match[3], needed)
+    return Chunk(folder / name, name, int(match[1]), int(match[2]), match[3], table)
 
 
 def _digest(data: bytes) -> str:

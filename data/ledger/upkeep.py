@@ -10,15 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from learnable.data.ledger.ledger import Ledger
-from learnable.data.ledger.partition import (
-    GROUP_KEYS,
-    Chunk,
-    DamagedFileError,
-    Partition,
-    quarantine,
-    read_in_order,
-    whole_table,
-)
+from learnable.data.ledger.partition import Chunk, DamagedFileError, Partition, quarantine, read_in_order, whole_table
 from learnable.data.storage.places import remove, sweep
 
 MERGED_BYTES = 1 << 20  # of compressed files: whoever reads has a few of them, unpacked, in memory
@@ -132,28 +124,25 @@ def _chunks(ledger: Ledger) -> Iterator[Chunk]:
 
 
 def _read_keys(chunk: Chunk) -> pa.Table:
-    file = chunk.read()
-    columns = [name for name in (*GROUP_KEYS, "num_tokens", "policy_id") if name in file.schema_arrow.names]
-    return chunk.read_columns(file, columns)
+    return chunk.read_columns(chunk.read(), ("question_id", "num_tokens", "policy_id"))
 
 
 def _summarise_part(partition: Partition) -> tuple[PartSummary, set[str]]:
-    """Return what is in a partition, and its keys: question ids, or prompt ids in files of earlier versions."""
-    prompts: set[str] = set()
+    """Return what is in a partition of rollouts, and the ids of its questions."""
+    questions: set[str] = set()
     policies: set[str] = set()
     rollouts = tokens = 0
     for table in read_in_order(partition.chunks(), _read_keys):
-        for name in (name for name in GROUP_KEYS if name in table.column_names):
-            prompts.update(value for value in pc.unique(table[name]).to_pylist() if value is not None)
+        questions.update(map(str, pc.unique(table["question_id"]).to_pylist()))
         rollouts += table.num_rows
         tokens += pc.sum(table["num_tokens"]).as_py() or 0
         policies.update(map(str, pc.unique(table["policy_id"]).to_pylist()))
     summary = PartSummary(
         policy=" = ".join(sorted(policies)),
         sampling=partition.folder.name,
-        prompts=len(prompts),
+        prompts=len(questions),
         rollouts=rollouts,
         tokens=tokens,
         files=len(partition.chunks()),
     )
-    return summary, prompts
+    return summary, questions

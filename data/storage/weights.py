@@ -31,8 +31,6 @@ ADAPTER_CONFIG = "adapter_config.json"
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 NO_ADAPTER = ("base_model_name_or_path", "revision", "inference_mode")  # keys that change no completion
 
-EARLIER_BLOCKS, EARLIER_BLOCK_BYTES = 16, 1 << 16  # of each weight file, that version 0.1 read
-
 
 def hash_folder(folder: Path, *, every_byte: bool = False) -> str:
     """Return a hash of a model folder: 16 hexadecimal digits, after `sampled-` where not every byte was read.
@@ -90,33 +88,6 @@ def find_weights(folder: Path) -> list[Path]:
         kinds = ", ".join(WEIGHTS)
         raise LearnableError(f"policy {str(folder)!r} has no weights: no file like {kinds} is in it")
     return sorted(found)
-
-
-def hash_as_earlier(folder: Path) -> tuple[str, bool]:
-    """Return the hash that version 0.1 gave a model folder, and whether that version read every byte of the weights.
-
-    It read 16 blocks of 64 KiB of each weight file: all of one of up to 1 MiB. Two of its hashes being the same says
-    little of larger weights. Raises `LearnableError` when config or weights are missing.
-    """
-    find_weights(folder)
-    digest = hashlib.sha256()
-    for path in [folder / "config.json", *sorted(folder.glob("tokenizer*")), *sorted(folder.glob("*.jinja"))]:
-        digest.update(path.name.encode() + path.read_bytes())
-    read, whole = sorted(path for pattern in ("*.safetensors", "*.bin") for path in folder.glob(pattern)), True
-    for path in read:
-        size = path.stat().st_size
-        step = max(EARLIER_BLOCK_BYTES, size // EARLIER_BLOCKS)
-        whole &= step == EARLIER_BLOCK_BYTES
-        blocks = ((offset, EARLIER_BLOCK_BYTES) for offset in range(0, size, step))
-        with path.open("rb") as file:
-            digest.update(hashlib.sha256(f"{path.name}:{size}".encode() + b"".join(_read(file, blocks))).digest())
-    return digest.hexdigest()[:DIGITS], whole and set(find_weights(folder)) <= set(read)
-
-
-def last_changed(folder: Path) -> float:
-    """Return when a file that the hash follows was last written or put there, in seconds since 1970."""
-    files = [path.stat() for path in (*_find_small(folder), *find_weights(folder))]
-    return max(max(found.st_mtime, found.st_ctime) for found in files)
 
 
 def _find_small(folder: Path) -> list[Path]:

@@ -19,8 +19,6 @@ LIFT = 10.0  # times as often as completions of other prompts give it
 OTHERS = 20  # prompts of the family, without which nobody knows how often that is
 
 _UNREAD = "extraction_failed"  # how reasons of verifiers begin that can find nothing to judge
-# What verifiers said of that in earlier versions, whose scores are still read.
-_UNREAD_BEFORE = ("no number found", "names several numbers", "no choice found", "names several choices")
 _RATES = ("all_in_family", "all_in_form", "wrong_in_family", "wrong_in_form", "suspects")
 _ANSWERS = {"prompt_id": pl.String, "rollout_id": pl.String, "answer": pl.String}
 _REFERENCES = {"prompt_id": pl.String, "reference": pl.String}
@@ -105,7 +103,7 @@ def count_unread(scores: pl.DataFrame) -> pl.DataFrame:
 
 def _is_unread() -> pl.Expr:
     reason = pl.col("reason").fill_null("")
-    return reason.str.starts_with(_UNREAD) | reason.is_in(list(_UNREAD_BEFORE))
+    return reason.str.starts_with(_UNREAD)
 
 
 def explain(attempts: Attempts, references: pl.DataFrame | None = None) -> pl.DataFrame:

@@ -39,7 +39,7 @@ CERTIFICATE = (
     "std_high",
     "usable_at_g",
 )
-COLUMNS = (*CERTIFICATE, *ZERO_STD_AT.values())  # the latter are missing in sets of earlier versions
+COLUMNS = (*CERTIFICATE, *ZERO_STD_AT.values())
 COVERAGE = 0.9
 PROMPTS_AT_ONCE = 4_000  # some 2.5 KB each while their values are looked at, up to eight times that for kinds
 

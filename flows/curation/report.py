@@ -25,7 +25,7 @@ from learnable.train.results.report import TrainingReport
 MANY_TRUNCATED = 0.1  # a share of the completions
 MANY_UNREAD = 0.2  # likewise
 FORMS_NAMED = 5
-NEW = ("reasoning_tokens",)  # totals that earlier reports did not have: told where there are any
+RARE = ("reasoning_tokens",)  # totals that are told where there are any
 FIGURES = ("expected_within_variance", "mean", "within_std", "between_std", "zero_std_share", "pass_at_1")
 UNREAD = "extraction_failed_share"
 
@@ -104,7 +104,7 @@ class CurationReport:
             "triage": dict(self.triage),
             "forms": to_plain(self.forms),
             "families": to_plain(self.families),
-            "totals": {name: value for name, value in to_plain(self.totals).items() if value or name not in NEW},
+            "totals": {name: value for name, value in to_plain(self.totals).items() if value or name not in RARE},
             "seconds": self.seconds,
             **({"rendered_prompt": self.rendered_prompt} if self.rendered_prompt else {}),
             **({"predictions": to_plain(self.predictions)} if self.predictions else {}),

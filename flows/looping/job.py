@@ -65,7 +65,7 @@ def plan_job(curate: CurateSettings, train: TrainSettings) -> JobPlan:
 def plan_tokens(plan: JobPlan, curate: CurateSettings) -> JobPlan:
     """Return the plan with the tokens of a completion as the store's ledger has them, where it has some."""
     store, draw = Store(curate.store), Draw(policy_for(curate).policy_id, curate.sampling)
-    length = store.ledger.measure_length(draw)
+    length = store.open().ledger.measure_length(draw) if store.root.is_dir() else None
     return plan if length is None else replace(plan, tokens_each=length, is_bound=False)
 
 

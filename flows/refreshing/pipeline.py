@@ -8,11 +8,11 @@ import polars as pl
 
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
+from learnable.data.records import weights_id
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.decisions.choosing import choose
 from learnable.filters.decisions.decide import PREDICTED, REASONS, decide_certified, trim_to_precision
 from learnable.filters.refresh.staleness import CERTIFIED_BY, Drifts
-from learnable.flows.adoption import names_same_weights
 from learnable.flows.curation.pipeline import Step, plain
 from learnable.flows.engines import policy_for
 from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool, open_pool
@@ -62,7 +62,7 @@ def run_refresh(settings: RefreshSettings, step: Step = plain) -> RefreshReport:
 def is_done(run: Run, pool: CuratedPool) -> bool:
     """Whether the set is a refresh for this policy. Raises `LearnableError` where it was curated for it."""
     manifest = pool.curated.manifest
-    if not names_same_weights(run.store, manifest.policy.policy_id, run.policy):
+    if weights_id(manifest.policy.policy_id) != weights_id(run.policy.policy_id):
         return False
     if manifest.refresh is not None:
         return True

@@ -11,13 +11,12 @@ import polars as pl
 from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
-from learnable.data.progress import progress
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
-from learnable.filters.posterior.certificate import CERTIFICATE
+from learnable.filters.posterior.certificate import COLUMNS
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
 from learnable.verifiers.registry import check_trusted, trust_verifiers
@@ -64,44 +63,19 @@ def open_pool(settings: RefreshSettings) -> CuratedPool:
     curated = open_curated(settings.curated)
     missing = curated.manifest.find_absent(NEEDED_KEYS)
     tables = [pl.DataFrame(curated.read(part)) for part in POOL_PARTS if curated.shards(part)]
-    rows = _with_variance_share(pl.concat(tables, how="diagonal_relaxed"), curated.manifest)
-    missing += [name for name in (*CERTIFICATE, "decision") if name not in rows.columns]
+    rows = pl.concat(tables, how="diagonal_relaxed")
+    missing += [name for name in (*COLUMNS, "decision", "triage", "problem_id") if name not in rows.columns]
     if missing:
         raise LearnableError(
-            f"curated set {str(curated.path)!r} has no {', '.join(missing[:3])}: it was made before prompts were "
-            "certified; curate it again with find-learnable"
+            f"curated set {str(curated.path)!r} has no {', '.join(missing[:3])}: its prompts are not certified; "
+            "curate them with find-learnable"
         )
     theirs = [name for name in rows.columns if name not in OUR_COLUMNS]
     carried, rows = rows.select("prompt_id", *theirs), rows.drop(theirs)
     prompts = {row["prompt_id"]: prompt_from_row(row, str(curated.path)) for row in rows.iter_rows(named=True)}
-    if "problem_id" not in rows.columns:  # an earlier version's
-        problems = pl.Series("problem_id", [prompts[name].problem_id for name in rows["prompt_id"]], pl.String)
-        rows = rows.insert_column(rows.columns.index("prompt_id") + 1, problems)
-        if (shared := count_shared_problems(rows))[0]:
-            progress().warn(
-                f"{shared[0]:,} of {shared[1]:,} held-out prompts have their problem in train: the set is an earlier "
-                "version's, which split by the text, and a refresh keeps its sides, so held-out reward says too much; "
-                "curate again with find-learnable to hold out by problem"
-            )
     check_trusted({prompt.verifier for prompt in prompts.values()})
     budget = read_settings(SamplingBudget, curated.manifest.budget)
     return CuratedPool(curated, rows, carried, prompts, _settings(settings, curated, budget), budget.retest)
-
-
-def count_shared_problems(rows: pl.DataFrame) -> tuple[int, int]:
-    """Return how many held-out prompts have their problem in train too, and how many are held out."""
-    kept = rows.filter(pl.col("decision") == "keep")
-    train, test = (kept.filter(pl.col("split") == side) for side in ("train", "test"))
-    return test.join(train, on="problem_id", how="semi").height, test.height
-
-
-def _with_variance_share(rows: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
-    """Add `variance_share`, n / n_eff where rewards are graded, to rows of versions that did not write it."""
-    if "variance_share" in rows.columns or "n_eff" not in rows.columns:
-        return rows
-    graded = [name for name, prior in manifest.family_priors.items() if prior.is_graded]
-    share = pl.when(pl.col("family").is_in(graded)).then((pl.col("n") / pl.col("n_eff")).clip(0, 1)).otherwise(1.0)
-    return rows.with_columns(variance_share=pl.when(pl.col("n_eff").is_not_null()).then(share))
 
 
 def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBudget) -> CurateSettings:

@@ -115,8 +115,7 @@ def publish_next(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Ou
     parts = split_parts(run, decided, _triage(pool, outcome, inspection))
     found = read_completions(parts["train"], outcome.collected)
     for part, completions in (("demonstrations", found.best), ("preferences", found.pairs)):
-        if pool.curated.shards(part):  # earlier versions made no preferences, and some prompts' alone are no part
-            parts[part] = with_prompts(parts["train"], _carry_on(pool, part, completions))
+        parts[part] = with_prompts(parts["train"], _carry_on(pool, part, completions))
     return write_version(run, parts, _manifest(run, pool, decided, outcome, inspection))
 
 
@@ -168,8 +167,6 @@ def render_changes(report: RefreshReport) -> str:
 def _triage(pool: CuratedPool, outcome: Outcome, inspection: Inspection) -> pl.DataFrame:
     """Return why prompts were never solved: anew of those that were sampled again, as it was of the others."""
     found = inspection.triage.with_columns(cs.enum().cast(pl.String))
-    if "triage" not in pool.rows.columns:
-        return found
     before = pool.rows.filter(pl.col("triage").is_not_null() & ~pl.col("prompt_id").is_in(list(outcome.prompt_ids)))
     return pl.concat([found, before.select(found.columns)], how="vertical_relaxed")
 

@@ -109,8 +109,8 @@ class Collector:
         for texts in self.ledger.read_completions(self.draw, rollouts, prompts, reasoning=True):
             for row in keys.join(texts, on="rollout_id", maintain_order="left").iter_rows(named=True):
                 prompt = self._prompt(row.pop("prompt_id"))
-                stored_id = row.pop("rollout_id")
-                rollout = Rollout(**row, policy_id=policy_id, sampling_id=sampling_id, stored_id=stored_id)
+                del row["rollout_id"]  # which follows from the rest
+                rollout = Rollout(**row, policy_id=policy_id, sampling_id=sampling_id)
                 self._unscored.append((prompt, rollout))
             self._submit_batches()
             self._gather_done()

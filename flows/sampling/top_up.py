@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from learnable.data.curated.curated_set import ASIDE, CuratedSet, find_versions, open_curated
-from learnable.data.ledger.earlier_ids import find_earlier_ids
 from learnable.data.progress import progress
 from learnable.data.records import content_id, weights_id
 from learnable.data.store import Store
@@ -65,9 +64,8 @@ def _last_version(settings: CurateSettings, store: Store, policy_id: str) -> Cur
     versions = find_versions(store.curated / settings.set_name)
     if not versions:
         return None
-    last, weights = open_curated(versions[-1]), weights_id(policy_id)
-    is_same = weights_id(last.manifest.policy.policy_id) in {weights, *find_earlier_ids(store.root, weights)}
-    return last if is_same else None
+    last = open_curated(versions[-1])
+    return last if weights_id(last.manifest.policy.policy_id) == weights_id(policy_id) else None
 
 
 def _looks_further(sampling: AdaptiveSampling, last: CuratedSet) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject
+
+STRICT = {"extra": "forbid"}  # of a deployment's parameters: an address that an engine does not use is not dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,7 @@ class VLLMSettings:
 
     options: JsonObject = field(default_factory=dict)
     name: Literal["vllm"] = "vllm"
+    __pydantic_config__: ClassVar[Mapping[str, str]] = STRICT
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class ServerSettings:
     request_timeout: float = 600.0
     patience: float = 300.0
     name: Literal["server"] = "server"
+    __pydantic_config__: ClassVar[Mapping[str, str]] = STRICT
 
     def __post_init__(self) -> None:
         if not self.base_urls:
@@ -56,6 +60,7 @@ class RaySettings:
     ray_address: str | None = None
     replicas: int = 1
     name: Literal["ray"] = "ray"
+    __pydantic_config__: ClassVar[Mapping[str, str]] = STRICT
 
     def __post_init__(self) -> None:
         check_count("--replicas", self.replicas)
@@ -67,6 +72,7 @@ class SimulatedSettings:
 
     options: JsonObject = field(default_factory=dict)
     name: Literal["simulated"] = "simulated"
+    __pydantic_config__: ClassVar[Mapping[str, str]] = STRICT
 
 
 EngineSettings = VLLMSettings | ServerSettings | RaySettings | SimulatedSettings

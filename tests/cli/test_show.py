@@ -241,7 +241,7 @@ def test_columns_of_the_prompts_source_are_shown(shell: ScriptedShell) -> None:
 
 
 def test_a_manifest_without_what_is_needed_is_one_message(shell: ScriptedShell) -> None:
-    Path(SET, "v0001/manifest.json").write_text('{"parts": {}}')
+    Path(SET, "v0001/manifest.json").write_text('{"format": 1, "parts": {}}')
     typed = shell.type("show", SET)
     assert (typed.status, "has no policy, sampling, verifiers" in typed.err) == (2, True)
 

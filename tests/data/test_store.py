@@ -25,10 +25,10 @@ def hold(root: object) -> None:
         pass
 
 
-def test_a_locked_store_leaves_only_its_lock(tmp_path: Path) -> None:
+def test_a_locked_store_leaves_its_lock_and_its_format(tmp_path: Path) -> None:
     with Store(tmp_path / "s").hold(wait=0, on_wait=print):
         assert (tmp_path / "s" / ".reserve").is_file()
-    assert [path.name for path in (tmp_path / "s").iterdir()] == [".lock"]
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [".lock", "format.json"]
 
 
 def test_what_a_killed_run_left_half_made_goes(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""What is paid for once: a mended label, another judge and an earlier version's store cost no rollout."""
+"""What is paid for once: a mended label and another judge cost no rollout."""
 
 from __future__ import annotations
 
 import shlex
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,11 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import open_curated
-from learnable.filters.posterior.certificate import CERTIFICATE
 from learnable.flows import launch
 from learnable.flows.curation import pipeline
 from tests.flows.scripted_shell_for_tests import ScriptedShell
-from tests.support.rows import check_same_rows
 
-STORE = "learnable-store"
-EARLIER = Path(__file__).parent / "store_of_an_earlier_version"
-# As the earlier version's store was made: eight sums, one of them with a wrong label.
+# Eight sums, one of them with a wrong label.
 SCRIPT = {f"{i} + 1 = ": [str(i + 1), str(i)] for i in range(6)} | {"2 + 5 = ": ["7"], "2 + 6 = ": ["9", "0"]}
 SUMS = ("--prompts", "questions.jsonl", "--verifier", "arithmetic", "--group-size", "8", "--name", "sums")
 
@@ -42,13 +37,6 @@ def decisions(report: dict[str, Any]) -> dict[str, str]:
     curated = open_curated(report["curated"])
     tables = [pl.DataFrame(curated.read(part)) for part in ("train", "test", "rejects")]
     return {row["prompt"]: row["decision"] for table in tables for row in table.to_dicts()}
-
-
-def whole_pool(version: Path) -> pl.DataFrame:
-    """Return the rows of a version in train, test and rejects, without the split: it was another one earlier."""
-    curated = open_curated(version)
-    rows = pl.concat([pl.DataFrame(curated.read(part)) for part in ("train", "test", "rejects")], how="diagonal")
-    return rows.drop("split").sort("prompt_id")
 
 
 def test_a_mended_label_pays_for_no_rollout(shell: ScriptedShell) -> None:
@@ -74,27 +62,6 @@ def test_prompts_with_one_question_pay_for_it_once(shell: ScriptedShell) -> None
     means = {form["form"]: form["mean"] for form in typed.report["forms"]}
     assert (means["as labelled"] < 1, means["as mended"]) == (True, 1)
     assert shell.find(*SUMS).paid == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("label", [8, 7])
-@pytest.mark.parametrize("merged", [False, True])
-def test_the_store_of_an_earlier_version_is_taken_up(shell: ScriptedShell, label: int, merged: bool) -> None:
-    shutil.copytree(EARLIER, shell.folder / STORE)
-    shell.write_rows(rows(label))
-    if merged:  # with rows of this version beside the old ones
-        assert shell.find(*SUMS, "--group-size", "10").paid == 16
-        assert shell.type("ledger", "compact", "--store", STORE).status == 0
-    typed = shell.find(*SUMS)
-    assert typed.paid == 0
-    assert decisions(typed.report)["2 + 5 = "] == ("too_hard" if label == 8 else "too_easy")
-    assert typed.report["totals"]["rollouts"] == 64
-    assert shell.type("ledger", "check", "--store", STORE).status == 0
-    if not merged and label == 8:
-        old, new = (whole_pool(shell.folder / STORE / "curated/sums" / version) for version in ("v0001", "."))
-        fitted = {*CERTIFICATE, "expected_within_variance", "learnability"}
-        counted = [name for name in old.columns if name not in fitted]  # those follow from another belief since
-        check_same_rows(new.select(counted), old.select(counted))
 
 
 def test_what_to_type_next_can_be_typed_as_it_stands(shell: ScriptedShell) -> None:

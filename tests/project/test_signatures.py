@@ -33,7 +33,6 @@ JSON_BORDER = {
     "flows/looping/report.py",
     "flows/refreshing/pool.py",  # settings in manifest.json
     "flows/refreshing/publishing.py",
-    "flows/settings/earlier_versions.py",  # parameters that Prefect keeps
     "flows/settings/engines.py",  # options of engines, which users give as JSON
     "rollouts/server/answers.py",  # bodies of requests
     "src/learnable/cli/arguments.py",  # `--spec`

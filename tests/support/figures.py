@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-# What hangs on a fitted prior. Its fit stopped early in version 0.1.0, by up to 4e-5 in what is recorded of it.
+# What hangs on a fitted prior. The fit of the pinned figures stopped early, by up to 4e-5 in what is recorded of it.
 FITTED = {
     *("alpha", "beta", "zero", "one", "tilt", "centre", "p_zero", "p_one", "n_eff", "ci_low", "ci_high"),
     *("std_low", "std_high", "p_in_band", "p_keep", "usable_at_g", "expected_within_variance", "learnability"),

@@ -17,6 +17,7 @@ import pytest
 from learnable.cli.app import app
 from learnable.data.policies import find_policy
 from learnable.data.records import Message, Prompt
+from learnable.data.storage.format import FORMAT
 from learnable.data.tables import hash_file, prompts_table
 from tests.support.warm_starts import Starter
 
@@ -104,7 +105,10 @@ def make_curated(tmp_path: Path) -> MakeCurated:
         }
         for part, prompts in parts.items():
             _write_part(folder, part, prompts, shards, columns or {})
-        contents: dict[str, Any] = {"sampling": {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "max_tokens": 3}}
+        contents: dict[str, Any] = {
+            "format": FORMAT,
+            "sampling": {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "max_tokens": 3},
+        }
         if policy is not None:
             found = find_policy(str(policy))
             contents["policy"] = {"path": found.path, "policy_id": found.policy_id}

@@ -102,7 +102,7 @@ def test_a_set_as_it_was_written_passes(
         (("--part", "reserve"), "has no reserve-*.parquet shard: curate it with --preset hard-biased"),
         (("--part", "control", "--method", "sft"), "leave out --part, or give --method grpo"),
         (("--part", "control", "--method", "dpo"), "trains on the preferences of train, and control has none"),
-        (("--method", "dpo"), "has no preferences-*.parquet shard: an earlier version made the set; curate it again"),
+        (("--method", "dpo"), "has no preferences-*.parquet shard: curate it again"),
         (("--preset", "dapo-like", "--method", "dpo"), "--no-kl has no use under --method dpo"),
         (("--method", "sft", "--batch-size", "9"), "has 5 to train on: give --batch-size 5 or less"),
         (("--batch-size", "128"), "takes 8 prompts a step, but"),

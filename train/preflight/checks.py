@@ -13,7 +13,7 @@ from learnable.data.curated.manifest import SILENT
 from learnable.data.errors import LearnableError
 from learnable.data.policies import Policy, find_policy
 from learnable.data.records import weights_id
-from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled
+from learnable.data.storage.weights import hash_folder, is_sampled
 from learnable.rollouts.vllm_engine import check_options
 from learnable.train.monitor.forecast import explain_other_signal
 from learnable.train.monitor.rules import Rule, read_rules
@@ -391,10 +391,8 @@ def _find_other_policy(curated: CuratedSet, policy: Policy) -> list[str]:
 
 
 def _names_weights(weights: str, policy: Policy) -> bool:
-    """Whether that part of an id names the policy's weights: as hashed now, by an earlier version, or in full."""
+    """Whether that part of an id names the policy's weights: as hashed now, or in full."""
     own, folder = weights_id(policy.policy_id), Path(policy.path)
     if weights == own or policy.adapter or not (folder / "config.json").is_file():
         return weights == own
-    return weights == hash_as_earlier(folder)[0] or (
-        is_sampled(own) and weights == hash_folder(folder, every_byte=True)
-    )
+    return is_sampled(own) and weights == hash_folder(folder, every_byte=True)

@@ -24,8 +24,7 @@ CURATE = "curate it with find-learnable"
 HOW_TO_GET = {
     "reserve": "curate it with --preset hard-biased, or with a preset file of yours that has a reserve",
     "demonstrations": "curate it again with find-learnable",
-    "preferences": "an earlier version made the set; curate it again with find-learnable, which takes the completions "
-    "that its store has",
+    "preferences": "curate it again with find-learnable, which takes the completions that its store has",
 }
 NOTHING_KEPT = (
     "kept no prompt to train on: widen --band, or curate other prompts (its rejects say why each one fell out)"

@@ -40,9 +40,8 @@ def warn_of_temperature(settings: TrainSettings) -> list[str]:
 def warn_of_short_completions(settings: TrainSettings, manifest: Manifest) -> list[str]:
     """Warn of a limit that would have cut more than one in twenty of the curation's completions.
 
-    Where families are chosen, of the completions of the one that is cut most. Sets of earlier versions do not say how
-    long completions were: there any limit below the curation's own is warned of. Those that say it of all families
-    together say nothing of some.
+    Where families are chosen, of the completions of the one that is cut most. Sets that were made by hand do not say
+    how long completions were: there any limit below the curation's own is warned of.
     """
     limit = settings.sampling.max_tokens
     if manifest.lengths:

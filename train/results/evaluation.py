@@ -52,7 +52,7 @@ class EvaluationSettings:
     engine_options: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> JsonObject:
-        """Return the settings as `write` writes them; those that earlier versions did not have only where given."""
+        """Return the settings as `write` writes them; the last two only where they are given."""
         plain = asdict(self) | {"families": list(self.families), "sampling": self.sampling.to_json()}
         usual = {"held_out": "kept", "engine_options": {}}
         return {name: value for name, value in plain.items() if name not in usual or value != usual[name]}
@@ -78,8 +78,7 @@ class HeldOutPrompts:
 class PromptResult:
     """One held-out prompt. `n` of its completions have a reward; `mean` is None where n is 0.
 
-    `greedy` and `greedy_passed` are those of the completion at temperature 0. Earlier versions wrote neither the part
-    of the prompt, for it was `kept`, nor its difficulty and problem.
+    `greedy` and `greedy_passed` are those of the completion at temperature 0.
     """
 
     prompt_id: str
@@ -98,10 +97,7 @@ class PromptResult:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All held-out prompts under one policy.
-
-    `verifiers` are the versions that judged, by name; earlier versions wrote none.
-    """
+    """All held-out prompts under one policy. `verifiers` are the versions that judged, by name."""
 
     policy_id: str
     prompts: tuple[PromptResult, ...]

@@ -81,8 +81,8 @@ class TrainingReport:
     def to_json(self) -> JsonObject:
         """Return the report as plain data; what could not be estimated is null.
 
-        The forecast stands under `foresight`, as earlier versions wrote it; alarms and parts of what is held out are
-        there where there were any, and `ran_dry` where it did.
+        The forecast stands under `foresight`; alarms and parts of what is held out are there where there were any, and
+        `ran_dry` where it did.
         """
         plain: dict[str, Any] = without_nan(asdict(self) | {"settings": self.settings.as_json()})
         for name in ("alarms", "epochs", "reached"):

@@ -25,6 +25,7 @@ from tests.attacks.strangers.planted import JINJA, MODULE, Trap, add_to, clean_e
 
 MakeCurated = Callable[..., Path]
 MANIFEST: dict[str, Any] = {
+    "format": 1,
     "parent": "v0001",
     "run_id": "x",
     "created": "x",

@@ -54,6 +54,7 @@ FOREIGN: dict[str, Put] = {
     "no columns": as_file(pa.table({})),
     "another table of ours": as_file(SCORES),
     "no key of a group": as_file(ROWS.drop_columns(["question_id"])),
+    "no column of tokens": as_file(ROWS.drop_columns(["token_ids"])),
     "numbers for texts": as_file(with_column("completion", [5])),
     "texts for numbers": as_file(with_column("rollout_index", ["7"])),
     "a number for a group": as_file(with_column("question_id", [5])),
@@ -122,20 +123,3 @@ def test_a_sound_file_that_may_not_be_read_stays_where_it_is(
         again.ledger.find_rollouts(DRAW, [prompt()])
     assert path.exists()
     assert not (store.root / "quarantine").exists()
-
-
-@pytest.mark.parametrize(
-    "table", [pa.table({"x": [1]}), pa.table({"prompt_id": [1]}), pa.table({"prompt_id": [1], "prompt": [b"x"]})]
-)
-def test_groups_of_other_columns_name_no_earlier_prompt(store: Store, folder: Path, table: pa.Table) -> None:
-    as_file(
-        rollouts_table([rollout(7)]).rename_columns(
-            ["prompt_id" if name == "question_id" else name for name in ROLLOUTS.names]
-        )
-    )(folder)
-    groups = folder.parents[2] / "groups"
-    groups.mkdir()
-    as_file(table)(groups)
-    (groups / "folder.parquet").mkdir()
-    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
-    assert stored["rollout_index"].to_list() == [0, 1]

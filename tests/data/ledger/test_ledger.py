@@ -6,17 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.ledger.partition import Partition
-from learnable.data.ledger.upkeep import compact, find_damage, summarise_ledger
+from learnable.data.ledger.upkeep import compact, find_damage
 from learnable.data.records import Rollout, Score
-from learnable.data.schemas import ROLLOUTS
 from learnable.data.store import Store
-from learnable.data.tables import rollouts_table
 from tests.data.ledger.rollouts_for_tests import DRAW, prompt, rollout, scored, under
 from tests.support.rows import count_text_bytes
 
@@ -171,49 +167,12 @@ def test_only_the_holder_of_the_store_appends(tmp_path: Path, monkeypatch: pytes
         Store(tmp_path / "s").ledger.append_rollouts(DRAW, [rollout()])
 
 
-def columns_of_an_earlier_version(rollouts: list[Rollout]) -> pa.Table:
-    """Rollouts as versions wrote them that had two columns more: one of zeros, and one of nulls."""
-    table = rollouts_table(rollouts)
-    table = table.append_column("cumulative_logprob", pa.nulls(table.num_rows, pa.float64()))
-    return table.append_column("round", pa.array([0] * table.num_rows, pa.int32()))
-
-
-@pytest.mark.parametrize("merged", [False, True])
-def test_files_with_columns_that_are_no_longer_written_are_read_among_new_ones(store: Store, merged: bool) -> None:
-    written = [rollout(index) for index in range(6)]
-    folder = store.root / "rollouts" / DRAW.folder
-    for start in (0, 4):
-        Partition(folder).append(columns_of_an_earlier_version(written[start : start + 2]))
-        if not start:
-            store.ledger.append_rollouts(DRAW, written[2:4])
-            store.ledger.close()
-            store.ledger.open(lambda: None)
-    if merged:
-        assert compact(store.ledger) == (3, 1)
-    stored, missing = store.ledger.find_rollouts(DRAW, [prompt()])
-    assert missing.is_empty()
-    assert stored["rollout_id"].to_list() == [one.rollout_id for one in written]
-    assert stored["seed"].to_list() == [one.seed for one in written]
-    texts = pl.concat(store.ledger.read_completions(DRAW, stored))
-    assert texts["completion"].to_list() == [one.completion for one in written]
-    assert summarise_ledger(store.ledger).rollouts == 6
-    assert list(find_damage(store.ledger)) == []
-
-
-def test_new_files_have_no_columns_that_say_nothing(store: Store) -> None:
-    store.ledger.append_rollouts(DRAW, [rollout()])
-    [chunk] = Partition(store.root / "rollouts" / DRAW.folder).chunks()
-    assert chunk.read().schema_arrow.names == ROLLOUTS.names
-    assert not {"round", "cumulative_logprob"} & set(ROLLOUTS.names)
-
-
 @pytest.mark.parametrize("merged", [False, True])
 def test_token_ids_come_back_as_they_went_beside_rows_that_have_none(store: Store, merged: bool) -> None:
     ids = [[5, 6, 2], [7], None, None]
     written = [replace(rollout(index), token_ids=one) for index, one in enumerate(ids)]
     store.ledger.append_rollouts(DRAW, written[:3])
-    folder = store.root / "rollouts" / DRAW.folder
-    Partition(folder).append(rollouts_table(written[3:]).drop_columns(["token_ids"]))  # of an earlier version
+    store.ledger.append_rollouts(DRAW, written[3:])  # of an engine that tells of no tokens
     if merged:
         assert compact(store.ledger) == (2, 1)
     store.ledger.open(lambda: None)
@@ -233,15 +192,6 @@ def test_a_thought_is_kept_apart_from_its_answer(store: Store) -> None:
     assert stored["reasoning_tokens"].to_list() == [2]
     [texts] = store.ledger.read_completions(DRAW, stored, reasoning=True)
     assert texts.rows() == [(told.rollout_id, told.completion, "<think>so</think>")]
-
-
-def test_files_from_before_thoughts_were_told_apart_have_none(store: Store) -> None:
-    folder = store.root / "rollouts" / DRAW.folder
-    Partition(folder).append(rollouts_table([rollout()]).drop_columns(["reasoning", "reasoning_tokens"]))
-    stored, _ = store.ledger.find_rollouts(DRAW, [prompt()])
-    assert stored["reasoning_tokens"].to_list() == [0]
-    [texts] = store.ledger.read_completions(DRAW, stored, reasoning=True)
-    assert texts["reasoning"].to_list() == [""]
 
 
 def test_the_last_error_of_a_verifier_stands_where_there_is_no_score(store: Store) -> None:

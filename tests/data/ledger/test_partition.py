@@ -23,7 +23,7 @@ def partition(folder: Path) -> Partition:
 
 def indices(part: Partition, *prompts: str) -> list[int]:
     questions = {prompt(text).question_id for text in prompts or ["p0"]}
-    tables = part.select({"question_id": questions}, ["rollout_index", "question_id"])
+    tables = part.select("question_id", questions, ["rollout_index", "question_id"])
     return [index for table in tables for index in table["rollout_index"].to_pylist()]
 
 
@@ -59,12 +59,11 @@ def test_a_file_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for files in (3, 4):
         before = part.chunks()
         assert not indices(part, "nobody")
-        assert not part.has_column("no such")
         assert part.chunks() is before
         assert len(before) == files
         fill(partition(tmp_path), 1)  # another process writes
     oldest, second, third, newest = (opened[chunk.name] for chunk in before)
-    assert (oldest, second, third, newest) == (2, 1, 2, 2)  # the first and the last also for their columns
+    assert (oldest, second, third, newest) == (1, 1, 1, 1)
 
 
 def test_what_a_process_wrote_is_read_for_its_own_groups_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

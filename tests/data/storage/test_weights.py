@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
 from learnable.data.storage import weights as module
-from learnable.data.storage.weights import hash_as_earlier, hash_folder, is_sampled, last_changed
+from learnable.data.storage.weights import hash_folder, is_sampled
 
 Tensors = dict[str, NDArray[np.float32]]
 LAYERS = 6
@@ -116,14 +116,13 @@ def test_a_byte_in_any_tensor_changes_the_id(tmp_path: Path) -> None:
 
 
 def test_a_change_of_6_percent_in_a_row_changes_the_id(tmp_path: Path) -> None:
-    """Of a file of 64 MiB: version 0.1 read 64 KiB in every 4 MiB and gave both the same id."""
+    """Of a file of 64 MiB, between blocks of 64 KiB in every 4 MiB."""
     weights = np.random.default_rng(3).integers(0, 256, 64 * MIB, dtype=np.uint8)
     changed = weights.copy()
     changed[9 * MIB - MIB // 2 : 9 * MIB - MIB // 2 + int(3.3 * MIB)] ^= 1
     folders = [write_model(tmp_path / name, {}) for name in ("a", "b")]
     for folder, content in zip(folders, (weights, changed), strict=True):
         (folder / "model.safetensors").write_bytes(content.tobytes())
-    assert hash_as_earlier(folders[0]) == hash_as_earlier(folders[1])
     assert hash_folder(folders[0]) != hash_folder(folders[1])
 
 
@@ -251,25 +250,6 @@ def test_a_damaged_cache_is_none_and_one_that_cannot_be_written_is_none(
     cache.parent.joinpath("weights").write_text("in the way")
     assert hash_folder(folder) == first
     assert reads.count == 3
-
-
-def test_version_0_1_read_small_weights_whole_and_no_others(tmp_path: Path) -> None:
-    folder = write_model(tmp_path / "model", {})
-    assert hash_as_earlier(folder)[1]
-    (folder / "model.safetensors").write_bytes(bytes(MIB))
-    assert hash_as_earlier(folder)[1]
-    (folder / "model.safetensors").write_bytes(bytes(2 * MIB))
-    assert not hash_as_earlier(folder)[1]
-    (folder / "model.safetensors").write_bytes(b"small")
-    (folder / "model.gguf").write_bytes(b"was not read")
-    assert not hash_as_earlier(folder)[1]
-
-
-def test_a_copy_that_keeps_its_times_has_changed_when_it_was_put_there(tmp_path: Path) -> None:
-    folder = write_model(tmp_path / "model", {})
-    before = last_changed(folder)
-    os.utime(folder / "model.safetensors", (1, 1))
-    assert last_changed(folder) >= before
 
 
 def test_a_folder_without_config_or_weights_is_named(tmp_path: Path) -> None:

@@ -282,12 +282,12 @@ def test_a_family_without_scores_has_the_usual_prior() -> None:
     assert fit_family_prior(nothing, nothing, nothing) == FamilyPrior(variance_model=BERNOULLI)
 
 
-EARLIER = json.loads((Path(__file__).parent.parent / "manifest_of_an_earlier_version.json").read_text())
+PINNED = json.loads((Path(__file__).parent.parent / "manifest_figures.json").read_text())
 
 
-@pytest.mark.parametrize("family", EARLIER["beliefs"])
-def test_the_priors_of_an_earlier_manifest_are_read_and_written_the_same(family: str) -> None:
-    values = EARLIER["beliefs"][family]
+@pytest.mark.parametrize("family", PINNED["beliefs"])
+def test_the_priors_of_a_manifest_are_read_and_written_the_same(family: str) -> None:
+    values = PINNED["beliefs"][family]
     found = FamilyPriorRecord.from_json(values)
     assert json.dumps(found.to_json()) == json.dumps(values)
     assert found.is_graded == (values["flips_per_rollout"] > 1)

@@ -1,4 +1,4 @@
-"""What `--json` prints: the keys and figures of earlier versions, in their order."""
+"""What `--json` prints: the pinned keys and figures, in their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many completions of a form hold no answer that could be read, in whichever words scores have said so."""
+"""How many completions of a form hold no answer that could be read."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def scores(*rows: tuple[str, str, float | None, str | None]) -> pl.DataFrame:
 COUNTED = count_unread(
     scores(
         ("sums", "Addition", 0.0, "extraction_failed: no number found"),
-        ("sums", "Addition", 0.0, "no number found"),  # as earlier versions said it
+        ("sums", "Addition", 0.0, "extraction_failed: names several numbers"),
         ("sums", "Addition", 0.0, "answered 3"),
         ("sums", "Addition", 1.0, ""),
         ("sums", "Subtraction", 1.0, None),
         ("sums", "Subtraction", 0.0, "answered no number found"),
         ("words", "Yes", None, "extraction_failed: but the verifier failed"),
-        ("words", "No", 0.0, "names several choices"),
+        ("words", "No", 0.0, "extraction_failed: names several choices"),
     )
 )
 

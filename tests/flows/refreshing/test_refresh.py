@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,6 @@ from learnable.data.curated.curated_set import CuratedSet, find_versions, open_c
 from learnable.data.curated.manifest import Manifest, Origin
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import bundled_policy_path
-from learnable.data.progress import Silence, watched_by
-from learnable.data.records import Prompt
 from learnable.data.storage.places import find_place
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
@@ -141,7 +137,7 @@ def test_the_manifest_says_where_it_came_from_and_what_changed(world: World) -> 
 
 
 def test_a_refresh_says_what_it_said() -> None:
-    """The keys and figures of `--json`, in their order, as an earlier version printed them."""
+    """The keys and figures of `--json`, in their order, as they are pinned."""
     tests = Path(__file__).parents[2]
     plain = json.loads((tests / "data/curated/compatibility/refreshed_manifest.json").read_text())
     said = json.loads((tests / "flows/refreshing/compatibility/refresh_report.json").read_text())
@@ -203,54 +199,13 @@ def test_settings_that_cannot_work_say_so(world: World, change: dict[str, object
 def test_a_set_without_certificates_says_so(world: World) -> None:
     manifest = Path(world.curated) / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"beliefs"', '"opinions"'))
-    with pytest.raises(LearnableError, match="has no beliefs: it was made before prompts were certified"):
+    with pytest.raises(LearnableError, match="has no beliefs: its prompts are not certified"):
         world.refresh()
 
 
 def test_a_policy_that_is_nowhere_is_named(world: World) -> None:
     with pytest.raises(LearnableError, match="policy '/nowhere' does not exist"):
         run_refresh(replace(world.refreshing, policy="/nowhere"))
-
-
-class Listener(Silence):
-    """Keeps what was warned of."""
-
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
-
-
-def warnings_of(settings: RefreshSettings) -> list[str]:
-    listener = Listener()
-    with watched_by(listener):
-        open_pool(settings)
-    return listener.warnings
-
-
-def rewrite(world: World, part: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    """Change a part of the curated set, as an earlier version might have written it."""
-    manifest = Path(world.curated) / "manifest.json"
-    for shard in Path(world.curated).glob(f"{part}-*.parquet"):
-        before = sha256(shard.read_bytes()).hexdigest()
-        change(pl.read_parquet(shard)).write_parquet(shard)
-        manifest.write_text(manifest.read_text().replace(before, sha256(shard.read_bytes()).hexdigest()))
-
-
-def test_an_old_set_whose_held_out_problems_are_in_train_is_warned_of(world: World) -> None:
-    """Earlier versions split by the text and wrote no problems: other words for one were on both sides."""
-    assert warnings_of(world.refreshing) == []
-    for part in POOL_PARTS:
-        rewrite(world, part, lambda rows: rows.drop("problem_id"))
-    assert warnings_of(world.refreshing) == []
-    train, test = (open_curated(world.curated).read(part).to_pylist() for part in ("train", "test"))
-    theirs, text = test[0], f"  {train[0]['prompt'].upper()}"
-    same = Prompt(text, theirs["verifier"], json.loads(theirs["spec"]), theirs["family"], theirs["form"])
-    new = {"prompt": same.text, "prompt_id": same.prompt_id}
-    rewrite(world, "test", lambda rows: rows.with_columns(pl.col(key).replace(theirs[key], new[key]) for key in new))
-    [said] = warnings_of(world.refreshing)
-    assert said.startswith(f"1 of {len(test)} held-out prompts have their problem in train")
 
 
 def test_a_preset_chooses_among_measured_and_moved_rows_together(world: World) -> None:

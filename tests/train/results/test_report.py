@@ -1,4 +1,4 @@
-"""The report of a training run: its file has the bytes that earlier versions wrote."""
+"""The report of a training run: its file has the pinned bytes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ BARE = TrainingReport(
 
 
 @pytest.mark.parametrize(("report", "name"), [(WHOLE, "whole_report.json"), (BARE, "bare_report.json")])
-def test_the_file_has_the_bytes_that_earlier_versions_wrote(report: TrainingReport, name: str, tmp_path: Path) -> None:
+def test_the_file_has_the_pinned_bytes(report: TrainingReport, name: str, tmp_path: Path) -> None:
     report.write(tmp_path / "report.json")
 
     assert (tmp_path / "report.json").read_bytes() == (GOLDEN / name).read_bytes()
