@@ -30,7 +30,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test test-fast test-thorough check bench real-model notebook lock clean help
+.PHONY: setup demo test test-fast test-thorough check bench real-model notebook docs lock clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
@@ -86,6 +86,10 @@ bench: setup ## measure speed and the bundled policy; figures go to benchmarks/R
 
 real-model: setup ## measure the whole way with a small instruct model, a folder that REAL_MODEL names (default real-model/)
 	$(BIN)/python -m benchmarks.real_model --model $(REAL_MODEL) $(REAL_MODEL_FLAGS)
+
+docs: setup ## write the generated pages of docs/reference again
+	$(BIN)/python .ci/reference_pages.py
+	$(BIN)/python .ci/handbook_table.py
 
 notebook: setup ## run the notebook again and keep what it shows
 	$(BIN)/python notebooks/run.py notebooks/01_find_learnable_prompts.ipynb

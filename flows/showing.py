@@ -194,7 +194,7 @@ def read_group(ledger: Ledger, manifest: Manifest, prompt: Prompt) -> pl.DataFra
     """Return the completions of a prompt by the manifest's policy and sampling, best first.
 
     Scores are those of the manifest's version of the prompt's verifier. This is the one place that joins the two tables
-    for a reader; `docs/store.md` says how to do it by hand.
+    for a reader; `docs/how-to/query-a-store.md` says how to do it by hand.
     """
     draw = Draw(manifest.policy.policy_id, manifest.sampling)
     stored, _ = ledger.find_rollouts(draw, [prompt])

@@ -1,4 +1,4 @@
-"""Find the prompts a language model can learn from: `docs/python.md` says what each name here is for."""
+"""Find the prompts a language model can learn from: `docs/reference/python.md` says what each name here is for."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.support.homes import make_home
 from tests.support.warm_starts import Starter
 
 BLOCKS = [block for document in list_documents() for block in read_blocks(document)]
+LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([^)\s]+))?\)")
+LINKING = sorted({*list_documents(), *ROOT.glob("*.md"), ROOT / "benchmarks" / "RESULTS.md"})
 RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and block.language not in SHOWN})
 
 
@@ -20,6 +23,20 @@ RUNNABLE = sorted({block.document for block in BLOCKS if not block.reason and bl
 def test_a_block_is_run_or_says_why_not(block: Block) -> None:
     assert block.language in ("sh", "python", *SHOWN), f"{block.place}: no language that can be run"
     assert not block.reason or len(block.reason.split()) > 3, f"{block.place}: say in words why it is not run"
+
+
+def find_anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", LINKING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    for place, anchor in LINK.findall(document.read_text(encoding="utf-8")):
+        target = (document.parent / place).resolve() if place else document
+        assert target.exists(), f"{document}: {place} is not there"
+        assert not anchor or anchor in find_anchors(target), f"{document}: {place} has no heading {anchor}"
 
 
 @pytest.mark.e2e

@@ -19,7 +19,7 @@ ROW = re.compile(r"^\| `(\w+)` \| \S.*\. \|$", re.MULTILINE)
 
 
 def test_what_is_offered_is_what_is_documented() -> None:
-    documented = ROW.findall((ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
+    documented = ROW.findall((ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8"))
     assert sorted(documented) == sorted(learnable.__all__)
     assert len(documented) == len(set(documented))
 

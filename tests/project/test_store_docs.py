@@ -1,4 +1,4 @@
-"""`docs/store.md`: its columns are those that are written, and its two joins work as they stand."""
+"""How a store is queried by hand: the two joins of the page work as they stand, and what a store holds is named."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from learnable.cli.app import app
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.ledger.ledger import Draw
 from learnable.data.records import Rollout, Score
-from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES
 from learnable.data.store import Store
 from learnable.data.tables import prompt_from_row
 from learnable.flows.showing import read_group
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 from tests.project.documents_for_tests import ROOT, read_blocks
 
-DOCUMENT = ROOT / "docs/store.md"
-PAGE = DOCUMENT.read_text(encoding="utf-8")
+DOCUMENT = ROOT / "docs/how-to/query-a-store.md"
+PAGE = "".join(file.read_text(encoding="utf-8") for file in (DOCUMENT, ROOT / "docs/reference/store.md"))
 STORE, VERSION = "learnable-store", "learnable-store/curated/questions/v0001"
 SCRIPT = {f"Is {number} a prime number?": ["yes", "yes", "no", "no way at all"] for number in range(8)}
 FIND = ("--prompts", "q.jsonl", "--verifier", "choice", "--sampling", "fixed", "--store", STORE)
@@ -96,16 +95,6 @@ def test_the_duckdb_join_gives_the_same(store: Store) -> None:
     assert [{key: row[key] for key in KEYS} for row in rows] == answers_by_the_ledger(store).to_dicts()
 
 
-def test_every_column_of_every_table_has_its_meaning() -> None:
-    sections = {title: set(re.findall(r"`([a-z_0-9]+)`", text)) for title, text in sections_of(PAGE)}
-    [rollouts] = [names for title, names in sections.items() if title.startswith("rollouts")]
-    [scores] = [names for title, names in sections.items() if title.startswith("scores")]
-    [curated] = [names for title, names in sections.items() if title.startswith("curated")]
-    assert set(ROLLOUTS.names) <= rollouts
-    assert set(SCORES.names) <= scores
-    assert curated >= OUR_COLUMNS - {"completion"}  # of demonstrations, named in the table of files
-
-
 def test_the_manifests_keys_are_named(store: Store) -> None:
     named = set(re.findall(r"`([a-z_]+)`", PAGE))
     unexplained = {"engine", "test_share", "conditions"}
@@ -122,13 +111,3 @@ def test_the_keys_that_show_prints_are_named(capfd: pytest.CaptureFixture[str], 
 
 def test_every_folder_of_a_store_is_named(store: Store) -> None:
     assert all(f"{path.name}" in PAGE for path in Path(STORE).iterdir())
-
-
-def sections_of(page: str) -> list[tuple[str, str]]:
-    """Return titles and texts: of a table, its first column and nothing else."""
-    parts = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
-    split = [part.partition("\n") for part in parts]
-    return [
-        (title, "\n".join(line.split("|")[1] if line.startswith("| `") else "" for line in text.splitlines()))
-        for title, _, text in split
-    ]

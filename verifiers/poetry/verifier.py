@@ -30,12 +30,12 @@ class PoetryVerifier:
     """Judges whether a poem keeps its form.
 
     Spec: `{"form": name}` and, to override what the form declares, `lines`, `syllables`, `tolerance`, `schemes`,
-    `stanzas` or its parameters (`docs/forms.md`). `declaration` gives a form of the user's own; `topic` gives words
-    that should occur. Reward: the square of the weighted mean of the form's components, times `language` (do the lines
-    read as sentences?) and the gate's validity, which is reported as `validity`. Passed: the exact number of lines, a
-    validity of at least `MIN_VALIDITY`, every defining component at its share or more, language among them, a rhyme for
-    every line that should rhyme, and no line twice except in a refrain. The topic earns reward but does not decide the
-    pass: it is not part of the form.
+    `stanzas` or its parameters (`docs/reference/poem-keys.md`). `declaration` gives a form of the user's own; `topic`
+    gives words that should occur. Reward: the square of the weighted mean of the form's components, times `language`
+    (do the lines read as sentences?) and the gate's validity, which is reported as `validity`. Passed: the exact
+    number of lines, a validity of at least `MIN_VALIDITY`, every defining component at its share or more, language
+    among them, a rhyme for every line that should rhyme, and no line twice except in a refrain. The topic earns
+    reward but does not decide the pass: it is not part of the form.
     """
 
     name: str = "poetry"

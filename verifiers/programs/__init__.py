@@ -1,4 +1,4 @@
-"""Programs against tests, run in a sandbox: see `Sandbox`, and `docs/sandbox.md` for what it promises."""
+"""Programs against tests, run in a sandbox: see `Sandbox`, and `docs/explanation/sandbox.md` for what it promises."""
 
 from learnable.verifiers.programs.sandbox.ladder import NoSandboxError
 from learnable.verifiers.programs.sandbox.outcome import Answer, Outcome

@@ -81,7 +81,7 @@ class ProgramVerifier:
     it, the stub is looked for in the prompt. Each with, optionally, `equality`: `plain` (Python's), `strict` (types
     too), `close` (floats within 1e-6) or `unordered`; `cpu_seconds` for all tests together; `partial_credit`, .5
     unless given. Reward: 1 if every test passes, else `partial_credit` times the share that does. See
-    `docs/sandbox.md`.
+    `docs/explanation/sandbox.md`.
 
     The environment variable `LEARNABLE_SANDBOX` may be `strict`, which refuses all but the two best rungs of the
     sandbox, `subset`, which runs a part of Python on any machine (cases alone, neither `stdin` nor test code that is

@@ -107,7 +107,7 @@ schedule_option = panel("When it runs")
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
 FormsFile = Annotated[
-    str | None, prompt_option("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")
+    str | None, prompt_option("--forms", help="A TOML file of poem forms of your own (docs/reference/poem-keys.md).")
 ]
 Workers = Annotated[int | None, output_option(help="Processes that score. (default: one for four cores)")]
 VerifierTimeout = Annotated[

@@ -44,7 +44,8 @@ from tests.filters.populations_for_tests import (
 MAX_GROUP = 48
 PILOTS, PROMPTS = 8, 1500
 SLACK = 0.03
-ROUGH = {"zeros and grades": 0.04}  # where a mean and a variance say little of rewards: docs/certificates.md
+# Where a mean and a variance say little of rewards: docs/explanation/certificates.md.
+ROUGH = {"zeros and grades": 0.04}
 MIN_MEMBERS = 10  # prompts of a pilot in a decile that say something of it
 POPULATIONS = {
     "steep coins": Population(Prior(0.2, 1), bernoulli),

@@ -1,4 +1,4 @@
-"""Schedules as a user types them: the command alone, and the script of the README beside a Prefect server."""
+"""Schedules as a user types them: the command alone, and the script of the docs beside a Prefect server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Start = Callable[..., Command]
 SIMULATED = ("--engine", "simulated", "--family", "simulated", "--limit", "16", "--store", "store")
 FIND = ("-m", "learnable", "find", *SIMULATED, "--every", "3")
 CRON = "0 3 * * *"
-README = {block.language: block.text for block in read_blocks(ROOT / "README.md") if CRON in block.text}
+PAGE = ROOT / "docs" / "how-to" / "run-on-a-schedule.md"
+TYPED = {block.language: block.text for block in read_blocks(PAGE) if CRON in block.text}
 
 
 @pytest.fixture(scope="module")
@@ -93,16 +94,16 @@ def test_a_run_under_way_stops_with_its_schedule(start: Start, number: signal.Si
     check_stops(served, number, status=None if number == signal.SIGKILL else 0)
 
 
-def test_the_schedules_of_the_readme_run_again_and_again(start: Start, prefect_url: str, tmp_path: Path) -> None:
+def test_the_schedules_of_the_docs_run_again_and_again(start: Start, prefect_url: str, tmp_path: Path) -> None:
     """The script beside a server, then the command alone: both curate into one store, so the engine starts once."""
-    typed = README["python"].replace(f'cron="{CRON}"', "interval=3")
+    typed = TYPED["python"].replace(f'cron="{CRON}"', "interval=3")
     assert "interval" in typed
     (tmp_path / "nightly.py").write_text(typed)
     served = start("nightly.py", PREFECT_API_URL=prefect_url)
     check_runs(served, tmp_path / "nightly-store")
     check_stops(served, signal.SIGINT)
 
-    program, *words = shlex.split(README["sh"].replace(f'--cron "{CRON}"', "--every 3"), comments=True)
+    program, *words = shlex.split(TYPED["sh"].replace(f'--cron "{CRON}"', "--every 3"), comments=True)
     assert program == "find-learnable"
     assert "--every" in words
     served = start("-m", "learnable", "find", *words)

@@ -9,7 +9,6 @@ import pytest
 
 from learnable.data.errors import LearnableError
 from learnable.train.monitor.rules import RELATIVE_TO, SEVERITIES, Rule, read_rules
-from tests.support.paths import ROOT
 
 NEW = """[rules.mine]
 metric = "entropy"
@@ -17,29 +16,6 @@ below = 0.2
 lasts = 3
 says = "low: {value:.2f}"
 """
-
-
-def describe(rule: Rule) -> str:
-    """Return a rule's condition as the page has it."""
-    words = {"above": "above", "below": "below", "equals": "equals", "rises_by": "rises by", "falls_by": "falls by"}
-    multiple = bool(rule.relative_to) and rule.condition in ("above", "below")
-    relative = f" {'times' if multiple else 'from'} the {rule.relative_to}" if rule.relative_to else ""
-    ever = ", from the start" if rule.from_start else ""
-    mean = ", on average" if rule.averaged else ""
-    return f"{words[rule.condition]} {rule.limit:g}{relative}{mean}{ever}"
-
-
-def write_row(rule: Rule) -> str:
-    """Return a rule as a row of the page's table."""
-    cells = (f"`{rule.name}`", f"`{rule.metric}`", describe(rule), rule.lasts, rule.severity, rule.why, rule.helped)
-    return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def test_the_page_has_the_rules_as_they_are() -> None:
-    page = (ROOT / "docs" / "monitor.md").read_text(encoding="utf-8")
-    found = [line for line in page.splitlines() if line.startswith("| `")]
-    wanted = [write_row(rule) for rule in read_rules()]
-    assert found == wanted, "docs/monitor.md needs these rows:\n" + "\n".join(wanted)
 
 
 def test_every_shipped_rule_gives_its_reason_and_what_helped() -> None:

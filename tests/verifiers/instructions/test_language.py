@@ -35,7 +35,7 @@ def test_every_language_has_its_own_words() -> None:
 
 
 def test_the_page_names_the_languages() -> None:
-    page = (ROOT / "docs" / "instructions.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "instruction-kinds.md").read_text(encoding="utf-8")
     named = re.findall(r"`([a-z]{2})`", page[page.index("## Languages") :])
     assert sorted(named) == list(known_languages())
     assert {script_of(code) for code in ENTRIES} == {"LATIN", "CYRILLIC", "ARABIC", "DEVANAGARI"}

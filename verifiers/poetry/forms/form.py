@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Form(Part):
-    """One form; `docs/forms.md` gives the meaning of each key.
+    """One form; `docs/reference/poem-keys.md` gives the meaning of each key.
 
     `schemes` lists the rhyme schemes that prompts name, `more_schemes` others that are accepted.
     `why` says why a `theme` form cannot be a reward, `declared` is the declaration as JSON, and `group` the file

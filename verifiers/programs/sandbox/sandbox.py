@@ -303,7 +303,7 @@ def _why_not(machine: Machine, remarks: Sequence[str], strict: bool) -> str:
     found = "; ".join([*remarks, *machine.advice])
     return (
         f"programs cannot be confined {'as strictly as asked ' if strict else ''}on this machine: {found}. "
-        "See docs/sandbox.md; `learnable doctor` shows each probe"
+        "See docs/explanation/sandbox.md; `learnable doctor` shows each probe"
     )
 
 

@@ -25,7 +25,8 @@ Train the same policy in several ways, one run after the other, and set what the
 
 FILE is a TOML file of variants, of a grid of settings, and of seeds, or the name of a shipped one (--list). Every \
 run is checked before the first is trained. The same command goes on where it was stopped: a run that is finished is \
-not run again. Writes ablation.md, ablation.json and ablation.png into --output: docs/ablations.md has the rest.
+not run again. Writes ablation.md, ablation.json and ablation.png into --output:
+docs/how-to/compare-settings.md has the rest.
 
 \b
 Examples:

@@ -50,7 +50,7 @@ VerifierName = Annotated[
 ]
 PromptShown = Annotated[str, typer.Option("--prompt", help="The prompt, for verifiers that look at it.")]
 FormsFile = Annotated[
-    str | None, typer.Option("--forms", help="A TOML file of poem forms of your own (docs/forms.md).")
+    str | None, typer.Option("--forms", help="A TOML file of poem forms of your own (docs/reference/poem-keys.md).")
 ]
 RhymeScheme = Annotated[Path | None, typer.Option(help="Infer the rhyme schemes of a file of stanzas, JSONL.")]
 ScansionFile = Annotated[Path | None, typer.Option("--scansion", help="Scan a file of lines, JSONL.")]

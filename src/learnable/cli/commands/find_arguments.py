@@ -60,7 +60,7 @@ class PromptArguments:
         str,
         prompt_option(
             help="Column of --prompts that holds the prompt; a dot reaches into an object or its JSON: extra.question. "
-            "Well-known data sets need none of these three (docs/datasets.md)."
+            "Well-known data sets need none of these three (docs/reference/layouts.md)."
         ),
     ] = DEFAULTS.prompts.prompt_column
     prompt_template: Annotated[
@@ -113,7 +113,7 @@ class PromptArguments:
     curriculum: Annotated[
         str | None,
         prompt_option(
-            help="Stages of a family's knobs: counting, arithmetic, or a TOML or JSON file (docs/numbers.md)."
+            help="Stages of a family's knobs: counting, arithmetic, or a TOML or JSON file (docs/how-to/train.md)."
         ),
     ] = None
     stage: Annotated[

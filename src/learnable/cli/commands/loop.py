@@ -24,7 +24,7 @@ Each round trains on the set's newest version from the policy of the round befor
 measures what came of it as learnable eval does: always on the held-out prompts of the first version, kept and \
 rejected ones, prompt by prompt against the round before. Where that gain is inside its noise the loop ends; else \
 the set is refreshed, as learnable refresh does. The same command goes on with a loop that was stopped. Its folder is \
-runs/loop-NAME-N, or --output; docs/loop.md says what is in it.
+runs/loop-NAME-N, or --output; docs/how-to/train-in-rounds.md says what is in it.
 
 \b
 Examples:

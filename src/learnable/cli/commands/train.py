@@ -29,7 +29,7 @@ without a set) find as many prompts as the run can use first, then train on the 
 
 Measures the policy on the set's held-out prompts with fresh completions, trains, measures again, and \
 writes the trained policy, metrics.jsonl and metrics.parquet, a reward curve and report.json. A monitor watches \
-the metrics and says what goes wrong, since when, and what helped others: docs/monitor.md has its rules.
+the metrics and says what goes wrong, since when, and what helped others: docs/reference/metrics.md has its rules.
 
 \b
 Examples:
@@ -154,7 +154,7 @@ class TrainArguments:
         str | None,
         training_option(
             help="Draw prompts stage by stage: arithmetic, counting, or a TOML or JSON file of stages "
-            "(docs/training.md), as in --curriculum arithmetic --curriculum-by success."
+            "(docs/how-to/train.md), as in --curriculum arithmetic --curriculum-by success."
         ),
     ] = None
     curriculum_by: Annotated[

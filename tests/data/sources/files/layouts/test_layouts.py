@@ -115,7 +115,7 @@ def test_each_layout_is_told_and_its_specs_suit_its_judges(name: str, row: Row, 
 
 
 def test_the_page_lists_every_layout() -> None:
-    page = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8").partition("## What is not guessed")[0]
+    page = (ROOT / "docs" / "reference" / "layouts.md").read_text(encoding="utf-8")
     rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
     for layout in LAYOUTS:
         assert all(f"`{verifier}`" in rows[layout.name] for verifier in layout.verifiers[:1]) or layout.name == "RLVR"
