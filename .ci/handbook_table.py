@@ -2,8 +2,9 @@
 
     python .ci/handbook_table.py
 
-The first two come from the declarations (`data/forms/*.toml`) and the shares that the judge needs; the third is
-`docs/reference/handbook.toml`. `tests/project/test_reference_pages.py` compares the page with what this writes.
+The first two come from the declarations (`verifiers/poetry/forms/*.toml`) and the shares that the judge needs; the
+third is `docs/reference/handbook.toml`. `tests/project/test_reference_pages.py` compares the page with what this
+writes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from learnable.data.forms import Count, Form, constrain_form, poem_forms, span
-from learnable.data.forms.counts import MAX_COUNT, say_count, say_counts
-from learnable.data.forms.labels import say_scheme
-from learnable.data.forms.plan import Plan, plans
+from learnable.verifiers.poetry.forms import Count, Form, constrain_form, poem_forms, span
+from learnable.verifiers.poetry.forms.counts import MAX_COUNT, say_count, say_counts
+from learnable.verifiers.poetry.forms.labels import say_scheme
+from learnable.verifiers.poetry.forms.plan import Plan, plans
 from learnable.verifiers.poetry.judge import Judge, find_needed_share
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"

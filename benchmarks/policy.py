@@ -18,9 +18,10 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from learnable.data.records import Prompt, Sampling
-from learnable.data.sources.builtin import FAMILIES, builtin_prompts
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
+from learnable.verifiers.families.prompts import builtin_prompts
+from learnable.verifiers.families.registry import FAMILIES
 from learnable.verifiers.pool.jobs import ScoreJob
 from learnable.verifiers.pool.scoring import ScoringPool
 

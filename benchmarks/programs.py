@@ -30,13 +30,13 @@ from statistics import median
 
 from benchmarks.figures import make_parser, write_figures
 from learnable.data.records import Spec
-from learnable.data.sources.code.bank import BANK, CodeKnobs
-from learnable.data.sources.code.problem import Problem
 from learnable.verifiers.pool.scoring import ScoreJob, ScoringPool
 from learnable.verifiers.programs import Sandbox
+from learnable.verifiers.programs.bank.family import BANK, CodeKnobs
+from learnable.verifiers.programs.bank.problem import Problem
 from learnable.verifiers.programs.judge import judge
 from learnable.verifiers.programs.test_code.cases import make_cases
-from tests.data.sources.code.references_for_tests import write_sources
+from tests.verifiers.programs.bank.references_for_tests import write_sources
 
 TESTS = (1, 3, 5, 15, 30)
 TARGETS = {

@@ -11,9 +11,8 @@ import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
-from learnable.data.forms import fold_name
 from learnable.data.progress import progress
-from learnable.data.sources.builtin import find_forms
+from learnable.data.sources.family import fold_name
 from learnable.data.sources.selection import PromptSet
 from learnable.data.storage.places import find_place, make_folder
 from learnable.filters.decisions.presets import find_preset
@@ -26,6 +25,7 @@ from learnable.train.ablation.planning import Ablation, Variant, write_value
 from learnable.train.ablation.preparing import AblationRun, PreparedAblation
 from learnable.train.ablation.report import AblationReport, build_report
 from learnable.train.settings import TrainSettings
+from learnable.verifiers.families.registry import find_forms
 
 Train = Callable[[TrainSettings], object]
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt, Rollout, Sampling
-from learnable.data.sources.families.simulated import NOTICE, beta_shapes, draw_beta, find_fault
+from learnable.data.sources.simulated import NOTICE, beta_shapes, draw_beta, find_fault
 from learnable.rollouts.protocol import Answer, EngineError, GroupRequest
 
 _MASK = (1 << 64) - 1

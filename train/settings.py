@@ -108,7 +108,7 @@ class TrainSettings:
         predict: `auto` has the live sampler predict prompts without certificates from those that the run has asked
             (`train/live/predicted.py`); with `off` it knows none before it is drawn.
         curriculum: stages that the prompts are drawn by, of those that come with the library or a user's in a file
-            (`data/sources/curriculum.py`); empty for none. In a stage the sampler draws as it always does.
+            (`verifiers/families/curriculum.py`); empty for none. In a stage the sampler draws as it always does.
         curriculum_by: what leads from stage to stage: the `step`, or the `success` of the stage's prompts.
         signal: train on graded rewards or on passed / not passed.
         reward_range: what TRL is given for rewards of 0 and 1, those between mapped linearly; None for 0 and 1.

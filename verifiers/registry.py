@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Iterable
 from functools import cache
@@ -10,29 +9,12 @@ from pathlib import Path
 
 from learnable.data.errors import UnknownNameError
 from learnable.data.records import installed_verifiers, is_own_verifier
+from learnable.verifiers import domains
 from learnable.verifiers.own.adapter import OwnJudge
 from learnable.verifiers.own.finding import find_own_judge
 from learnable.verifiers.own.loading import SHAPE, JudgeError
 from learnable.verifiers.own.trust import find_trusted, trust
 from learnable.verifiers.protocol import Verifier
-
-# Imported on first use, so that asking for one verifier never loads another's dictionaries.
-VERIFIERS = {
-    "arithmetic": "learnable.verifiers.answers.judges:ArithmeticVerifier",
-    "choice": "learnable.verifiers.answers.judges:ChoiceVerifier",
-    "counting": "learnable.verifiers.answers.judges:CountingVerifier",
-    "instructions": "learnable.verifiers.instructions.verifier:InstructionsVerifier",
-    "json": "learnable.verifiers.answers.kinds.structured:JsonVerifier",
-    "mathematics": "learnable.verifiers.answers.kinds.mathematics:MathsVerifier",
-    "number": "learnable.verifiers.answers.kinds.number:NumberVerifier",
-    "poetry": "learnable.verifiers.poetry.verifier:PoetryVerifier",
-    "programs": "learnable.verifiers.programs.verifier:ProgramVerifier",
-    "reasoning-gym": "learnable.verifiers.answers.kinds.gym:GymVerifier",
-    "regex": "learnable.verifiers.answers.kinds.pattern:RegexVerifier",
-    "text": "learnable.verifiers.answers.kinds.text:TextVerifier",
-}
-# No judge of what a model writes: it only reads what the simulated engine drew.
-SIMULATED = {"simulated": "learnable.verifiers.simulated:SimulatedVerifier"}
 
 _own_judges: dict[tuple[str, str], OwnJudge] = {}  # by name and the working directory it was read in
 _loading = threading.Lock()
@@ -44,7 +26,7 @@ def find_verifier(name: str) -> Verifier:
     Raises `UnknownNameError` with the nearest names, `UntrustedVerifierError` for a user's own that only data names, or
     `JudgeError` when it cannot be imported or cannot judge.
     """
-    if name in VERIFIERS or not is_own_verifier(name):
+    if name in domains.VERIFIERS or not is_own_verifier(name):
         return _find_ours(name)
     typed = find_trusted(name)
     key = (typed, str(Path.cwd()))
@@ -62,7 +44,7 @@ def trust_verifier(name: str) -> Verifier:
     calls it (see `OwnJudge` and `RewardFunction`); `trl:NAME` is one of TRL's own. Never give it a name that a file
     says. Raises what `find_verifier` raises.
     """
-    if name not in VERIFIERS and is_own_verifier(name):
+    if name not in domains.VERIFIERS and is_own_verifier(name):
         trust(name)
     return find_verifier(name)
 
@@ -92,11 +74,10 @@ def known_version(name: str) -> str | None:
 
 @cache
 def _find_ours(name: str) -> Verifier:
-    known = VERIFIERS | SIMULATED
+    known = domains.VERIFIERS | domains.SIMULATED
     if name.endswith(".py"):
         raise JudgeError(f"verifier {name!r} is only half a name: {SHAPE}")
     if name not in known:
         raise UnknownNameError("verifier", name, {**known, **installed_verifiers()})
-    module_name, _, attribute = known[name].partition(":")
-    verifier: Verifier = getattr(importlib.import_module(module_name), attribute)()
+    verifier: Verifier = domains.load(known[name])()
     return verifier

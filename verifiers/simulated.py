@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from learnable.data.records import Score, Spec
-from learnable.data.sources.families.simulated import NOTICE, find_fault, judge_cases
+from learnable.data.sources.simulated import NOTICE, find_fault, judge_cases
 from learnable.verifiers.protocol import check_keys, fault
 
 OUTCOMES = {"pass": True, "fail": False}

@@ -20,7 +20,6 @@ from math import ceil
 import numpy as np
 from scipy.special import expit
 
-from learnable.data.sources.knob_grid import find_grid
 from learnable.filters.arrays import Values
 from learnable.filters.dial.search import Aim, DialSearch
 from learnable.filters.stopping.budget import SamplingBudget
@@ -30,6 +29,7 @@ from learnable.flows.dialing.report import describe_outcome
 from learnable.flows.dialing.rounds import settings_at
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.dial import PROMPTS_A_PICK, DialSettings
+from learnable.verifiers.families.knob_grid import find_grid
 
 X = np.linspace(0, 1, 9)
 CURVES: dict[str, Values] = {

@@ -23,8 +23,8 @@ from benchmarks.decisions.measured_prediction import draw_gym, to_row
 from benchmarks.decisions.refresh import learnable, read_rows
 from learnable.data.curated.curated_set import ASIDE, POOL, CuratedSet, find_versions, open_curated, publish_curated
 from learnable.data.errors import LearnableError
-from learnable.data.sources.builtin import builtin_prompts
 from learnable.train.live.rates import Certificates
+from learnable.verifiers.families.prompts import builtin_prompts
 
 PoolName = Literal["dead", "natural", "mixed"]
 POOLS: tuple[PoolName, ...] = ("dead", "natural", "mixed")

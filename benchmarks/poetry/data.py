@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from learnable.data.forms import poem_forms
+from learnable.verifiers.poetry.forms import poem_forms
 
 STANZAS = {"OttavaRima": "abababcc", "RhymeRoyal": "ababbcc", "SpenserianStanza": "ababbcbcc"}
 

@@ -17,8 +17,8 @@ from benchmarks.poetry.data import human_poems, rows
 from benchmarks.poetry.mutations import distortions, mutations
 from benchmarks.poetry.run import report_sections
 from benchmarks.poetry.speed import count_plainly
-from learnable.data.forms import poem_forms
 from learnable.data.records import Score
+from learnable.verifiers.poetry.forms import poem_forms
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 from learnable.verifiers.registry import find_verifier
 

@@ -28,9 +28,13 @@ from benchmarks.poetry.data import STANZAS, form_poems, rows, stanzas, write_sch
 from benchmarks.poetry.other_salads import make_other_salads
 from benchmarks.poetry.run import DATA
 from benchmarks.poetry.salads import Pantry, make_salads
-from learnable.data.forms import find_form
 from learnable.data.records import Spec
-from learnable.train.language.corpus import (
+from learnable.verifiers.poetry.constraints.language import may_be_alike
+from learnable.verifiers.poetry.forms import find_form
+from learnable.verifiers.poetry.judge import find_needed_share
+from learnable.verifiers.poetry.language.model import LanguageModel
+from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language
+from learnable.verifiers.poetry.language.training.corpus import (
     Verse,
     assign_halves,
     pick_half,
@@ -38,14 +42,10 @@ from learnable.train.language.corpus import (
     read_quoted_verse,
     read_verse,
 )
-from learnable.train.language.dictionary import Words
-from learnable.train.language.learning import NONSENSE_WEIGHT, SEED, learn_model
-from learnable.train.language.packaged import PackagedTexts, add_text_options, read_packaged
-from learnable.train.language.prose import read_docstrings, read_prose, read_sentences
-from learnable.verifiers.poetry.constraints.language import may_be_alike
-from learnable.verifiers.poetry.judge import find_needed_share
-from learnable.verifiers.poetry.language.model import LanguageModel
-from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language
+from learnable.verifiers.poetry.language.training.dictionary import Words
+from learnable.verifiers.poetry.language.training.learning import NONSENSE_WEIGHT, SEED, learn_model
+from learnable.verifiers.poetry.language.training.packaged import PackagedTexts, add_text_options, read_packaged
+from learnable.verifiers.poetry.language.training.prose import read_docstrings, read_prose, read_sentences
 from learnable.verifiers.poetry.poem import read_line, read_poem_line
 from learnable.verifiers.poetry.verifier import examine
 

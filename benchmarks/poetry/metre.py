@@ -21,8 +21,8 @@ from benchmarks.figures import make_parser, write_figures
 from benchmarks.poetry.data import STANZAS, rows, stanzas, write_scheme
 from benchmarks.poetry.language import PROSE, cut_prose
 from benchmarks.poetry.run import DATA
-from learnable.train.language.corpus import assign_halves, read_verse
-from learnable.train.language.prose import read_docstrings
+from learnable.verifiers.poetry.language.training.corpus import assign_halves, read_verse
+from learnable.verifiers.poetry.language.training.prose import read_docstrings
 from learnable.verifiers.poetry.verifier import examine
 
 RUN = 14  # lines

@@ -17,9 +17,9 @@ from typing import Any
 
 from benchmarks.poetry.data import form_poems, human_poems
 from benchmarks.poetry.salads import SALADS, Pantry
-from learnable.data.forms import Form, find_form
-from learnable.data.forms.plan import NO_RHYME, Plan, plans
 from learnable.data.records import Score
+from learnable.verifiers.poetry.forms import Form, find_form
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan, plans
 from learnable.verifiers.poetry.gate import FUNCTION_WORDS
 from learnable.verifiers.poetry.metre.scansion import scan
 from learnable.verifiers.poetry.poem import read_line

@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from itertools import cycle, pairwise
 
 from benchmarks.poetry.salads import Pantry, Poem, Recipe, Words
-from learnable.train.language.corpus import fill_between, redraw_between
-from learnable.train.language.nonsense import PARTS, load_words, write_nonsense
 from learnable.verifiers.poetry.gate import FUNCTION_WORDS
+from learnable.verifiers.poetry.language.training.corpus import fill_between, redraw_between
+from learnable.verifiers.poetry.language.training.nonsense import PARTS, load_words, write_nonsense
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon

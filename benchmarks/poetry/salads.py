@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from learnable.train.language.corpus import group_by_stress, stress_of
-from learnable.train.language.nonsense import load_words
+from learnable.verifiers.poetry.language.training.corpus import group_by_stress, stress_of
+from learnable.verifiers.poetry.language.training.nonsense import load_words
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.lexicon import load_lexicon
 

@@ -25,7 +25,6 @@ from benchmarks.figures import make_parser, write_figures
 from learnable.data.policies import find_policy
 from learnable.data.progress import Silence
 from learnable.data.records import Prompt, Sampling, Score
-from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.tables import prompts_table
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
@@ -33,6 +32,7 @@ from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import POLICY
+from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.registry import find_verifier
 
 LANGUAGE = "poetry/language"

@@ -4,16 +4,50 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from itertools import islice
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
 
 from learnable.data.errors import LearnableError, nearest_names
-from learnable.data.records import Prompt
+from learnable.data.records import Prompt, Spec
 from learnable.data.sources.drawing import hash_to_uniform
+from learnable.data.sources.wording import Kind, Wording
 
 T = TypeVar("T")
 Knobs = Mapping[str, str | float]  # by name; texts are read as the type of the knob
+FORMS_LISTED_BY = "learnable forms"  # there are hundreds
+
+
+class DeclaredForm(Protocol):
+    """A form that a file declares: its names, whether it can be a reward, and the declaration that judges it.
+
+    `check` is "structure" where the declaration says all, "proxy" where something stands in for what cannot be
+    checked, "theme" for a form that cannot be a reward; `why` says why not.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def title(self) -> str: ...  # noqa: D102
+    @property
+    def aliases(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def check(self) -> str: ...  # noqa: D102
+    @property
+    def why(self) -> str: ...  # noqa: D102
+    @property
+    def is_reward(self) -> bool: ...  # noqa: D102
+    def declaration(self) -> Spec: ...  # noqa: D102
+
+
+def fold_name(name: str) -> str:
+    """Fold a form name so that case, spaces, hyphens and underscores do not matter.
+
+    >>> fold_name("Shakespearean-Sonnet") == fold_name("shakespearean sonnet")
+    True
+    """
+    return name.casefold().replace(" ", "").replace("-", "").replace("_", "").replace("'", "")
 
 
 class UsualNumber(int):
@@ -47,6 +81,14 @@ class Family:
 
     `count(forms, knobs)` is the exact number of distinct problems that the forms have together. A family without it
     does not know, or has no knob that would give more.
+
+    `usual_ranges` says where knobs are tried unless users say where. `needs(prompt)` is what a question needs each of
+    the `readable` knobs to be, as far as its form has to do with it; `parts` are families whose prompts this one mixes,
+    and which keep their names. `curriculum` is a file of stages, called after the family.
+
+    `kinds` are the kinds of question that a wording may ask in other words, and `word_lists` what else it may have;
+    `natural` is the file of our own. A family that `reads_forms` overrides what is said of declared forms below; `own`
+    are then a user's, by name.
     """
 
     name: str
@@ -56,6 +98,69 @@ class Family:
     aliases: Mapping[str, str] = field(default_factory=dict)
     on_request: tuple[str, ...] = ()
     count: Callable[[Sequence[str], Any], int] | None = None
+    usual_ranges: Mapping[str, str] = field(default_factory=dict)
+    needs: Callable[[Prompt], Mapping[str, float]] | None = None
+    readable: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    curriculum: Path | None = None
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    word_lists: tuple[str, ...] = ()
+    natural: Path | None = None
+    reads_forms: bool = False
+    own: Mapping[str, DeclaredForm] = field(default_factory=dict)
+
+    def known_forms(self) -> tuple[str, ...]:
+        """Return the forms that users may name: those drawn by default, and those on request."""
+        return tuple(dict.fromkeys([*self.forms, *self.on_request]))
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield every name of every form, and the form; a name that comes again means the later form."""
+        yield from self.aliases.items()
+        yield from ((form, form) for form in (*self.forms, *self.on_request))
+
+    def every_form(self) -> tuple[str, ...]:
+        """Return the declared forms that can be a reward."""
+        return ()
+
+    def check_form(self, form: str) -> None:
+        """Raise `LearnableError` for a form that cannot be a reward."""
+
+    def find_declared(self, form: str) -> DeclaredForm | None:
+        """Return a form's declaration, a user's own before ours, or None where it has none."""
+
+    def list_rules(self, declared: DeclaredForm) -> list[str]:
+        """Return what a declared form asks for, in words."""
+        raise NotImplementedError
+
+    def load_forms(self, path: str) -> Mapping[str, DeclaredForm]:
+        """Return the forms of a user's file by name. Raises `LearnableError` naming the file, the line and the key."""
+        raise NotImplementedError
+
+    def own_names(self) -> Iterator[tuple[str, str]]:
+        """Yield every name of every form of a user's, and the form."""
+        for declared in self.own.values():
+            yield from ((name, declared.name) for name in (*declared.aliases, declared.title, declared.name))
+
+    def with_own(self, own: Mapping[str, DeclaredForm]) -> Self:
+        """Return the family with a user's forms, if it reads any."""
+        return replace(self, own=own) if own and self.reads_forms else self
+
+    def reword(self, prompt: Prompt, wording: Wording, given: Knobs) -> Prompt:
+        """Return a prompt in other words, about the same problem, or as it is where none fit. `given` are users' knobs.
+
+        Which words it gets follows from its content alone.
+        """
+        for name, kind in self.kinds.items():
+            if parts := kind.read(prompt.text):
+                text = wording.choose(name, parts, prompt.prompt_id)
+                if text is not None:
+                    return replace(prompt, prompt=text, named_problem=prompt.problem_id)
+        return prompt
+
+    def read_needed(self, prompt: Prompt) -> Mapping[str, float]:
+        """Return what a question needs each knob to be: whether a stage of a curriculum could ask it."""
+        found = self.needs(prompt) if self.needs else {}
+        return found or ({} if prompt.difficulty is None else {"difficulty": prompt.difficulty})
 
     def draw(self, forms: Sequence[str], seed: int, knobs: Any) -> Iterator[Prompt]:
         """Yield the prompts of these forms, which take turns in an order that the seed draws.

@@ -10,7 +10,7 @@ from learnable.data.records import Prompt, Row
 from learnable.filters.decisions.findings import ENOUGH_PROMPTS, ENOUGH_ROLLOUTS, Finding
 from learnable.flows.sampling.component_watch import REFUSED, shorten_example
 from learnable.flows.sampling.scan import RolloutScan
-from learnable.verifiers.answers.rewards.shapes import find_parts, is_only_format, say_wish
+from learnable.verifiers.reward_parts import find_parts, is_only_format, say_wish
 
 WORDS = {
     0: ("never fires", "mend the part, or let prompts ask for it"),

@@ -11,10 +11,8 @@ from operator import attrgetter
 import polars as pl
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import load_forms
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
-from learnable.data.sources.builtin import builtin_prompts, count_problems, require_problems
 from learnable.data.sources.files.bad_rows import BadRows
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
@@ -24,7 +22,6 @@ from learnable.data.sources.files.templates import read_template
 from learnable.data.sources.gym.location import is_gym
 from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.data.sources.selection import PromptSet, assign_splits, select_prompts
-from learnable.data.sources.wordings.wording import NATURAL, PLAIN, find_wording
 from learnable.data.tables import carried_table, prompts_table
 from learnable.filters.decisions.choosing import choose, expected_within_variance
 from learnable.filters.decisions.decide import REASONS, decide, decide_certified, decide_predicted, trim_to_precision
@@ -42,6 +39,9 @@ from learnable.flows.sampling.sampler import Collected, open_sampling
 from learnable.flows.sampling.top_up import top_up
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.curation import BUILTIN_LIMIT
+from learnable.verifiers.families.prompts import builtin_prompts, count_problems, require_problems
+from learnable.verifiers.families.registry import load_forms
+from learnable.verifiers.families.wordings import NATURAL, PLAIN, find_wording, reword
 from learnable.verifiers.protocol import verifier_notice
 from learnable.verifiers.registry import find_verifier, trust_verifiers
 
@@ -107,15 +107,13 @@ def columns_of(wanted: PromptSettings) -> Columns:
 
 def _generate(wanted: PromptSettings, count: int, seed: int, *, is_chat: bool) -> Iterator[Prompt]:
     """Yield so many built-in prompts, in the words that were chosen."""
-    own = load_forms(wanted.forms_file) if wanted.forms_file else {}
+    own = load_forms(wanted.forms_file)
     wording = find_wording(wanted.wording or (NATURAL if is_chat else PLAIN))
     if wanted.limit:
         require_problems(wanted.limit, wanted.forms, wanted.families, wanted.knobs, own)
     problems = count_problems(wanted.forms, wanted.families, wanted.knobs, own)
     plain = builtin_prompts(wanted.forms, wanted.families, None, seed, wanted.knobs, own)
-    if wording is not None and (topics := wanted.knobs.get("poetry.topics", wanted.knobs.get("topics"))):
-        wording = wording.with_topics(int(topics))
-    worded = plain if wording is None else wording.reword(plain, own)
+    worded = plain if wording is None else reword(plain, wording, wanted.knobs, own)
     return islice(worded, min(count, problems or sys.maxsize))
 
 

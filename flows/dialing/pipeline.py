@@ -10,8 +10,6 @@ import numpy as np
 
 from learnable.data.errors import LearnableError
 from learnable.data.progress import Silence, progress, watched_by
-from learnable.data.sources.builtin import find_family, find_forms
-from learnable.data.sources.knob_grid import find_moved_forms
 from learnable.filters.dial.search import DialSearch, Look
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.steps import read_prompts
@@ -20,6 +18,8 @@ from learnable.flows.dialing.rounds import KnobSampler, settings_at
 from learnable.flows.engines import check_engine, policy_for
 from learnable.flows.run import locked_store, start_run
 from learnable.flows.settings.dial import PROMPTS_A_PICK, ROLLOUTS_A_PROMPT, DialSettings
+from learnable.verifiers.families.knob_grid import find_moved_forms
+from learnable.verifiers.families.registry import find_family, find_forms
 
 
 def run_dial(settings: DialSettings) -> DialReport:

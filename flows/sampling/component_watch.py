@@ -11,7 +11,7 @@ from learnable.data.progress import progress
 from learnable.data.records import Prompt, Rollout, Score
 from learnable.filters.decisions.findings import ENOUGH_PROMPTS, ENOUGH_ROLLOUTS
 from learnable.flows.sampling.scan import SCORED
-from learnable.verifiers.answers.rewards.shapes import find_parts, is_only_format, say_wish
+from learnable.verifiers.reward_parts import find_parts, is_only_format, say_wish
 
 SHOWN = 60  # characters of a completion
 READABLE = "format"  # of scores without a shape: whether an answer was there, which is no part of the reward

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from learnable.data.errors import LearnableError
-from learnable.data.sources.knob_grid import KnobGrid
 from learnable.filters.dial.search import Aim
 from learnable.flows.settings.curation import CurateSettings
+from learnable.verifiers.families.knob_grid import KnobGrid
 
 ROLLOUTS_A_PROMPT = 2  # few, for a setting is about many prompts; two tell how much they vary inside a group
 PROMPTS_A_PICK = 32  # of one setting in one round

@@ -14,9 +14,9 @@ import pytest
 
 from learnable.cli.app import app, find_app
 from learnable.cli.commands.forms import write_toml
-from learnable.data.forms import find_form, requirements
-from learnable.data.forms.loading import read_forms
-from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
+from learnable.verifiers.families.registry import FAMILIES, ON_REQUEST
+from learnable.verifiers.poetry.forms import find_form, requirements
+from learnable.verifiers.poetry.forms.loading import read_forms
 from tests.cli.files_for_tests import Run
 
 LANTERN = '[Lantern]\ntitle = "lantern"\nsyllables = [1, 2, 3, 4, 1]\n'

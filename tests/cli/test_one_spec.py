@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from learnable.data.curated.curated_set import open_curated
-from learnable.data.sources.builtin import builtin_prompts
+from learnable.verifiers.families.prompts import builtin_prompts
 from tests.cli.files_for_tests import Find, write
 from tests.flows.scripted_shell_for_tests import ScriptedShell
 

@@ -1,9 +1,11 @@
-"""What is installed: every file of the rooms goes into a wheel."""
+"""What is installed: every file of the rooms goes into a wheel, but for what a part was learned with."""
 
 from __future__ import annotations
 
 import tomllib
 from fnmatch import fnmatch
+
+from setuptools import find_packages
 
 from tests.support.paths import ROOT
 
@@ -18,6 +20,17 @@ def test_every_file_of_the_rooms_is_packed() -> None:
     left_out = [file for file in ours if not any(fnmatch(file.rpartition("/")[2], pattern) for pattern in packed)]
     assert len(ours) > 300
     assert left_out == []
+
+
+def test_what_the_model_of_language_is_learned_with_is_not_installed() -> None:
+    found = PROJECT["tool"]["setuptools"]["packages"]["find"]
+    packed = find_packages(str(ROOT / found["where"][0]), exclude=found["exclude"])
+    every = find_packages(str(ROOT / found["where"][0]))
+    left_out = "learnable.verifiers.poetry.language.training"
+    assert set(every) - set(packed) == {left_out}
+    folder = ROOT / "verifiers/poetry/language/training"
+    files = [file for room in ROOMS for file in (ROOT / room).rglob("*.py") if folder not in file.parents]
+    assert not [file for file in files if f"{left_out}." in file.read_text(encoding="utf-8")]
 
 
 def test_every_room_is_a_folder_of_the_package() -> None:

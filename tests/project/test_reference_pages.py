@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from learnable.data.forms import poem_forms
+from learnable.verifiers.poetry.forms import poem_forms
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "docs" / "reference"

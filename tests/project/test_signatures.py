@@ -15,8 +15,8 @@ UNTYPED = ("JsonObject", "Row")
 JSON_BORDER = {
     "data/curated/manifest.py",  # manifest.json
     "data/curated/record.py",
-    "data/forms/form.py",  # declarations of forms, in TOML and in specs
-    "data/forms/reading.py",
+    "verifiers/poetry/forms/form.py",  # declarations of forms, in TOML and in specs
+    "verifiers/poetry/forms/reading.py",
     "data/sources/files/columns.py",  # columns that a user's row carries along
     "data/sources/gym/generation.py",  # lines between processes
     "data/sources/gym/prompts.py",
@@ -36,6 +36,7 @@ JSON_BORDER = {
     "flows/settings/engines.py",  # options of engines, which users give as JSON
     "rollouts/server/answers.py",  # bodies of requests
     "src/learnable/cli/arguments.py",  # `--spec`
+    "src/learnable/cli/commands/doctor.py",  # `--json`: what the sandbox says of itself
     "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
     "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
     "src/learnable/cli/commands/settings_page.py",  # the same
@@ -54,8 +55,11 @@ JSON_BORDER = {
     "train/file_settings.py",  # settings of files
     "train/settings.py",
     "train/trl_options.py",  # settings of TRL's by its names
+    "verifiers/explanation.py",  # `--json`
     "verifiers/files/rows.py",  # completions, as JSON Lines
+    "verifiers/poetry/batch.py",  # rows of JSON Lines
     "verifiers/poetry/explanation.py",  # `--json`
+    "verifiers/programs/sandbox/machine.py",  # `--json` of `learnable doctor`
 }
 ROWS = {
     "data/tables.py",

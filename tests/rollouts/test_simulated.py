@@ -15,7 +15,7 @@ from scipy.stats import chisquare, kstest
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Prompt, Rollout, Sampling
-from learnable.data.sources.families.simulated import NOTICE
+from learnable.data.sources.simulated import NOTICE
 from learnable.rollouts.protocol import EngineError, GroupRequest
 from learnable.rollouts.simulated import SimulatedEngine, draw_uniform
 

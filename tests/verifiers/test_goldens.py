@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from learnable.verifiers.registry import VERIFIERS, find_verifier
+from learnable.verifiers.domains import VERIFIERS
+from learnable.verifiers.registry import find_verifier
 from tests.support.paths import GOLDEN
 
 

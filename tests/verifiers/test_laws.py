@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from learnable.verifiers.domains import VERIFIERS
 from learnable.verifiers.protocol import SpecError, verifier_notice
-from learnable.verifiers.registry import VERIFIERS, find_verifier
+from learnable.verifiers.registry import find_verifier
 
 SPECS: dict[str, dict[str, Any]] = {
     "arithmetic": {"answer": 23},

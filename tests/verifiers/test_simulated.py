@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.verifiers.domains import VERIFIERS
 from learnable.verifiers.pool.jobs import ScoreJob, score_one
 from learnable.verifiers.protocol import SpecError, verifier_notice
-from learnable.verifiers.registry import VERIFIERS, find_verifier
+from learnable.verifiers.registry import find_verifier
 
 BERNOULLI: dict[str, Any] = {"rate": 0.3}
 GRADED: dict[str, Any] = {"rate": 0.3, "spread": 0.2}

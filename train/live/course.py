@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
-from learnable.data.sources.curriculum import Curriculum
+from learnable.verifiers.families.curriculum import Curriculum
 
 WINDOW = 24  # groups of a stage by which its pass rate is judged: good to .1
 EARLIER = 0.2  # of the places, at most, go to prompts of the stages before: lest they are forgotten

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from learnable.data.records import Prompt
-from learnable.data.sources.families.programs import PROBLEMS
 from learnable.train.policy.noise import find_level, miss_number
 from learnable.train.policy.poems import write_poem
+from learnable.verifiers.programs.family import PROBLEMS
 
 # What a slip of the pen does to a program.
 SLIPS = (

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from learnable.data.records import Prompt
-from learnable.data.sources.builtin import FAMILIES
 from learnable.data.sources.gym.location import is_gym
 from learnable.data.sources.gym.prompts import gym_prompts
 from learnable.train.policy.answers import write_answer
 from learnable.train.policy.lexicon import load_lexicon
+from learnable.verifiers.families.registry import FAMILIES
 
 RHYME_DRILL = "RhymeDrill"
 DRILL_TEMPLATES = ("What rhymes with {word}?", "Name words that rhyme with {word}.")

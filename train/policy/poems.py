@@ -6,11 +6,11 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from learnable.data.forms import constrain_form, find_form, span
 from learnable.data.records import Prompt
 from learnable.train.policy.lexicon import load_lexicon
 from learnable.train.policy.lines import ANAPAESTIC, FREE, IAMBIC, draw_ends, write_line
 from learnable.train.policy.noise import HOPELESS, find_level
+from learnable.verifiers.poetry.forms import constrain_form, find_form, span
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import read_language
 from learnable.verifiers.poetry.poem import read_line

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from learnable.data.curated.curated_set import ASIDE, CuratedSet, UnknownSideError
 from learnable.data.errors import LearnableError
-from learnable.data.sources.curriculum import read_curriculum
 from learnable.data.tables import prompt_from_row
 from learnable.train.live.course import Course
 from learnable.train.preflight.shards import check_columns, count_rows
 from learnable.train.settings import TrainSettings
+from learnable.verifiers.families.curriculum import read_curriculum
 
 
 def choose_drawing(settings: TrainSettings, curated: CuratedSet) -> tuple[TrainSettings, list[str]]:

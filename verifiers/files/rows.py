@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import Form, fold_name
 from learnable.data.records import JsonObject, Prompt, Score, canonical_json, is_own_verifier
+from learnable.data.sources.family import DeclaredForm, fold_name
 from learnable.data.sources.files.layouts.readings import READINGS, UnreadError
 from learnable.data.sources.files.problems import find_problem, row_ids
 from learnable.data.sources.files.rows import read_answer_spec
@@ -53,7 +53,7 @@ class RowReader:
     """
 
     verifier: str
-    own: Mapping[str, Form] | None = None
+    own: Mapping[str, DeclaredForm] | None = None
     problems: Problems = NO_PROBLEMS
 
     def complete(self, row: JsonObject, where: str = "") -> JsonObject:
@@ -158,7 +158,7 @@ def read_rows(path: Path, name: str) -> Iterator[tuple[str, JsonObject | Learnab
         raise LearnableError(f"{name}: cannot be read ({error.strerror}): give a JSON Lines file") from error
 
 
-def add_declaration(spec: JsonObject, own: Mapping[str, Form] | None) -> JsonObject:
+def add_declaration(spec: JsonObject, own: Mapping[str, DeclaredForm] | None) -> JsonObject:
     """Return a spec with the declaration of the form that it names, where that is one of `own`."""
     if own and "declaration" not in spec and isinstance(spec.get("form"), str):
         for declared in own.values():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 from learnable.verifiers.poetry.metre.metres import find_metre
 from learnable.verifiers.poetry.metre.scansion import Scansion, scan
 from learnable.verifiers.poetry.poem import read_line
@@ -22,6 +23,17 @@ def find_scheme(lines: Sequence[str]) -> list[str]:
     """
     words = [read_line(line).words for line in lines]
     return infer_scheme([line[-1] if line else "" for line in words])
+
+
+def scheme_rows(path: Path) -> Iterator[JsonObject]:
+    """Yield `{"scheme": [...]}` for each stanza of a file, as `read_schemes` reads it. Raises what that raises."""
+    yield from ({"scheme": letters} for letters in read_schemes(path))
+
+
+def scansion_rows(path: Path) -> Iterator[JsonObject]:
+    """Yield the scansion of each line of a file, as `read_scansions` reads it. Raises what that raises."""
+    for found in read_scansions(path):
+        yield {"syllables": found.syllables, "stress": found.stress, "metre": found.metre}
 
 
 def read_schemes(path: Path) -> Iterator[list[str]]:

@@ -6,16 +6,17 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
-from learnable.data.forms import Count, span
-from learnable.data.forms.plan import NO_RHYME, Plan
-from learnable.data.forms.wording import FEET_NAMES
 from learnable.data.records import JsonObject, Score, Spec
+from learnable.verifiers.explanation import Part, ShownLine, Styled
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.language import credit_lines, find_wanted, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.constraints.rhymes import hear_case
 from learnable.verifiers.poetry.constraints.sounds import find_feet
 from learnable.verifiers.poetry.constraints.sounds import read_case as read_metre_case
+from learnable.verifiers.poetry.forms import Count, span
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
+from learnable.verifiers.poetry.forms.wording import FEET_NAMES
 from learnable.verifiers.poetry.gate import NEW, measure_retold
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.dialect import write_standard
@@ -23,12 +24,14 @@ from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import USUAL_STRANGERS, credit_line
 from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.metre.fit import name_rhythm
-from learnable.verifiers.poetry.metre.scansion import scan
+from learnable.verifiers.poetry.metre.scansion import place_marks, scan
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import FULL, classify_rhyme
 from learnable.verifiers.poetry.rhyme.schemes import infer_scheme
 from learnable.verifiers.poetry.verifier import PoetryVerifier, examine, may_retell
 
+COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
+RIGHT, PARTLY, WRONG = "green", "yellow", "red"
 LETTERS = "abcdefghijklmnopqrstuvwyz"
 MAX_HINTS = 8  # more would not help
 MULTIPLIED = ("validity", LANGUAGE)  # with the mean of the others, so without a weight in it
@@ -64,27 +67,7 @@ class LineAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One component of the score.
-
-    `value` in [0, 1] counts for the reward, with `weight`. `strict` in [0, 1] counts for the pass and must reach
-    `needs`; both are None where the component does not decide the pass.
-    """
-
-    name: str
-    value: float
-    weight: float
-    strict: float | None
-    needs: float | None
-
-    @property
-    def fails(self) -> bool:
-        """Whether this component prevents the pass."""
-        return self.strict is not None and self.needs is not None and self.strict < self.needs - 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class PoemExplanation:
     """A score explained. `blocks` has the number of lines of each stanza, `hints` say what would raise the reward."""
 
     form: str
@@ -93,6 +76,20 @@ class Explanation:
     blocks: tuple[int, ...]
     parts: tuple[Part, ...]
     hints: tuple[str, ...]
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What the figures beside each line are."""
+        metrical = any(line.kept is not None for line in self.lines)
+        return ("syllables", "rhyme", *["metre"] * metrical, "reads")
+
+    def list_lines(self) -> Iterator[ShownLine]:
+        """Yield each line under its stress marks, with what `headings` say."""
+        ends = {sum(self.blocks[: index + 1]) for index in range(len(self.blocks) - 1)}
+        for number, line in enumerate(self.lines, 1):
+            metre = [_show_share(line.kept)] * ("metre" in self.headings)
+            figures = (_show_syllables(line), _show_rhyme(line), *metre, _show_share(line.language))
+            yield ShownLine(line.text, place_marks(line.text, line.stress), figures, number in ends)
 
     def as_dict(self) -> JsonObject:
         """Return the explanation as plain data, for JSON."""
@@ -110,7 +107,28 @@ class Explanation:
         }
 
 
-def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
+def _show_syllables(line: LineAccount) -> Styled:
+    heard = "/".join(map(str, line.syllables[:3]))
+    if line.wanted_syllables is None:
+        return [(heard, "")]
+    low, _, high = line.wanted_syllables.partition("-")
+    inside = any(int(low) <= count <= int(high or low) for count in line.syllables)
+    return [(heard, RIGHT)] if inside else [(heard, WRONG), (f" ({line.wanted_syllables})", "dim")]
+
+
+def _show_rhyme(line: LineAccount) -> Styled:
+    place = (ord(line.rhyme[0]) - ord("a")) % len(COLOURS)
+    heard = (line.rhyme, "dim" if line.rhyme == "x" else COLOURS[place])
+    return [heard] if line.wanted_rhyme in (None, line.rhyme) else [heard, (f" ({line.wanted_rhyme})", "dim")]
+
+
+def _show_share(value: float | None) -> Styled:
+    if value is None:
+        return []
+    return [(f"{value:.2f}", RIGHT if value >= 1 else PARTLY if value >= 0.5 else WRONG)]
+
+
+def explain_poem(completion: str, spec: Spec, prompt: str = "") -> PoemExplanation:
     """Judge a poem as `PoetryVerifier` does, and return the reasons.
 
     Raises `SpecError` or `UnknownNameError` for a spec that cannot be used.
@@ -120,11 +138,11 @@ def explain_poem(completion: str, spec: Spec, prompt: str = "") -> Explanation:
     score = verifier.score(completion, prompt=prompt, spec=spec)
     found = examine(completion, prompt, spec)
     if found is None:
-        return Explanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
+        return PoemExplanation(str(spec["form"]), score, (), (), (), ("write a poem: no line has a letter in it",))
     case = found.judgement.case
     parts = tuple(_list_parts(found.judgement, score))
     hints = (*tuple(_list_hints(case, parts))[:MAX_HINTS], *found.remarks)
-    return Explanation(
+    return PoemExplanation(
         case.form.name, score, tuple(_explain_lines(case, found.judgement.smooth)), case.poem.blocks, parts, hints
     )
 

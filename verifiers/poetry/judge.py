@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from learnable.data.forms import Form
-from learnable.data.forms.plan import Plan, measured_plans
 from learnable.verifiers.poetry.constraints import CONSTRAINTS, Case, Constraint, Result
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
 from learnable.verifiers.poetry.constraints.rhymes import Pair, find_unanswered, hear_case, judge_rhyme
+from learnable.verifiers.poetry.forms import Form
+from learnable.verifiers.poetry.forms.plan import Plan, measured_plans
 from learnable.verifiers.poetry.placement import Slots, place_lines
 from learnable.verifiers.poetry.poem import Poem
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 
-from learnable.data.forms import Count, span
-from learnable.data.forms.plan import NO_RHYME, Plan
+from learnable.verifiers.poetry.forms import Count, span
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
 

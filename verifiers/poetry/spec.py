@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import SPEC_KEYS, Form, find_form, form_of_spec
-from learnable.data.forms.labels import is_label
-from learnable.data.forms.reading import PARAMETERS, FormKeyError, read_form
 from learnable.data.records import Spec
 from learnable.verifiers.poetry.constraints import CONSTRAINTS
+from learnable.verifiers.poetry.forms import SPEC_KEYS, Form, find_form, form_of_spec
+from learnable.verifiers.poetry.forms.labels import is_label
+from learnable.verifiers.poetry.forms.reading import PARAMETERS, FormKeyError, read_form
 from learnable.verifiers.protocol import SpecError, check_keys, check_text, fault
 
 MAX_LINES = 400

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from learnable.data.forms import form_of_spec
 from learnable.data.records import Score, Spec
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.extraction import extract_blocks
+from learnable.verifiers.poetry.forms import form_of_spec
 from learnable.verifiers.poetry.gate import measure_validity
 from learnable.verifiers.poetry.judge import LANGUAGE, Judge, Judgement, find_needed_share
 from learnable.verifiers.poetry.language.order import remark_on_order

@@ -59,17 +59,16 @@ def panel(title: str) -> Any:
 
 def complete_form(typed: str) -> list[str]:
     """Return the forms that begin so, for the shell."""
-    from learnable.data.sources.builtin import FAMILIES, ON_REQUEST, known_forms
+    from learnable.verifiers.families.registry import list_families
 
-    families = (*FAMILIES.values(), *ON_REQUEST.values())
-    return _complete(typed, (form for family in families for form in known_forms(family)))
+    return _complete(typed, (form for family in list_families() for form in family.known_forms()))
 
 
 def complete_family(typed: str) -> list[str]:
     """Return the families that begin so, for the shell."""
-    from learnable.data.sources.builtin import FAMILIES, ON_REQUEST
+    from learnable.verifiers.families.registry import KNOWN
 
-    return _complete(typed, (*FAMILIES, *ON_REQUEST))
+    return _complete(typed, KNOWN)
 
 
 def complete_form_or_family(typed: str) -> list[str]:

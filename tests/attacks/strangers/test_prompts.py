@@ -15,7 +15,7 @@ from learnable.data.errors import LearnableError
 from learnable.data.sources.files.columns import Columns
 from learnable.data.sources.files.evaluation_sets import read_evaluation_set
 from learnable.data.sources.files.prompts import file_prompts
-from learnable.data.sources.wordings.wording import read_wording
+from learnable.verifiers.families.wordings import read_wording
 from tests.attacks.strangers.conftest import Command
 from tests.attacks.strangers.planted import Trap, clean_environment, list_plantings, write_toml
 

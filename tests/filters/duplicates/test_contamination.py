@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learnable.data.records import Message, Prompt
-from learnable.data.sources.builtin import FAMILIES, builtin_prompts
 from learnable.data.sources.files.evaluation_sets import EvaluationSet, read_evaluation_set
 from learnable.filters.duplicates import contamination
 from learnable.filters.duplicates.contamination import (
@@ -21,6 +20,8 @@ from learnable.filters.duplicates.contamination import (
     find_contaminated,
 )
 from learnable.filters.duplicates.texts import TEMPLATE_TEXTS, split_words
+from learnable.verifiers.families.prompts import builtin_prompts
+from learnable.verifiers.families.registry import FAMILIES
 from tests.support.paths import PUBLIC_DATA
 
 PUBLIC = PUBLIC_DATA / "programs"

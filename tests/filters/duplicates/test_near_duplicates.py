@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from learnable.data.errors import LearnableError
 from learnable.data.records import Message, Prompt
-from learnable.data.sources.builtin import FAMILIES, builtin_prompts
 from learnable.filters.duplicates.near_duplicates import (
     MISSED,
     PERMUTATIONS,
@@ -22,6 +21,8 @@ from learnable.filters.duplicates.near_duplicates import (
     find_duplicates,
 )
 from learnable.filters.duplicates.texts import TEMPLATE_TEXTS, split_words
+from learnable.verifiers.families.prompts import builtin_prompts
+from learnable.verifiers.families.registry import FAMILIES
 
 
 def ask(text: str, answer: object = 1, verifier: str = "choice") -> Prompt:

@@ -12,10 +12,10 @@ import pytest
 
 from learnable.data.progress import Silence, watched_by
 from learnable.data.records import Prompt
-from learnable.data.sources.builtin import builtin_prompts
 from learnable.flows.curation import steps
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.verifiers.families.prompts import builtin_prompts
 
 
 class Listener(Silence):

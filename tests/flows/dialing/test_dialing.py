@@ -15,7 +15,6 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.records import Prompt, Sampling
-from learnable.data.sources.knob_grid import KnobGrid, read_axis
 from learnable.filters.dial.search import Aim
 from learnable.flows.dialing.pipeline import run_dial
 from learnable.flows.dialing.report import DialReport, describe_outcome
@@ -24,6 +23,7 @@ from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.dial import DialSettings
 from learnable.rollouts.protocol import Answer, GroupRequest
+from learnable.verifiers.families.knob_grid import KnobGrid, read_axis
 from tests.flows.rated_for_tests import make_policy
 
 

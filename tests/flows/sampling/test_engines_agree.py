@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from learnable.data.sources.builtin import builtin_prompts
+from learnable.verifiers.families.prompts import builtin_prompts
 from tests.flows.sampling.agreement_for_tests import agree
 from tests.rollouts.ray.ray_cluster_for_tests import ray_cluster
 from tests.rollouts.server.servers_for_tests import VLLMServer

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.sources.curriculum import Curriculum, Stage
 from learnable.train.live.course import EARLIER, WINDOW, Course
 from learnable.train.live.rates import Certificates, PassRates
 from learnable.train.live.sampler import Layout, LiveOrder, PromptPicker
+from learnable.verifiers.families.curriculum import Curriculum, Stage
 
 GROUP, EACH = 16, 40
 STAGES = tuple(Stage(name, 10 * number) for number, name in enumerate(("ten", "hundred", "thousand")))

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.sources.curriculum import Curriculum, Stage
 from learnable.train import LearnabilitySampler
 from learnable.train.live.course import Course
 from learnable.train.live.hooks import CERTIFICATE, NUMBERS, ROW, read_certificates
 from learnable.train.monitor.records import StepRecord
+from learnable.verifiers.families.curriculum import Curriculum, Stage
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:TRL currently supports vLLM:UserWarning"),

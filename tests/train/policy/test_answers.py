@@ -6,8 +6,8 @@ from statistics import fmean
 
 import pytest
 
-from learnable.data.sources.builtin import FAMILIES
 from learnable.train.policy.answers import write_answer
+from learnable.verifiers.families.registry import FAMILIES
 from learnable.verifiers.registry import find_verifier
 
 ALL_FORMS = [(family, form) for family in FAMILIES.values() for form in family.forms]

@@ -5,9 +5,9 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.sources.families.words import TOPICS
 from learnable.train.policy.lexicon import count_syllables, find_rhyme, find_stress, load_lexicon
 from learnable.train.policy.lines import IAMBIC, _Filling, _read_frame, draw_ends, write_line
+from learnable.verifiers.poetry.subjects import TOPICS
 
 
 @given(count=st.integers(3, 13), seed=st.integers(0, 2**32), topic=st.none() | st.sampled_from(TOPICS))

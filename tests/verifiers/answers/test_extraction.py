@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from learnable.verifiers.domains import VERIFIERS
 from learnable.verifiers.protocol import extract_answer, has_extractor
-from learnable.verifiers.registry import VERIFIERS, find_verifier
+from learnable.verifiers.registry import find_verifier
 
 SPECS: dict[str, dict[str, Any]] = {
     "arithmetic": {"answer": 1024},

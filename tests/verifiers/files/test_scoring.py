@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.data.forms import load_forms
 from learnable.verifiers.files.rows import RowReader
 from learnable.verifiers.files.scoring import CHUNK_ROWS, verify_file
+from learnable.verifiers.poetry.forms import load_forms
 from learnable.verifiers.registry import trust_verifier
 
 JUDGE = "judges_for_tests:Misbehaving"

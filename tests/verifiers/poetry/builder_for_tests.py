@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from learnable.data.forms import Form, span
-from learnable.data.forms.plan import Plan, plans
+from learnable.verifiers.poetry.forms import Form, span
+from learnable.verifiers.poetry.forms.plan import Plan, plans
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 from tests.verifiers.poetry.word_bank_for_tests import (
     WEAK,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from learnable.data.forms import Form, span
-from learnable.data.forms.coordinates import parse_link, place_pairs
-from learnable.data.forms.plan import NO_RHYME, Plan
-from learnable.data.forms.words import word_list
+from learnable.verifiers.poetry.forms import Form, span
+from learnable.verifiers.poetry.forms.coordinates import parse_link, place_pairs
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
+from learnable.verifiers.poetry.forms.words import word_list
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 from tests.verifiers.poetry.builder_for_tests import Builder
 from tests.verifiers.poetry.word_bank_for_tests import Allowed, by_stress, many_words

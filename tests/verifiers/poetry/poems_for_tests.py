@@ -5,8 +5,8 @@ It reads the declaration in another way than the judge does, so that the two che
 
 from __future__ import annotations
 
-from learnable.data.forms import Form, find_form
 from learnable.data.records import JsonObject
+from learnable.verifiers.poetry.forms import Form, find_form
 from tests.verifiers.poetry.builder_for_tests import Builder
 from tests.verifiers.poetry.line_needs_for_tests import (
     finish_lines,

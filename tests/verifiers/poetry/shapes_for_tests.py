@@ -7,8 +7,8 @@ from functools import cache
 
 import pronouncing
 
-from learnable.data.forms import span
-from learnable.data.forms.plan import NO_RHYME
+from learnable.verifiers.poetry.forms import span
+from learnable.verifiers.poetry.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.rhyme.pairs import credit_rhyme
 from learnable.verifiers.poetry.sound.pronunciation import pronounce
 from tests.verifiers.poetry.builder_for_tests import Builder

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.forms import poem_forms
+from learnable.verifiers.poetry.forms import poem_forms
 from learnable.verifiers.registry import find_verifier
 from tests.support.paths import GOLDEN
 

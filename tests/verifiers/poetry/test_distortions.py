@@ -22,7 +22,7 @@ from benchmarks.poetry.mutations import (
     write_prose,
 )
 from benchmarks.poetry.salads import Pantry
-from learnable.data.forms import find_form
+from learnable.verifiers.poetry.forms import find_form
 from learnable.verifiers.poetry.sound.pronunciation import find_line_counts
 from learnable.verifiers.registry import find_verifier
 from tests.support.paths import PUBLIC_DATA

@@ -9,10 +9,10 @@ from itertools import islice
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.data.forms import Form, constrain_form, poem_forms
-from learnable.data.forms.plan import NO_RHYME, plans
 from learnable.data.records import Score
-from learnable.data.sources.builtin import builtin_prompts
+from learnable.verifiers.families.prompts import builtin_prompts
+from learnable.verifiers.poetry.forms import Form, constrain_form, poem_forms
+from learnable.verifiers.poetry.forms.plan import NO_RHYME, plans
 from learnable.verifiers.registry import find_verifier
 from tests.verifiers.poetry.builder_for_tests import choose_plan
 from tests.verifiers.poetry.poems_for_tests import build_poem, without_language

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from learnable.data.forms import constrain_form, find_form
-from learnable.data.forms.plan import plans
 from learnable.data.records import Score
+from learnable.verifiers.poetry.forms import constrain_form, find_form
+from learnable.verifiers.poetry.forms.plan import plans
 from learnable.verifiers.poetry.placement import place_lines
 from learnable.verifiers.poetry.poem import read_poem
 from learnable.verifiers.registry import find_verifier

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from learnable.data.forms import Count, Form, constrain_form, poem_forms, span
-from learnable.data.forms.coordinates import parse_comparison, place_pairs
 from learnable.data.records import Score
+from learnable.verifiers.poetry.forms import Count, Form, constrain_form, poem_forms, span
+from learnable.verifiers.poetry.forms.coordinates import parse_comparison, place_pairs
 from learnable.verifiers.registry import find_verifier
 from tests.verifiers.poetry.poems_for_tests import build_poem, without_language
 

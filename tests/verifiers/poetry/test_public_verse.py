@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.poetry.mutations import UNNOTICED, mutations
-from learnable.data.forms import find_form, poem_forms
+from learnable.verifiers.poetry.forms import find_form, poem_forms
 from learnable.verifiers.registry import find_verifier
 from tests.support.paths import PUBLIC_DATA
 

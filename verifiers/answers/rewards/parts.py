@@ -11,9 +11,8 @@ from itertools import permutations
 from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.answers.values.quantities import find_quantities
 from learnable.verifiers.answers.values.writing import write_plainly
+from learnable.verifiers.reward_parts import DISTANCES
 
-# What an answer is worth by how far it is off: the best that holds counts.
-DISTANCES = {"exact": 1.0, "off_by_one": 0.5, "near": 0.25, "wrong_operation": 0.1, "garbage": 0.0, "unread": 0.0}
 NEAR = 5  # at most so far off, for `near`
 MAX_PROMPT = 2000  # characters in which operands are looked for
 

@@ -22,7 +22,6 @@ from typing import Any
 from learnable.data.records import Score, Spec
 from learnable.verifiers.answers.patterns import compile_pattern
 from learnable.verifiers.answers.rewards.parts import (
-    DISTANCES,
     judge_distance,
     judge_format,
     judge_length,
@@ -31,8 +30,8 @@ from learnable.verifiers.answers.rewards.parts import (
 )
 from learnable.verifiers.answers.rules import Reading
 from learnable.verifiers.protocol import fault
+from learnable.verifiers.reward_parts import KEY, KINDS, name_parts
 
-KEY = "reward"
 SHAPES = ("binary", "distance")
 SHOWN = 40  # characters of an answer in a reason
 
@@ -57,31 +56,19 @@ class Judgement:
 
 Part = Callable[[Judgement, Spec], float]
 
-_KINDS: dict[str, tuple[Part, dict[str, Any]]] = {
-    "correct": (lambda judgement, _: float(judgement.passed), {}),
-    "graded": (lambda judgement, _: judgement.graded, {}),
-    "read": (lambda judgement, _: float(judgement.reading.answer is not None), {}),
-    "distance": (
-        lambda judgement, options: judge_distance(judgement.number, judgement.wanted, judgement.prompt, options),
-        dict(DISTANCES),
+_JUDGES: dict[str, Part] = {
+    "correct": lambda judgement, _: float(judgement.passed),
+    "graded": lambda judgement, _: judgement.graded,
+    "read": lambda judgement, _: float(judgement.reading.answer is not None),
+    "distance": lambda judgement, options: judge_distance(
+        judgement.number, judgement.wanted, judgement.prompt, options
     ),
-    "format": (
-        lambda judgement, options: judge_format(judgement.completion, options["tags"], strict=options["strict"]),
-        {"tags": ["think", "answer"], "strict": True},
-    ),
-    "tags": (
-        lambda judgement, options: judge_tags(judgement.completion, options["tags"]),
-        {"tags": ["think", "answer"]},
-    ),
-    "pattern": (lambda judgement, options: judge_pattern(judgement.completion, options["pattern"]), {"pattern": None}),
-    "length": (
-        lambda judgement, options: judge_length(judgement.completion, options["from"], options["to"]),
-        {"from": None, "to": None},
-    ),
+    "format": lambda judgement, options: judge_format(judgement.completion, options["tags"], strict=options["strict"]),
+    "tags": lambda judgement, options: judge_tags(judgement.completion, options["tags"]),
+    "pattern": lambda judgement, options: judge_pattern(judgement.completion, options["pattern"]),
+    "length": lambda judgement, options: judge_length(judgement.completion, options["from"], options["to"]),
 }
 _NUMBERS = ("distance",)  # kinds that need a number
-_FORMAT = ("format", "tags", "pattern")  # kinds that look at the form of a completion, whatever its answer
-SHOWN_PATTERN = 120  # characters of a pattern in a sentence
 
 
 def give_score(judgement: Judgement, spec: Spec) -> Score:
@@ -92,54 +79,11 @@ def give_score(judgement: Judgement, spec: Spec) -> Score:
     if shape is None or shape == "binary":
         parts = {"correct": float(judgement.passed), "format": float(reading.answer is not None)}
         return Score(judgement.graded, judgement.passed, parts, reason=reason)
-    weighed = {name: (_value(judgement, part), part.get("weight", 1.0)) for name, part in _parts(shape).items()}
+    weighed = {name: (_value(judgement, part), part.get("weight", 1.0)) for name, part in name_parts(shape).items()}
     most = sum(weight for _, weight in weighed.values() if weight > 0)
     total = sum(value * weight for value, weight in weighed.values())
     reward = min(1.0, max(0.0, total / most))
     return Score(reward, judgement.passed, {name: value for name, (value, _) in weighed.items()}, reason=reason)
-
-
-def find_parts(spec: Spec) -> Mapping[str, Spec]:
-    """Return the named parts of a spec's reward; none where it is no shape, as in the spec of a user's own judge.
-
-    >>> find_parts({"answer": 7, "reward": "distance"}), find_parts({"reward": {"bonus": 3}})
-    ({'distance': {'kind': 'distance'}}, {})
-    """
-    shape = spec.get(KEY)
-    if not isinstance(shape, Mapping) and shape != "distance":
-        return {}
-    parts: Mapping[str, Any] = _parts(shape)
-    return parts if all(isinstance(part, Mapping) and part.get("kind") in _KINDS for part in parts.values()) else {}
-
-
-def is_only_format(spec: Spec, name: str) -> bool:
-    """Say whether a part is the only one of a spec's reward that looks at the form of a completion.
-
-    >>> is_only_format({"reward": {"right": {"kind": "correct"}, "form": {"kind": "format"}}}, "form")
-    True
-    """
-    return [other for other, part in find_parts(spec).items() if part["kind"] in _FORMAT] == [name]
-
-
-def say_wish(part: Spec) -> str:
-    """Return what a part asks of a completion, "" where its name says it."""
-    options = {**_KINDS[part["kind"]][1], **part}
-    marks = ", ".join(f"<{tag}>, </{tag}>" for tag in options.get("tags", ()))
-    match part["kind"]:
-        case "format":
-            return (
-                f'it wants {marks} once and in order, each on a line of its own unless "strict" is false; the kind '
-                '"tags" pays for each tag by itself'
-            )
-        case "tags":
-            return f"it wants each of {marks} once"
-        case "pattern":
-            pattern = options["pattern"].replace("\n", "\\n")
-            shown = pattern if len(pattern) <= SHOWN_PATTERN else pattern[:SHOWN_PATTERN] + "..."
-            return f"its pattern {shown} has to match from the first character on"
-        case "length":
-            return f"it begins at {options['from']:g} characters"
-    return ""
 
 
 def check_shape(spec: Spec, *, numbers: bool = False) -> None:
@@ -163,13 +107,13 @@ def check_shape(spec: Spec, *, numbers: bool = False) -> None:
 
 
 def _check_part(key: str, part: Any, numbers: bool) -> None:
-    if not isinstance(part, Mapping) or part.get("kind") not in _KINDS:
-        raise fault(key, part, f'give {{"kind": ...}}, one of {", ".join(_KINDS)}')
+    if not isinstance(part, Mapping) or part.get("kind") not in KINDS:
+        raise fault(key, part, f'give {{"kind": ...}}, one of {", ".join(KINDS)}')
     if part["kind"] in _NUMBERS and not numbers:
         raise fault(key, part, "only an answer that is a number has a distance")
     if not is_finite(part.get("weight", 1.0)) or not part.get("weight", 1.0):
         raise fault(f"{key}.weight", part["weight"], "give a number other than 0")
-    known = _KINDS[part["kind"]][1]
+    known = KINDS[part["kind"]]
     if lacking := [option for option, default in known.items() if default is None and option not in part]:
         raise fault(key, dict(part), f"it needs {lacking[0]!r}")
     for option, value in part.items():
@@ -208,12 +152,7 @@ def is_finite(value: object) -> bool:
 
 
 def _value(judgement: Judgement, part: Spec) -> float:
-    judge, defaults = _KINDS[part["kind"]]
-    return judge(judgement, {**defaults, **part})
-
-
-def _parts(shape: str | Mapping[str, Spec]) -> Mapping[str, Spec]:
-    return {shape: {"kind": shape}} if isinstance(shape, str) else shape
+    return _JUDGES[part["kind"]](judgement, {**KINDS[part["kind"]], **part})
 
 
 _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from learnable.data.forms import Form
-from learnable.data.forms.plan import Plan
 from learnable.verifiers.poetry.constraints import lengths, letters, repetition, rhymes, sounds, wording
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.constraints.language import judge_language
 from learnable.verifiers.poetry.constraints.special import SPECIAL
+from learnable.verifiers.poetry.forms import Form
+from learnable.verifiers.poetry.forms.plan import Plan
 from learnable.verifiers.poetry.language.reading import NEEDED
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from learnable.data.forms import Count, Form, span
-from learnable.data.forms.plan import Plan
+from learnable.verifiers.poetry.forms import Count, Form, span
+from learnable.verifiers.poetry.forms.plan import Plan
 from learnable.verifiers.poetry.placement import Slots
 from learnable.verifiers.poetry.poem import Poem, PoemLine
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from learnable.data.forms import Form
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.forms import Form
 from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language
 
 # Rules of a form that make its lines alike.

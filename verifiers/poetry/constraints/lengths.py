@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise, product
 
-from learnable.data.forms import Count, span
-from learnable.data.forms.coordinates import parse_comparison, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
+from learnable.verifiers.poetry.forms import Count, span
+from learnable.verifiers.poetry.forms.coordinates import parse_comparison, place_pairs
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts, list_line_counts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from learnable.data.forms.words import word_list
 from learnable.verifiers.poetry.constraints.case import Case, Result, credit_count
+from learnable.verifiers.poetry.forms.words import word_list
 from learnable.verifiers.poetry.gate import is_known
 from learnable.verifiers.poetry.poem import PoemLine
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from learnable.data.forms.words import word_list
+from learnable.verifiers.poetry.forms.words import word_list
 from learnable.verifiers.poetry.gate import FUNCTION_WORDS
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from learnable.data.forms import span
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.forms import span
 
 MAX_ALTERED = 0.5  # the most that an altered refrain earns
 VARIED = 0.5  # the share of words, from the end, that a line has in common with the one it varies

@@ -8,9 +8,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from learnable.data.forms import span
-from learnable.data.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.forms import span
+from learnable.verifiers.poetry.forms.plan import NO_RHYME
 from learnable.verifiers.poetry.rhyme.mosaic import LIGHT, NO_WORDS, find_end, list_mosaics
 from learnable.verifiers.poetry.rhyme.pairs import FULL, Bond, credit_rhyme, find_bond, is_repetition
 from learnable.verifiers.poetry.rhyme.rimes import find_traits

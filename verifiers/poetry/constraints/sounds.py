@@ -7,9 +7,9 @@ from collections import Counter
 from functools import lru_cache
 from itertools import product
 
-from learnable.data.forms import Count, span
-from learnable.data.forms.coordinates import parse_link, place_pairs
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.forms import Count, span
+from learnable.verifiers.poetry.forms.coordinates import parse_link, place_pairs
 from learnable.verifiers.poetry.metre.fit import PER_FOOT, MetreReading, read_metre
 from learnable.verifiers.poetry.poem import PoemLine
 from learnable.verifiers.poetry.rhyme.pairs import FULL, credit_rhyme

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from learnable.data.forms import span
-from learnable.data.forms.words import word_list
 from learnable.verifiers.poetry.constraints.case import Case, Result
+from learnable.verifiers.poetry.forms import span
+from learnable.verifiers.poetry.forms.words import word_list
 from learnable.verifiers.poetry.sound.pronunciation import find_syllable_counts
 
 

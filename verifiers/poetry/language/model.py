@@ -79,12 +79,14 @@ def unpack_model(text: str) -> LanguageModel:
             raise ValueError(f"format {packed['format']}, not {FORMAT}")
         model = LanguageModel(_unpack_neighbours(packed["neighbours"]), _unpack_sense(packed["sense"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise LearnableError(f"language model: {error}: train it again (python -m learnable.train.language)") from error
+        raise LearnableError(
+            f"language model: {error}: train it again (python -m learnable.verifiers.poetry.language.training)"
+        ) from error
     words = model.neighbours.words
     if (len(model.neighbours.pairs), len(model.neighbours.triples)) != (words.numbers**2, words.groups**3):
         raise LearnableError(
             "language model: its tables do not fit its words, as the closed classes have changed since: train it again "
-            "(python -m learnable.train.language)"
+            "(python -m learnable.verifiers.poetry.language.training)"
         )
     return model
 

@@ -1,6 +1,6 @@
 """The log-odds that a line is verse and no salad, as a sum over its neighbouring words: a table look-up each.
 
-The tables are learned by `python -m learnable.train.language`, which tells lines of verse and prose from the same ones
+The tables are learned by `training` beside this module, which tells lines of verse and prose from the same ones
 shuffled or filled with other words (logistic regression). They have one weight for each pair of neighbours, where a
 word that is not frequent is its class alone, and one for three coarse classes in a row: no text can be read out of it.
 """

@@ -5,7 +5,7 @@ a sentence each word goes with its own place better than the other words of the 
 at large; in a salad that keeps its words of grammar and draws the rest, it does not. Since a text is compared with
 itself, old spellings and topics cost little; since it is compared with other words too, a text of a few words is told.
 
-The numbers are learned by `python -m learnable.train.language`: a continuous bag of words with a vector for each
+The numbers are learned by `training` beside this module: a continuous bag of words with a vector for each
 distance (Mikolov et al. 2013, `arXiv:1301.3781`), told from the other words of the text (InfoNCE, van den Oord et al.
 2018, `arXiv:1807.03748`) and from words of the same class.
 """

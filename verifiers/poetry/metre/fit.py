@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from learnable.data.forms.wording import FEET_NAMES
+from learnable.verifiers.poetry.forms.wording import FEET_NAMES
 from learnable.verifiers.poetry.metre.costs import find_metre_cost, price_words
 from learnable.verifiers.poetry.metre.duple import DUPLES, TOO_DEAR, DupleCosts, find_duple_costs, lay_out
 from learnable.verifiers.poetry.metre.metres import METRES, WRONG_FEET, find_metre

@@ -93,8 +93,7 @@ class DialArguments:
 
     def generator(self) -> str:
         """Return the family whose knobs are turned. Raises `LearnableError` unless there is one."""
-        from learnable.data.forms import load_forms
-        from learnable.data.sources.builtin import find_family, find_forms
+        from learnable.verifiers.families.registry import find_family, find_form_reader, find_forms, load_forms
 
         if self.prompts:
             name, colon, _ = self.prompts.partition(":")
@@ -104,10 +103,10 @@ class DialArguments:
                 f"--prompts {self.prompts!r} has no knobs: give --family or --form, or a generator's name, as in "
                 "reasoning-gym:chain_sum"
             )
-        own = load_forms(self.forms_file) if self.forms_file else {}
+        own = load_forms(self.forms_file)
         found = {family for family, _ in find_forms(self.form or (), own)}
         found |= {find_family(self.family).name} if self.family else set()
-        found |= {"poetry"} if own and not found else set()
+        found |= {find_form_reader().name} if own and not found else set()
         if len(found) != 1:
             what = f"these are {', '.join(sorted(found))}" if found else "none is named"
             raise LearnableError(f"one family is dialled at a time, and {what}: give --family NAME, or forms of one")
@@ -156,9 +155,9 @@ def dial_settings(
     run: RunArguments,
 ) -> DialSettings:
     """Return the settings of a search. Raises `LearnableError` for what cannot work."""
-    from learnable.data.sources.knob_grid import find_grid
     from learnable.filters.dial.search import Aim
     from learnable.flows.settings.dial import DialSettings
+    from learnable.verifiers.families.knob_grid import find_grid
 
     prompts = arguments.prompt_settings()
     return DialSettings(

@@ -12,7 +12,7 @@ from learnable.cli import options
 from learnable.cli.console import Shell, open_shell
 
 if TYPE_CHECKING:
-    from learnable.verifiers.programs.sandbox.sandbox import SandboxReport
+    from learnable.data.records import JsonObject
 
 DOCTOR_HELP = """
 Show how well this machine can confine programs that a policy wrote.
@@ -31,7 +31,7 @@ Examples:
 class Findings:
     """What the sandbox says of itself, or why there is none (`missing`), and what would make it better."""
 
-    sandbox: SandboxReport | None
+    sandbox: JsonObject | None
     advice: Sequence[str]
     missing: str = ""
 
@@ -49,16 +49,10 @@ def doctor(
 
 
 def examine_machine(*, strict: bool) -> Findings:
-    """Start the sandbox, and return what it found."""
-    from learnable.verifiers.programs import NoSandboxError, Sandbox, SandboxError
-    from learnable.verifiers.programs.sandbox.ladder import look_at_machine
+    """Start the sandbox, and return what it found. Raises `LearnableError` where no domain has one."""
+    from learnable.verifiers.domains import MACHINE, load_from
 
-    advice = look_at_machine().advice
-    try:
-        with Sandbox(strict=strict) as sandbox:
-            return Findings(sandbox.report, advice)
-    except (NoSandboxError, SandboxError) as error:
-        return Findings(None, advice, str(error))
+    return Findings(*load_from(MACHINE, "a sandbox")(strict=strict))
 
 
 def show_findings(shell: Shell, findings: Findings) -> None:
@@ -76,7 +70,7 @@ def show_findings(shell: Shell, findings: Findings) -> None:
         shell.line(f"to climb     {step}")
 
 
-def _show_sandbox(shell: Shell, report: SandboxReport) -> None:
+def _show_sandbox(shell: Shell, report: JsonObject) -> None:
     shell.line(f"rung         {report['rung']}: {report['meaning']}")
     for name, found in report["probes"].items():
         shell.line(f"{name:<28} {found}")

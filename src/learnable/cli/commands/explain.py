@@ -19,8 +19,7 @@ from learnable.cli.display.terminal_text import print_text
 from learnable.data.records import JsonObject
 
 if TYPE_CHECKING:
-    from learnable.verifiers.poetry.explanation import Explanation, LineAccount, Part
-    from learnable.verifiers.poetry.metre.scansion import Scansion
+    from learnable.verifiers.explanation import Explanation, Part, Styled
 
 EXPLAIN_HELP = """
 Show why a poem, or an answer, scores what it scores.
@@ -39,10 +38,9 @@ Examples:
   learnable explain --rhyme-scheme stanzas.jsonl     # {"lines": [...]} a line -> {"scheme": [...]}
   learnable explain --scansion lines.jsonl           # {"line": "...", "metre"?: "iambic"} -> syllables, stress, metre
 """
-COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
 RIGHT, PARTLY, WRONG = "green", "yellow", "red"
 BAR = 20  # characters
-BESIDE_POEM, BESIDE_METRE, BESIDE_BAR = 39, 7, 38  # columns that the figures beside them take
+BESIDE_LINE, BESIDE_FIGURE, BESIDE_BAR = 18, 7, 38  # columns that the figures beside them take
 
 Poem = Annotated[Path | None, typer.Argument(help="A text file with the text. (default: standard input)")]
 Form = Annotated[str | None, typer.Option("--form", help="The form to judge by, such as sonnet.")]
@@ -75,23 +73,16 @@ def explain(
         if verifier is not None:
             show_answer(shell, verifier, read_object(spec, "--spec"), prompt, read_text(poem))
             return
-        from learnable.verifiers.poetry.batch import read_scansions, read_schemes
+        from learnable.verifiers.domains import EXPLANATIONS, FILE_READERS, load_from
 
+        files = {"--rhyme-scheme": rhyme_scheme, "--scansion": scansion}
+        for option, path in files.items():
+            if path is not None:
+                write_rows(shell, load_from(FILE_READERS, option)(path))
         if rhyme_scheme or scansion:
-            if rhyme_scheme is not None:
-                write_rows(shell, ({"scheme": letters} for letters in read_schemes(rhyme_scheme)))
-            if scansion is not None:
-                write_rows(shell, map(scansion_row, read_scansions(scansion)))
             return
-        from learnable.verifiers.poetry.explanation import explain_poem
-
-        judged_by = add_own_form(read_spec(form, spec), forms_file)
-        show_explanation(shell, explain_poem(read_text(poem), judged_by))
-
-
-def scansion_row(found: Scansion) -> JsonObject:
-    """Return a scansion as a JSON object."""
-    return {"syllables": found.syllables, "stress": found.stress, "metre": found.metre}
+        family, judged_by = read_judged_by(read_spec(form, spec), forms_file)
+        show_explanation(shell, load_from(EXPLANATIONS, family)(read_text(poem), judged_by))
 
 
 def write_rows(shell: Shell, rows: Iterable[JsonObject]) -> None:
@@ -141,25 +132,24 @@ def show_answer(shell: Shell, verifier: str, spec: JsonObject, prompt: str, comp
         shell.out.print(f"{label:<10} {escape(value)}", highlight=False, soft_wrap=not shell.out.is_terminal)
 
 
-def add_own_form(spec: JsonObject, forms_file: str | None) -> JsonObject:
-    """Return the spec with the declaration of the form it names, where that is one of a user's file.
+def read_judged_by(spec: JsonObject, forms_file: str | None) -> tuple[str, JsonObject]:
+    """Return the family whose form judges, and the spec with the declaration of a form from a user's file.
 
     Raises `LearnableError` for a file that cannot be read, and for a form that is neither there nor built in.
     """
-    if forms_file is None:
-        return spec
     from learnable.data.errors import UnknownNameError
-    from learnable.data.forms import FORMS_LISTED_BY, find_form, load_forms, poem_forms
+    from learnable.data.sources.family import FORMS_LISTED_BY, fold_name
+    from learnable.verifiers.families.registry import find_form_reader
     from learnable.verifiers.files.rows import add_declaration
 
-    own = load_forms(forms_file)
-    whole = add_declaration(spec, own)
-    if "declaration" not in whole:
-        try:
-            find_form(str(whole["form"]))
-        except UnknownNameError as error:
-            raise UnknownNameError("poem form", str(whole["form"]), [*own, *poem_forms()], FORMS_LISTED_BY) from error
-    return whole
+    family = find_form_reader()
+    if forms_file is None:
+        return family.name, spec
+    own = family.load_forms(forms_file)
+    whole, form = add_declaration(spec, own), str(spec["form"])
+    if "declaration" not in whole and fold_name(form) not in {fold_name(name) for name, _ in family.names()}:
+        raise UnknownNameError("form", form, [*own, *family.known_forms()], FORMS_LISTED_BY)
+    return family.name, whole
 
 
 def show_explanation(shell: Shell, found: Explanation) -> None:
@@ -167,7 +157,7 @@ def show_explanation(shell: Shell, found: Explanation) -> None:
     if shell.as_json:
         shell.out.file.write(json.dumps(found.as_dict(), indent=2) + "\n")
         return
-    shell.out.print(tabulate_poem(found, shell.out.width), "")
+    shell.out.print(tabulate_lines(found, shell.out.width), "")
     shell.out.print(tabulate_parts(found.parts, shell.out.width))
     score = found.score
     verdict = f"[{RIGHT}]passes[/]" if score.passed else f"[{WRONG}]does not pass[/]"
@@ -181,25 +171,24 @@ def show_explanation(shell: Shell, found: Explanation) -> None:
         print_text(shell.out, f"- {hint}")
 
 
-def tabulate_poem(found: Explanation, width: int) -> Table:
-    """Return the poem, each line under its stress marks, with its syllables and its rhyme, on so many columns."""
-    from learnable.verifiers.poetry.metre.scansion import place_marks
-
+def tabulate_lines(found: Explanation, width: int) -> Table:
+    """Return the text, each line under its marks and beside its figures, on so many columns."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    metrical = any(line.kept is not None for line in found.lines)
-    for heading in ("", "syllables", "rhyme", *["metre"] * metrical, "reads"):
+    for heading in ("", *found.headings):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(escape(found.form))
-    ends = {sum(found.blocks[: index + 1]) for index in range(len(found.blocks) - 1)}
-    for number, line in enumerate(found.lines, 1):
-        marks = place_marks(line.text, line.stress)
-        text = _folded(marks, line.text, max(width - BESIDE_POEM - BESIDE_METRE * metrical, 12))
-        metre = [_share(line.kept)] * metrical
-        figures = (f"[dim]{number}[/]", _syllables(line), _rhyme(line), *metre, _share(line.language))
+    room = max(width - BESIDE_LINE - BESIDE_FIGURE * len(found.headings), 12)
+    for number, line in enumerate(found.list_lines(), 1):
+        figures = (f"[dim]{number}[/]", *map(_marked_up, line.figures))
+        text = _folded(line.marks, line.text, room)
         table.add_row(*(f"\n{figure}" for figure in figures), text, end_section=False)
-        if number in ends:
+        if line.ends_block:
             table.add_row()
     return table
+
+
+def _marked_up(pieces: Styled) -> str:
+    return "".join(f"[{style}]{escape(text)}[/]" if style else escape(text) for text, style in pieces)
 
 
 def _folded(marks: str, text: str, room: int) -> str:
@@ -212,31 +201,6 @@ def _folded(marks: str, text: str, room: int) -> str:
         start = end + (space > 0)
     pieces.append((marks[start:], text[start:]))
     return "\n".join(f"[dim]{escape(over)}[/]\n{escape(under)}" for over, under in pieces)
-
-
-def _syllables(line: LineAccount) -> str:
-    heard = "/".join(map(str, line.syllables[:3]))
-    if line.wanted_syllables is None:
-        return heard
-    low, _, high = line.wanted_syllables.partition("-")
-    inside = any(int(low) <= count <= int(high or low) for count in line.syllables)
-    return f"[{RIGHT}]{heard}[/]" if inside else f"[{WRONG}]{heard}[/] [dim]({line.wanted_syllables})[/]"
-
-
-def _rhyme(line: LineAccount) -> str:
-    heard = f"[dim]{line.rhyme}[/]" if line.rhyme == "x" else f"[{_colour(line.rhyme)}]{line.rhyme}[/]"
-    return heard if line.wanted_rhyme in (None, line.rhyme) else f"{heard} [dim]({line.wanted_rhyme})[/]"
-
-
-def _share(value: float | None) -> str:
-    if value is None:
-        return ""
-    colour = RIGHT if value >= 1 else PARTLY if value >= 0.5 else WRONG
-    return f"[{colour}]{value:.2f}[/]"
-
-
-def _colour(letter: str) -> str:
-    return COLOURS[(ord(letter[0]) - ord("a")) % len(COLOURS)]
 
 
 def tabulate_parts(parts: Sequence[Part], width: int) -> Table:

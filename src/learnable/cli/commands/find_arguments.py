@@ -167,7 +167,7 @@ class PromptArguments:
             if self.stage is not None:
                 raise LearnableError(f"--stage {self.stage} is a stage of a curriculum: give --curriculum too")
             return families, knobs
-        from learnable.data.sources.curriculum import read_curriculum
+        from learnable.verifiers.families.curriculum import read_curriculum
 
         curriculum = read_curriculum(self.curriculum)
         if self.prompts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +15,9 @@ from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.terminal_text import print_text, shorten
 
 if TYPE_CHECKING:
-    from learnable.data.forms import Form
     from learnable.data.records import JsonObject, Prompt
-    from learnable.data.sources.family import Family, Knob
+    from learnable.data.sources.family import DeclaredForm, Family, Knob
+    from learnable.verifiers.families.registry import OwnForms
 
 FORMS_HELP = """
 List the built-in families and their forms, or show one: what it asks for, its knobs, an example.
@@ -44,23 +44,22 @@ Name = Annotated[
 def forms(name: Name = None, forms_file: options.FormsFile = None, as_json: options.AsJson = False) -> None:
     """List the built-in families and their forms, or show one of them."""
     with open_shell(as_json=as_json, quiet=True) as shell:
-        from learnable.data.forms import load_forms
+        from learnable.verifiers.families.registry import load_forms
 
-        own = load_forms(forms_file) if forms_file else {}
+        own = load_forms(forms_file)
         if name is None:
             show_all(shell, own)
         else:
             show_one(shell, name, own)
 
 
-def show_all(shell: Shell, own: Mapping[str, Form]) -> None:
+def show_all(shell: Shell, own: OwnForms) -> None:
     """Show every family with its forms and knobs, a user's own forms last."""
-    from learnable.data.sources.builtin import FAMILIES, ON_REQUEST, known_forms
+    from learnable.verifiers.families.registry import find_form_reader, list_families
 
-    families = {**FAMILIES, **ON_REQUEST}.values()
-    listed = [{"family": f.name, "forms": list(known_forms(f)), "knobs": list(f.knob_names())} for f in families]
+    listed = [_list_family(family, family.known_forms()) for family in list_families()]
     if own:
-        listed.append({"family": "poetry", "forms": list(own), "knobs": listed[3]["knobs"]})
+        listed.append(_list_family(find_form_reader(), own))
     if shell.as_json:
         shell.dump(listed)
         return
@@ -73,12 +72,16 @@ def show_all(shell: Shell, own: Mapping[str, Form]) -> None:
     shell.line("\nnext         learnable forms NAME")
 
 
-def show_one(shell: Shell, name: str, own: Mapping[str, Form]) -> None:
+def _list_family(family: Family, forms: Iterable[str]) -> JsonObject:
+    return {"family": family.name, "forms": list(forms), "knobs": list(family.knob_names())}
+
+
+def show_one(shell: Shell, name: str, own: OwnForms) -> None:
     """Show a form or a family. Raises `UnknownNameError` with the nearest names."""
-    from learnable.data.sources.builtin import find_family_or_form
+    from learnable.verifiers.families.registry import find_family_or_form
 
     family, form = find_family_or_form(name, own)
-    account = describe_form(family, form, own) if form else describe_family(family)
+    account = describe_form(family, form) if form else describe_family(family)
     if shell.as_json:
         shell.dump(account.to_json())
         return
@@ -88,7 +91,7 @@ def show_one(shell: Shell, name: str, own: Mapping[str, Form]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What there is to say of a family, or of its `form`; `poem` is that form's declaration where it is a poem form.
+    """What there is to say of a family, or of its `form`; `declared` is that form's declaration where it has one.
 
     `forms` are a family's. `example` is None for a form without a reward, which no prompt asks for.
     """
@@ -97,7 +100,7 @@ class Account:
     example: Prompt | None
     form: str = ""
     aliases: Sequence[str] = ()
-    poem: Form | None = None
+    declared: DeclaredForm | None = None
     forms: Sequence[str] = ()
 
     def to_json(self) -> JsonObject:
@@ -118,21 +121,21 @@ class Account:
         }
 
     def _declaration(self) -> JsonObject:
-        from learnable.data.forms import requirements
-
-        if self.poem is None:
+        if (declared := self.declared) is None:
             return {"aliases": list(self.aliases)} if self.form else {}
-        declared = {"title": self.poem.title, "aliases": list(self.aliases), "check": self.poem.check}
-        return declared | {
-            "why": self.poem.why,
-            "asks_for": requirements(self.poem),
-            "declaration": self.poem.declaration(),
+        return {
+            "title": declared.title,
+            "aliases": list(self.aliases),
+            "check": declared.check,
+            "why": declared.why,
+            "asks_for": self.family.list_rules(declared),
+            "declaration": dict(declared.declaration()),
         }
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Yield what is said on a terminal, each fact with its label."""
         if self.form:
-            title = f" ({self.poem.title})" if self.poem else ""
+            title = f" ({self.declared.title})" if self.declared else ""
             yield self.form, f"a form of {self.family.name}{title}"
             yield from self._form_facts()
         else:
@@ -147,37 +150,34 @@ class Account:
         yield "judged with", f"{self.example.verifier} {shorten(spec)}"
 
     def _form_facts(self) -> Iterator[tuple[str, str]]:
-        from learnable.data.forms import requirements
-
         if self.aliases:
             yield "also", ", ".join(self.aliases)
-        if self.poem is None:
+        if (declared := self.declared) is None:
             return
-        if self.poem.check == "theme":
-            yield "no reward", self.poem.why
-        if self.poem.check == "proxy":
+        if declared.check == "theme":
+            yield "no reward", declared.why
+        if declared.check == "proxy":
             yield "judged by", "what can be checked, which is not all that makes the form"
-        for number, rule in enumerate(requirements(self.poem)):
+        for number, rule in enumerate(self.family.list_rules(declared)):
             yield " " if number else "asks for", rule
-        yield "declared", write_toml(self.form, self.poem.declaration())
+        yield "declared", write_toml(self.form, dict(declared.declaration()))
 
 
 def describe_family(family: Family) -> Account:
     """Return what there is to say of a family."""
-    from learnable.data.sources.builtin import example_prompt, known_forms
+    from learnable.verifiers.families.prompts import example_prompt
 
-    return Account(family, example_prompt(family, family.forms[0]), forms=list(known_forms(family)))
+    return Account(family, example_prompt(family, family.forms[0]), forms=list(family.known_forms()))
 
 
-def describe_form(family: Family, name: str, own: Mapping[str, Form]) -> Account:
-    """Return what there is to say of a form: what a poem form asks for and how it is declared, and an example."""
-    from learnable.data.forms import poem_forms
-    from learnable.data.sources.builtin import example_prompt
+def describe_form(family: Family, name: str) -> Account:
+    """Return what there is to say of a form: what a declared form asks for and how it is declared, and an example."""
+    from learnable.verifiers.families.prompts import example_prompt
 
-    poem = (own.get(name) or poem_forms().get(name)) if family.name == "poetry" else None
-    aliases = poem.aliases if poem else [alias for alias, form in family.aliases.items() if form == name]
-    example = example_prompt(family, name, own) if poem is None or poem.is_reward else None
-    return Account(family, example, name, aliases, poem)
+    declared = family.find_declared(name)
+    aliases = declared.aliases if declared else [alias for alias, form in family.aliases.items() if form == name]
+    example = example_prompt(family, name) if declared is None or declared.is_reward else None
+    return Account(family, example, name, aliases, declared)
 
 
 def write_toml(name: str, declaration: JsonObject) -> str:

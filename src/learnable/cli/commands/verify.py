@@ -57,8 +57,8 @@ def verify(
 ) -> None:
     """Score a file of completions with any verifier."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
-        from learnable.data.forms import load_forms
         from learnable.data.sources.files.prompts import read_problems
+        from learnable.verifiers.families.registry import load_forms
         from learnable.verifiers.files.rows import Problems, RowReader
         from learnable.verifiers.files.scoring import verify_file
         from learnable.verifiers.protocol import verifier_notice
@@ -68,7 +68,7 @@ def verify(
         if notice := verifier_notice(find_verifier(verifier)):
             shell.progress.warn(notice)
         problems = Problems(prompts, read_problems(prompts, verifier)) if prompts else Problems()
-        reader = RowReader(verifier, load_forms(forms_file) if forms_file else {}, problems)
+        reader = RowReader(verifier, load_forms(forms_file), problems)
         output = shell.claim_output() if str(output_path) == "-" else output_path
         told = shell.progress.completions
         summary = verify_file(reader, input_path, output, count_workers(workers), told, verifier_timeout)

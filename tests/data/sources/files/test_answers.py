@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from learnable.data.sources.builtin import FAMILIES
+from learnable.verifiers.families.registry import FAMILIES
 
 
 def draw(family, form, count=200):

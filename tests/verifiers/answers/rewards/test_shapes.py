@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.verifiers.answers.rewards.parts import DISTANCES, judge_distance
+from learnable.verifiers.answers.rewards.parts import judge_distance
 from learnable.verifiers.protocol import SpecError
 from learnable.verifiers.registry import find_verifier
+from learnable.verifiers.reward_parts import DISTANCES
 
 TAGS = {"kind": "tags"}
 PARTS = {

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.data.forms import form_of_spec
-from learnable.data.forms.plan import plans
 from learnable.verifiers.poetry.constraints import CONSTRAINTS
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.rhymes import (
@@ -20,6 +18,8 @@ from learnable.verifiers.poetry.constraints.rhymes import (
     judge_rhyme,
     judge_unrhymed,
 )
+from learnable.verifiers.poetry.forms import form_of_spec
+from learnable.verifiers.poetry.forms.plan import plans
 from learnable.verifiers.poetry.placement import place_lines
 from learnable.verifiers.poetry.poem import read_poem
 from learnable.verifiers.poetry.rhyme.pairs import FULL

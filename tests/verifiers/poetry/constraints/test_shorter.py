@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from learnable.data.forms import form_of_spec
-from learnable.data.forms.plan import plans
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.lengths import judge_shorter
+from learnable.verifiers.poetry.forms import form_of_spec
+from learnable.verifiers.poetry.forms.plan import plans
 from learnable.verifiers.poetry.placement import place_lines
 from learnable.verifiers.poetry.poem import read_poem
 

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.poetry.other_salads import FRAMES, OTHER_SALADS
 from benchmarks.poetry.salads import Pantry
-from learnable.train.language.corpus import read_own_verse
 from learnable.verifiers.poetry.language.grammar import MIN_TOLD, measure_grammar
 from learnable.verifiers.poetry.language.reading import read_language
+from learnable.verifiers.poetry.language.training.corpus import read_own_verse
 from learnable.verifiers.poetry.poem import read_line
 from tests.verifiers.poetry.language.test_reading import ANAPHORA, DIALECT, NEW, OLD, REFRAIN
 

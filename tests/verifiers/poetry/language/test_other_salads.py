@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.poetry.other_salads import BEYOND, OTHER_SALADS, make_other_salads
 from benchmarks.poetry.salads import Pantry
-from learnable.train.language.corpus import read_own_verse
 from learnable.verifiers.poetry.language.reading import read_language
+from learnable.verifiers.poetry.language.training.corpus import read_own_verse
 from learnable.verifiers.poetry.poem import read_line
 from tests.verifiers.poetry.language.test_reading import NEW, OLD
 

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from benchmarks.poetry.salads import SALADS, Pantry, stress_of
-from learnable.train.language.corpus import read_own_verse
 from learnable.verifiers.poetry.language.reading import read_language
+from learnable.verifiers.poetry.language.training.corpus import read_own_verse
 from learnable.verifiers.poetry.poem import read_line
 from tests.verifiers.poetry.language.test_reading import NEW, OLD
 

@@ -9,7 +9,6 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from learnable.train.language.corpus import fill_between, read_own_verse
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model, pack_model, unpack_model
 from learnable.verifiers.poetry.language.packing import round_numbers
 from learnable.verifiers.poetry.language.sense import (
@@ -24,6 +23,7 @@ from learnable.verifiers.poetry.language.sense import (
     is_meaning,
     measure_sense,
 )
+from learnable.verifiers.poetry.language.training.corpus import fill_between, read_own_verse
 from learnable.verifiers.poetry.poem import read_line
 from tests.verifiers.poetry.language.test_reading import DIALECT, NEW, OLD
 

@@ -1,0 +1,1 @@
+"""Families of generated prompts by name: drawing from them, turning their knobs, asking in other words."""
