@@ -29,11 +29,12 @@ from benchmarks.poetry.other_salads import make_other_salads
 from benchmarks.poetry.run import DATA
 from benchmarks.poetry.salads import Pantry, make_salads
 from learnable.data.records import Spec
+from learnable.verifiers.poetry.bounds import LANGUAGE
 from learnable.verifiers.poetry.constraints.language import may_be_alike
 from learnable.verifiers.poetry.forms import find_form
 from learnable.verifiers.poetry.judge import find_needed_share
 from learnable.verifiers.poetry.language.model import LanguageModel
-from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language
+from learnable.verifiers.poetry.language.reading import Reading, read_language
 from learnable.verifiers.poetry.language.training.corpus import (
     Verse,
     assign_halves,
@@ -137,7 +138,7 @@ def judge(lines: Sequence[str], spec: Spec, model: LanguageModel) -> tuple[Readi
     """Return how the lines read by this model, what their form needs, and whether all else about the poem passes."""
     found = examine("\n".join(lines), "", spec)
     if found is None:
-        return read_language([], model=model), NEEDED, False
+        return read_language([], model=model), LANGUAGE.needed, False
     case = found.judgement.case
     reading = read_language([line.words for line in case.poem.lines], may_be_alike(case.form), model)
     needed = find_needed_share(case.form, "language", case.plan.size)

@@ -8,6 +8,8 @@ from itertools import combinations
 
 from learnable.data.records import JsonObject, Score, Spec
 from learnable.verifiers.explanation import Part, ShownLine, Styled
+from learnable.verifiers.poetry.bounds import LANGUAGE as BOUNDS
+from learnable.verifiers.poetry.bounds import VALIDITY
 from learnable.verifiers.poetry.constraints.case import Case
 from learnable.verifiers.poetry.constraints.language import credit_lines, find_wanted, read_case
 from learnable.verifiers.poetry.constraints.lengths import credit_syllables
@@ -17,11 +19,11 @@ from learnable.verifiers.poetry.constraints.sounds import read_case as read_metr
 from learnable.verifiers.poetry.forms import Count, span
 from learnable.verifiers.poetry.forms.plan import NO_RHYME, Plan
 from learnable.verifiers.poetry.forms.wording import FEET_NAMES
-from learnable.verifiers.poetry.gate import NEW, measure_retold
+from learnable.verifiers.poetry.gate import measure_retold
 from learnable.verifiers.poetry.judge import LANGUAGE, Judgement, find_needed_share, find_weight
 from learnable.verifiers.poetry.language.dialect import write_standard
 from learnable.verifiers.poetry.language.model import load_model
-from learnable.verifiers.poetry.language.reading import USUAL_STRANGERS, credit_line
+from learnable.verifiers.poetry.language.reading import credit_line
 from learnable.verifiers.poetry.language.sameness import find_template
 from learnable.verifiers.poetry.metre.fit import name_rhythm
 from learnable.verifiers.poetry.metre.scansion import place_marks, scan
@@ -267,7 +269,7 @@ def _no_sentences(case: Case) -> Iterator[str]:
         yield f"{reading.exclaimed:.0%} of the words are interjections: they read as filler"
     elif reading.variety < 0.5:
         yield f"the lines are one template with other words in it, such as {find_template(words)!r}"
-    if wanting and reading.strangeness > USUAL_STRANGERS:
+    if wanting and reading.strangeness > BOUNDS.usual_strangers:
         strangers = load_model().sense.list_strangers(words)
         yield f"{len(strangers)} words are hardly known, more than verse has, such as {strangers[0]!r}"
     credits = [credit_line(odds) if reading.is_told else 1.0 for odds in reading.odds]
@@ -308,7 +310,7 @@ def _weak_words(case: Case) -> Iterator[str]:
     if repeated > case.plan.returns:
         yield f"{repeated - case.plan.returns} lines are copies of others"
     retold = measure_retold(list(dict.fromkeys(line.words for line in case.poem.lines)))
-    if retold > NEW and not may_retell(case):
+    if retold > VALIDITY.new and not may_retell(case):
         yield f"{retold:.0%} of the words are phrases that earlier lines have"
 
 

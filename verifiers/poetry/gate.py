@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
+from learnable.verifiers.poetry.bounds import VALIDITY
 from learnable.verifiers.poetry.poem import read_line
 from learnable.verifiers.poetry.sound.pronunciation import is_listed, pronounce
 from learnable.verifiers.poetry.sound.word_table import WordTable
@@ -18,7 +19,6 @@ from learnable.verifiers.poetry.sound.word_table import WordTable
 _REAL_LETTERS = frozenset(["a", "i", "o"])
 ECHO_WORDS = 4  # so many words in a row that are in the prompt too count as copied from it
 RETOLD_WORDS = 4  # so many in a row that an earlier line has count as said again
-NEW, RETOLD = 0.4, 0.8  # the share of words said again: none of 4,800 human stanzas has more than the first
 
 # Words of grammar. A poem of nothing else has no content.
 FUNCTION_WORDS = frozenset(
@@ -79,7 +79,7 @@ def measure_validity(
         * _ramp(len(vocabulary - FUNCTION_WORDS) / _expected_content(len(words)), 0.2, 1.0)
         * _ramp(sum(map(len, words)) / len(words), 1.5, 2.5)
         * _ramp(1 - measure_echo(words, prompt), 0.3, 0.7)
-        * (1.0 if may_retell else _ramp(1 - measure_retold(distinct), 1 - RETOLD, 1 - NEW))
+        * (1.0 if may_retell else _ramp(1 - measure_retold(distinct), 1 - VALIDITY.retold, 1 - VALIDITY.new))
     )
     return 0.0 if _REFUSAL.match(" ".join(distinct[0])) else value
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from learnable.verifiers.poetry.bounds import LANGUAGE
 from learnable.verifiers.poetry.constraints import lengths, letters, repetition, rhymes, sounds, wording
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.constraints.language import judge_language
 from learnable.verifiers.poetry.constraints.special import SPECIAL
 from learnable.verifiers.poetry.forms import Form
 from learnable.verifiers.poetry.forms.plan import Plan
-from learnable.verifiers.poetry.language.reading import NEEDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ CONSTRAINTS: dict[str, Constraint] = {
     "word_lengths": Constraint(wording.judge_word_lengths, _declared("word_lengths")),
     "word_syllables": Constraint(wording.judge_word_syllables, _declared("word_syllables")),
     "palindrome": Constraint(letters.judge_palindrome, _declared("palindrome")),
-    "language": Constraint(judge_language, lambda form, plan: not form.no_language, 1.0, NEEDED),
+    "language": Constraint(judge_language, lambda form, plan: not form.no_language, 1.0, LANGUAGE.needed),
 } | {name: _special(name, measure) for name, measure in SPECIAL.items()}
 
 __all__ = ["CONSTRAINTS", "Case", "Constraint", "Result"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from learnable.verifiers.poetry.bounds import LANGUAGE
 from learnable.verifiers.poetry.constraints.case import Case, Result
 from learnable.verifiers.poetry.forms import Form
-from learnable.verifiers.poetry.language.reading import NEEDED, Reading, read_language
+from learnable.verifiers.poetry.language.reading import Reading, read_language
 
 # Rules of a form that make its lines alike.
 ALIKE = ("same_start", "radif", "contains")
@@ -19,7 +20,7 @@ def judge_language(case: Case) -> Result:
 
 def find_wanted(form: Form) -> float:
     """Return the share of language that the reward asks for: what a pass needs, or the usual where none is needed."""
-    return form.threshold("language", NEEDED) or NEEDED
+    return form.threshold("language", LANGUAGE.needed) or LANGUAGE.needed
 
 
 def credit_lines(case: Case) -> list[float]:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
+from learnable.verifiers.poetry.bounds import GRAMMAR
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
-
-MIN_TOLD = 10  # words of grammar: fewer tell nothing
-# What a poem of so many words has at least, in nearly all human verse: it grows with its length up to a point.
-MIN_INDEX, PER_WORD, MAX_INDEX = 0.9, 0.02, 2.3
-DOUBT = 0.1  # above and below that, over which the credit goes from 0 to 1
 
 
 def measure_grammar(lines: Sequence[tuple[str, ...]]) -> float:
@@ -26,8 +22,8 @@ def measure_grammar(lines: Sequence[tuple[str, ...]]) -> float:
     closed = load_closed_words()
     words = [word for line in lines for word in line]
     found = [word for word in words if word in closed]
-    if len(found) < MIN_TOLD:
+    if len(found) < GRAMMAR.words_told:
         return 1.0
     index = len(set(found)) / sqrt(len(found))
-    needed = min(MAX_INDEX, MIN_INDEX + PER_WORD * len(words))
-    return min(1.0, max(0.0, 0.5 + (index - needed) / (2 * DOUBT)))
+    needed = min(GRAMMAR.most, GRAMMAR.least + GRAMMAR.per_word * len(words))
+    return min(1.0, max(0.0, 0.5 + (index - needed) / (2 * GRAMMAR.doubt)))

@@ -14,6 +14,7 @@ from itertools import chain
 from math import sqrt
 from operator import mul
 
+from learnable.verifiers.poetry.bounds import LANGUAGE
 from learnable.verifiers.poetry.language.dialect import write_standard
 from learnable.verifiers.poetry.language.grammar import measure_grammar
 from learnable.verifiers.poetry.language.model import LanguageModel, load_model
@@ -21,36 +22,6 @@ from learnable.verifiers.poetry.language.neighbours import NeighbourModel
 from learnable.verifiers.poetry.language.sameness import measure_sameness
 from learnable.verifiers.poetry.language.sense import measure_sense
 from learnable.verifiers.poetry.language.word_classes import list_closed_words
-
-# Log-odds per word. Most lines of salad have less than `LOST`, nine of ten lines of human verse more than `SURE`; what
-# is beyond it earns the last part of the credit, up to what one line in thirty has, so that any that reads worse costs
-# something.
-LOST, SURE, BEYOND, LAST_PART = -0.65, -0.2, 0.63, 0.05
-LEAN = 3.0  # words that each line borrows from the poem as a whole
-PRIOR, PRIOR_WORDS = 0.1, 6.0  # the fluency that the poem borrows for that, and of how many words
-MIN_READ = 4  # words: shorter lines are read together with the next
-MIN_TOLD = 2.0  # words a line on average: a poem of fewer names things, and has no order that could tell
-# What a line's log-odds per word are forgiven in a short poem, since the mean over few words strays as far as one over
-# their root: nothing from 88 words on.
-LENIENCE, FORGIVEN = 1.5, 0.16
-# Fluency and a share of the sense are to be more than 0 together; of either no more than `ENOUGH` counts, so that
-# neither makes up for the other altogether. Few words tell little: so much, shared among them, is theirs.
-SENSE, ENOUGH, SPARED = 0.6, 0.8, 4.0
-# More is needed where more than this share of the words of meaning is unknown: four of a hundred human poems have more,
-# and 98 of a hundred poems whose words of meaning are drawn from a dictionary.
-USUAL_STRANGERS = 0.4
-USUAL_SENSE, USUAL_WORDS = 0.5, 3  # of human verse, and how many words of it a poem borrows
-LINE_SENSE = 0.3  # what a line's odds have of the sense of its words beyond that
-FULL_LINE = 6  # words, below which a line counts for less among the poem's lines
-LINES_NEEDED = 0.76  # what its lines need on average: a poem of which half is salad has less
-DOUBT = 0.5  # log-odds per word, above and below what is needed, over which the share goes from 0 to 1
-# The share of repeated patterns: human verse has less than the first, templates more than the last.
-VARIED, FORMULAIC = 0.42, 0.68
-# The share of interjections but for one: none of 5,900 human poems has more than .16.
-CALM, FILLER = 0.18, 0.3
-NEEDED = 0.5  # share of `Reading.strict` that a poem needs, where its form does not say
-ALIKE = 0.2  # more, where the form makes lines alike
-POOR = 0.25  # less, where the words of grammar are always the same: a few frames by turns
 
 
 @dataclass(frozen=True)
@@ -80,27 +51,27 @@ class Reading:
     @property
     def margin(self) -> float:
         """What fluency and sense together have beyond what such a poem needs, in log-odds per word."""
-        found = min(self.fluency, ENOUGH) + SENSE * min(self.sense, ENOUGH)
-        return found + SPARED / max(1, self.words) - max(0.0, self.strangeness - USUAL_STRANGERS)
+        found = min(self.fluency, LANGUAGE.enough) + LANGUAGE.sense * min(self.sense, LANGUAGE.enough)
+        return found + LANGUAGE.spared / max(1, self.words) - max(0.0, self.strangeness - LANGUAGE.usual_strangers)
 
     @property
     def whole(self) -> float:
         """How surely order and sense together are those of verse: `strict` is no more."""
-        return 0.5 + self.margin / (2 * DOUBT)
+        return 0.5 + self.margin / (2 * LANGUAGE.doubt)
 
     @property
     def lenience(self) -> float:
         """What is forgiven to the lines of a short poem, in log-odds per word."""
-        return max(0.0, LENIENCE / sqrt(max(1, self.words)) - FORGIVEN)
+        return max(0.0, LANGUAGE.lenience / sqrt(max(1, self.words)) - LANGUAGE.forgiven)
 
-    def earn(self, needed: float = NEEDED) -> float:
+    def earn(self, needed: float = LANGUAGE.needed) -> float:
         """Return what the poem earns for its language, in [0, 1]: as much as its lines, less below the share needed."""
         return self.lines * min(1.0, self.strict / needed)
 
     @cached_property
     def lines(self) -> float:
         """The mean credit of the lines, in [0, 1], the short ones by their words, less what their sameness costs."""
-        sizes = [min(size, FULL_LINE) for size in self.sizes]
+        sizes = [min(size, LANGUAGE.full_line) for size in self.sizes]
         return self.variety * sum(map(mul, self.credits, sizes)) / sum(sizes) if any(sizes) else 0.0
 
     @cached_property
@@ -114,7 +85,7 @@ class Reading:
         """How surely the poem is language, in [0, 1]: .5 is where it begins."""
         if not self.is_told:
             return 1.0
-        lines = 0.5 + self.lines - LINES_NEEDED + self.lenience / 2
+        lines = 0.5 + self.lines - LANGUAGE.lines_needed + self.lenience / 2
         return max(0.0, min(self.whole, lines, self.variety, 1.0))
 
     @cached_property
@@ -123,23 +94,24 @@ class Reading:
         if not self.is_told:
             return 1.0
         poor = 0.0 if self.may_be_alike else 1.0 - self.grammar
-        allowed = FORMULAIC + ALIKE * self.may_be_alike - POOR * poor
-        built = (allowed - self.sameness) / (FORMULAIC - VARIED)
+        allowed = LANGUAGE.formulaic + LANGUAGE.alike * self.may_be_alike - LANGUAGE.poor * poor
+        built = (allowed - self.sameness) / (LANGUAGE.formulaic - LANGUAGE.varied)
         return min(1.0, max(0.0, built), self.calm)
 
     @property
     def calm(self) -> float:
         """1 where interjections are as few as in human verse, 0 where they are filler."""
-        return min(1.0, max(0.0, (FILLER - self.exclaimed) / (FILLER - CALM)))
+        return min(1.0, max(0.0, (LANGUAGE.filler - self.exclaimed) / (LANGUAGE.filler - LANGUAGE.calm)))
 
 
 def credit_line(odds: float) -> float:
     """Return the credit of a line with these log-odds per word, in [0, 1]."""
-    if odds <= LOST:
+    if odds <= LANGUAGE.lost:
         return 0.0
-    if odds < SURE:
-        return (1 - LAST_PART) * (odds - LOST) / (SURE - LOST)
-    return 1 - LAST_PART + LAST_PART * min(1.0, (odds - SURE) / (BEYOND - SURE))
+    if odds < LANGUAGE.sure:
+        return (1 - LANGUAGE.last_part) * (odds - LANGUAGE.lost) / (LANGUAGE.sure - LANGUAGE.lost)
+    beyond = min(1.0, (odds - LANGUAGE.sure) / (LANGUAGE.beyond - LANGUAGE.sure))
+    return 1 - LANGUAGE.last_part + LANGUAGE.last_part * beyond
 
 
 def read_language(
@@ -157,21 +129,22 @@ def read_language(
     scores = [score_line(words, model.neighbours) for words in joined]
     size = max(1, sum(map(len, joined)))
     fluency = sum(scores) / size
-    leaning = LEAN * (sum(scores) + PRIOR * PRIOR_WORDS) / (size + PRIOR_WORDS)
+    prior = LANGUAGE.prior_fluency * LANGUAGE.prior_words
+    leaning = LANGUAGE.line_leaning * (sum(scores) + prior) / (size + LANGUAGE.prior_words)
     sense = measure_sense(tuple(distinct), model.sense)
     sums, counts = (dict(zip(distinct, found, strict=True)) for found in (sense.sums, sense.counts))
     known: dict[tuple[str, ...], float] = {}
     for group, words, score in zip(groups, joined, scores, strict=True):
-        beyond = sum([sums[line] - USUAL_SENSE * counts[line] for line in group])
-        each = (score + LINE_SENSE * beyond + leaning) / (len(words) + LEAN)
+        beyond = sum([sums[line] - LANGUAGE.usual_sense * counts[line] for line in group])
+        each = (score + LANGUAGE.line_sense * beyond + leaning) / (len(words) + LANGUAGE.line_leaning)
         for line in group:
             known[line] = each
-    odds = tuple([known.get(words, LOST) for words in lines])
-    is_told = not distinct or size >= MIN_TOLD * len(distinct)
+    odds = tuple([known.get(words, LANGUAGE.lost) for words in lines])
+    is_told = not distinct or size >= LANGUAGE.words_told * len(distinct)
     exclaiming = [words for words in joined if not INTERJECTIONS.isdisjoint(words)]
     exclaimed = max(0, sum(word in INTERJECTIONS for words in exclaiming for word in words) - 1) / size
     sizes = tuple(map(len, lines))
-    mean = sense.lean(USUAL_SENSE, USUAL_WORDS)
+    mean = sense.lean(LANGUAGE.usual_sense, LANGUAGE.usual_words)
     alike = measure_sameness(distinct), may_be_alike, is_told
     return Reading(odds, sizes, fluency, size, mean, *alike, exclaimed, measure_grammar(distinct), sense.strangeness)
 
@@ -182,15 +155,15 @@ INTERJECTIONS = frozenset(list_closed_words("interjection"))
 def _group(lines: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
     """Return the lines, each by itself or, where they are short, several together."""
     groups: list[list[tuple[str, ...]]] = []
-    size = MIN_READ
+    size = LANGUAGE.words_read
     for line in lines:
-        if size < MIN_READ:
+        if size < LANGUAGE.words_read:
             groups[-1].append(line)
             size += len(line)
         else:
             groups.append([line])
             size = len(line)
-    if size < MIN_READ and len(groups) > 1:
+    if size < LANGUAGE.words_read and len(groups) > 1:
         last = groups.pop()
         groups[-1] += last
     return groups

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from learnable.verifiers.poetry.bounds import SAMENESS
 from learnable.verifiers.poetry.language.word_classes import load_closed_words
 
-NEAR = 28  # lines among which a pattern is looked for: longer poems return to any
 RUN = 4  # words of a template that is shown
-FRESH = 6  # patterns, said once, that every poem is lent: of little text little can be told
 EDGE, OTHER, FIRST = "^", "_", 0x100  # signs of a line's edge, of other words, and the first of those of grammar
 # Patterns without a word of grammar, which are everywhere.
 PLAIN = ("____", "^___", "_^__", "__^_", "___^", "^__^", "_^_^", "^_^_")
@@ -28,15 +27,17 @@ def measure_sameness(lines: Sequence[tuple[str, ...]]) -> float:
     """
     signs = load_signs()
     size = repeated = 0
-    for start in range(0, len(lines), NEAR):
-        text = EDGE.join(["".join([signs.get(word, OTHER) for word in line]) for line in lines[start : start + NEAR]])
+    for start in range(0, len(lines), SAMENESS.near):
+        text = EDGE.join(
+            ["".join([signs.get(word, OTHER) for word in line]) for line in lines[start : start + SAMENESS.near]]
+        )
         text = f"{EDGE}{text}{EDGE}"
         counts = Counter([text[index : index + 4] for index in range(len(text) - 3)])
         for plain in PLAIN:
             counts.pop(plain, None)
         size += counts.total()
         repeated += sum([count for count in counts.values() if count > 1])
-    return repeated / (size + FRESH)
+    return repeated / (size + SAMENESS.lent)
 
 
 def find_template(lines: Sequence[tuple[str, ...]]) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from learnable.verifiers.poetry.bounds import METRE
 from learnable.verifiers.poetry.forms.wording import FEET_NAMES
 from learnable.verifiers.poetry.metre.costs import find_metre_cost, price_words
 from learnable.verifiers.poetry.metre.duple import DUPLES, TOO_DEAR, DupleCosts, find_duple_costs, lay_out
@@ -22,20 +23,6 @@ from learnable.verifiers.poetry.metre.scansion import scan
 
 PER_FOOT = {"iambic": 2, "trochaic": 2, "anapaestic": 3, "amphibrachic": 3, "dactylic": 3}
 MAX_WORDS = 40  # a longer line is prose and is judged by its beginning
-RIVALRY = 3.0  # what a line costs more for each unit of cost that a rival would save
-MAX_RATE = 1.6  # cost of a place: a line that has nothing of the metre costs no more
-
-# Cost of a place. What a poem may have is `NEEDED + LENIENCE / places`: of a short one less can be told. 96 of 100
-# human poems have no more in the half of the authors that this is drawn from, 98 in the other; prose has 1 on average
-# (`benchmarks.poetry.metre`).
-NEEDED, LENIENCE = 0.65, 5.0
-DOUBT = 0.3  # above and below what is needed, over which the share goes from 0 to 1
-# Of a line, leaned towards the poem: `NEEDED` earns all but the last part, which is for what departs from the metre in
-# nothing, so that each departure costs something.
-NO_CREDIT, REGULAR, LAST_PART = 1.0, 0.05, 0.03
-KEEPS = 0.825  # up to which a line by itself counts as in its metre
-READS_AS = 0.55  # cost of a place up to which a line is said to be in another metre
-LEAN = 3.0  # places that each line borrows from the poem as a whole
 
 _MARK = re.compile(r"[-,;:.!?()\u2013\u2014]")
 _PAUSE = re.compile(r"[,;:.!?)\u2013\u2014]['\"\u2019\u201d]?\s|--|\s[-\u2013(]")
@@ -57,7 +44,7 @@ class LineFit(NamedTuple):
     @property
     def keeps(self) -> bool:
         """Whether the line by itself may count as in its metre."""
-        return self.cost / self.places <= KEEPS
+        return self.cost / self.places <= METRE.keeps
 
 
 Feet = tuple[int | None, ...]  # of each line; None for any number
@@ -82,19 +69,19 @@ class MetreReading:
     @cached_property
     def rate(self) -> float:
         """The mean cost of a place."""
-        return sum([line.cost for line in self.found]) / self.places if self.found else MAX_RATE
+        return sum([line.cost for line in self.found]) / self.places if self.found else METRE.most
 
     @property
     def needed(self) -> float:
         """The rate that a poem of this length may have."""
-        return NEEDED + LENIENCE / max(1, self.places)
+        return METRE.needed + METRE.lenience / max(1, self.places)
 
     @property
     def strict(self) -> float:
         """How surely the poem is in its metre, in [0, 1]: .5 is where it begins."""
         if not self.found:
             return 0.0
-        against_prose = 0.5 + (self.needed - self.rate) / (2 * DOUBT)
+        against_prose = 0.5 + (self.needed - self.rate) / (2 * METRE.doubt)
         against_rival = 0.5 + self.lead / 2
         return min(1.0, max(0.0, min(against_prose, against_rival)))
 
@@ -106,17 +93,18 @@ class MetreReading:
     @cached_property
     def credits(self) -> list[float]:
         """How well each line keeps the metre, in [0, 1], leaned towards the poem; 0 for one that is not there."""
-        borrowed = LEAN * self.rate
+        borrowed = METRE.line_leaning * self.rate
         return [
-            0.0 if line is None else credit_rate((line.cost + borrowed) / (line.places + LEAN)) for line in self.lines
+            0.0 if line is None else credit_rate((line.cost + borrowed) / (line.places + METRE.line_leaning))
+            for line in self.lines
         ]
 
 
 def credit_rate(rate: float) -> float:
     """Return the credit of a line that costs so much a place, in [0, 1]."""
-    if rate > NEEDED:
-        return (1 - LAST_PART) * max(0.0, (NO_CREDIT - rate) / (NO_CREDIT - NEEDED))
-    return 1 - LAST_PART + LAST_PART * min(1.0, (NEEDED - rate) / (NEEDED - REGULAR))
+    if rate > METRE.needed:
+        return (1 - METRE.last_part) * max(0.0, (METRE.no_credit - rate) / (METRE.no_credit - METRE.needed))
+    return 1 - METRE.last_part + METRE.last_part * min(1.0, (METRE.needed - rate) / (METRE.needed - METRE.regular))
 
 
 def credit_metre(words: Sequence[str], metre: str, feet: int) -> float:
@@ -151,8 +139,8 @@ def fit_line(words: tuple[str, ...], metre: str, feet: int | None, pauses: tuple
         rival = min(find_duple_costs(laid, "iambic", None, pauses))
         costs = DupleCosts(_find_triple_cost(words, metre, feet), rival, rival)
     places = max(1, count_syllables(words) if feet is None else PER_FOOT[metre] * feet)
-    cost = costs.own + RIVALRY * max(0.0, costs.own - costs.full_rival)
-    return LineFit(costs.own, costs.rival, min(cost, MAX_RATE * places), places)
+    cost = costs.own + METRE.rivalry * max(0.0, costs.own - costs.full_rival)
+    return LineFit(costs.own, costs.rival, min(cost, METRE.most * places), places)
 
 
 def _find_triple_cost(words: tuple[str, ...], metre: str, feet: int | None) -> float:
@@ -177,7 +165,7 @@ def name_rhythm(words: tuple[str, ...], metre: str, feet: int | None) -> str:
         return f"{metre} {FEET_NAMES[beats]}" if 0 < beats < len(FEET_NAMES) else f"{metre} of {beats} feet"
     others = {name: fit_line(words, name, None) for name in METRES if name != metre}
     best = min(others, key=lambda name: others[name].own / others[name].places)
-    return best if others[best].own <= READS_AS * others[best].places and others[best].own < free.own else "prose"
+    return best if others[best].own <= METRE.reads_as * others[best].places and others[best].own < free.own else "prose"
 
 
 def count_syllables(words: tuple[str, ...]) -> int:

@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.poetry.other_salads import FRAMES, OTHER_SALADS
 from benchmarks.poetry.salads import Pantry
-from learnable.verifiers.poetry.language.grammar import MIN_TOLD, measure_grammar
+from learnable.verifiers.poetry.bounds import GRAMMAR
+from learnable.verifiers.poetry.language.grammar import measure_grammar
 from learnable.verifiers.poetry.language.reading import read_language
 from learnable.verifiers.poetry.language.training.corpus import read_own_verse
 from learnable.verifiers.poetry.poem import read_line
@@ -49,8 +50,8 @@ def test_frames_in_a_longer_poem_are_no_language() -> None:
 
 
 def test_few_words_of_grammar_tell_nothing() -> None:
-    assert measure_grammar([("the", "moon")] * (MIN_TOLD - 1)) == 1.0
-    assert measure_grammar([("the", "moon")] * MIN_TOLD) == 0.0
+    assert measure_grammar([("the", "moon")] * (GRAMMAR.words_told - 1)) == 1.0
+    assert measure_grammar([("the", "moon")] * GRAMMAR.words_told) == 0.0
 
 
 def test_lines_that_a_form_makes_alike_may_have_the_same_words_of_grammar() -> None:

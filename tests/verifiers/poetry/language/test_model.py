@@ -43,14 +43,14 @@ def test_the_file_is_small_and_holds_words_but_no_text() -> None:
 def test_a_damaged_part_says_how_to_make_it_again(part: str, damage: dict[str, object]) -> None:
     packed = json.loads(pack_model(load_model()))
     packed[part] |= damage
-    with pytest.raises(LearnableError, match=r"learnable\.train\.language"):
+    with pytest.raises(LearnableError, match=r"learnable\.verifiers\.poetry\.language\.training"):
         unpack_model(json.dumps(packed))
 
 
 @pytest.mark.parametrize("damage", [{"format": 2}, {"neighbours": []}, {"sense": None}])
 def test_a_damaged_file_says_how_to_make_it_again(damage: dict[str, object]) -> None:
     packed = json.loads(pack_model(load_model())) | damage
-    with pytest.raises(LearnableError, match=r"learnable\.train\.language"):
+    with pytest.raises(LearnableError, match=r"learnable\.verifiers\.poetry\.language\.training"):
         unpack_model(json.dumps(packed))
 
 

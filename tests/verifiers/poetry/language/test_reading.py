@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from learnable.verifiers.poetry.bounds import LANGUAGE
 from learnable.verifiers.poetry.language.model import load_model
 from learnable.verifiers.poetry.language.reading import (
-    USUAL_SENSE,
-    USUAL_STRANGERS,
-    USUAL_WORDS,
     Reading,
     read_language,
 )
@@ -190,18 +188,18 @@ def test_a_reading_that_fails_earns_less_than_its_lines() -> None:
 
 def test_a_poem_of_hardly_a_word_of_meaning_borrows_the_sense_of_verse() -> None:
     none = read("we were not there and you were here\nand so it was and is and will be")
-    assert none.sense == pytest.approx(USUAL_SENSE, abs=0.3)
+    assert none.sense == pytest.approx(LANGUAGE.usual_sense, abs=0.3)
     one = load_model().sense.measure([("the", "boats", "are", "lamps")])
-    borrowed = USUAL_SENSE * USUAL_WORDS
-    assert read("the boats are lamps").sense == pytest.approx((sum(one.sums) + borrowed) / (2 + USUAL_WORDS))
+    borrowed = LANGUAGE.usual_sense * LANGUAGE.usual_words
+    assert read("the boats are lamps").sense == pytest.approx((sum(one.sums) + borrowed) / (2 + LANGUAGE.usual_words))
 
 
 def test_words_that_nobody_knows_need_more_order_and_sense() -> None:
-    known = Reading((0.3,) * 4, (8,) * 4, 0.1, 32, 0.1, 0.0, strangeness=USUAL_STRANGERS)
+    known = Reading((0.3,) * 4, (8,) * 4, 0.1, 32, 0.1, 0.0, strangeness=LANGUAGE.usual_strangers)
     assert known.margin == replace(known, strangeness=0.0).margin > 0
     assert replace(known, strangeness=0.75).strict < 0.5
     rare = read("\n".join(["the snorgle of the brickly vimp", "has tarvened all the woshing clane"] * 2))
-    assert rare.strangeness > USUAL_STRANGERS > max(read(poem).strangeness for poem in (OLD, NEW, DIALECT))
+    assert rare.strangeness > LANGUAGE.usual_strangers > max(read(poem).strangeness for poem in (OLD, NEW, DIALECT))
 
 
 def test_neither_order_nor_sense_makes_up_for_the_other() -> None:

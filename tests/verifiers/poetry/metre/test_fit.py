@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.verifiers.poetry.bounds import METRE
 from learnable.verifiers.poetry.metre.duple import TOO_DEAR, find_duple_costs, lay_out
 from learnable.verifiers.poetry.metre.fit import (
-    MAX_RATE,
     MetreReading,
     credit_metre,
     find_pauses,
@@ -155,7 +155,7 @@ def test_a_departure_costs_something_even_where_it_is_allowed(line: str) -> None
 
 def test_pauses_beyond_what_is_read_of_a_line_are_left_out() -> None:
     line = ("the window, " * 60).strip()
-    assert 0.0 < read([line]).rate <= MAX_RATE
+    assert 0.0 < read([line]).rate <= METRE.most
 
 
 def test_what_is_left_of_a_poem_decides_less() -> None:
@@ -188,7 +188,7 @@ def test_what_a_line_reads_as(line: str, metre: str, feet: int, rhythm: str) -> 
 )
 def test_a_line_costs_something_and_never_more_than_no_metre(words: list[str], metre: str, feet: int | None) -> None:
     fit = fit_line(tuple(words), metre, feet)
-    assert 0.0 <= fit.cost <= MAX_RATE * fit.places
+    assert 0.0 <= fit.cost <= METRE.most * fit.places
     assert fit.own >= 0.0
 
 
