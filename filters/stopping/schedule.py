@@ -174,14 +174,18 @@ class Schedule:
 
     def find_certified(self) -> Indices:
         """Return the stopped prompts that are kept, surest first: as many as are right often enough on average."""
-        done = np.flatnonzero(self.stopped & (self.requested > 0))
-        chances = self.assess_chances(done)
-        keep = (chances >= self.find_thresholds()[done]) & ~self._are_unanimous(done)
-        order = np.argsort(-chances[keep], kind="stable")
+        kept, chances = self.find_kept(np.flatnonzero(self.stopped & (self.requested > 0)))
         if self.budget.precision is None:
-            return done[keep][order]
-        average = np.cumsum(chances[keep][order]) / np.arange(1, keep.sum() + 1)
-        return done[keep][order][: int(np.searchsorted(-average, -self.budget.precision, side="right"))]
+            return kept
+        average = np.cumsum(chances) / np.arange(1, len(kept) + 1)
+        return kept[: int(np.searchsorted(-average, -self.budget.precision, side="right"))]
+
+    def find_kept(self, among: Indices) -> tuple[Indices, Values]:
+        """Return those of these prompts that are kept by what is known, surest first, and the chance of each."""
+        chances = self.assess_chances(among)
+        keep = (chances >= self.find_thresholds()[among]) & ~self._are_unanimous(among)
+        order = np.argsort(-chances[keep], kind="stable")
+        return among[keep][order], chances[keep][order]
 
     @property
     def goal_reached(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from learnable.data.curated.manifest import PredictionRecord
-from learnable.data.errors import InterruptedRunError
+from learnable.data.errors import InterruptedRunError, shorten_reason
 from learnable.data.ledger.counts import find_counts
 from learnable.data.progress import progress
 from learnable.data.records import Prompt
@@ -37,6 +37,7 @@ from learnable.flows.settings import CurateSettings
 from learnable.verifiers.pool.scoring import ScoringPool
 
 PROMPTS_AT_ONCE = 8192  # looked up in the ledger
+SHOWN = 60  # characters of a prompt that is found
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class AdaptiveSampling:
         self.settings = settings
         self.stored = 0  # rollouts that were in the ledger before
         self._endless = endless
+        self._found = 0  # prompts to keep, as rounds told
         self._seeds: dict[str, dict[int, int]] = {}  # of rollouts to be drawn again, by question and index
         self._loop = EngineLoop(collector, settings)
         self._fit: set[str] = set()  # questions
@@ -161,9 +163,24 @@ class AdaptiveSampling:
                 announced = True
             self.generate(missing)
             self.collector.components.tell()
+            stopped = self.schedule.stopped.copy()
             round_ = self.schedule.request_next_round()
+            if missing:
+                self._show_found(np.flatnonzero(self.schedule.stopped & ~stopped))
             self._loop.expect(self.schedule.expected_rollouts)
         return False
+
+    def _show_found(self, stopped: Indices) -> None:
+        """Say how many prompts are found so far, and show the surest of those whose groups have just stopped."""
+        kept, _ = self.schedule.find_kept(stopped)
+        if not len(kept):
+            return
+        self._found += len(kept)
+        counted, means, _ = self.schedule.measure(kept[:1])
+        text = shorten_reason(" ".join(self.prompts[kept[0]].text.split()), SHOWN)
+        progress().note(
+            f"{self._found:,} found so far, such as {text!r}: mean reward {means[0]:.2f} of {counted[0]:.0f} completions"
+        )
 
     @property
     def generated(self) -> int:
