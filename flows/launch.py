@@ -25,7 +25,8 @@ from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.loop import LoopSettings
-from learnable.train.preflight.checks import check_numbers, prepare_run
+from learnable.train.preflight.bounds import check_numbers
+from learnable.train.preflight.checks import prepare_run
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated

@@ -12,7 +12,7 @@ from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import Progress
 from learnable.data.storage.places import write_whole
 from learnable.train.child import Event, run_stage
-from learnable.train.monitor.forecast import add_measured, forecast_training
+from learnable.train.monitor.forecast import add_measured
 from learnable.train.monitor.records import find_first_reach, read_metrics, total_epochs, write_table
 from learnable.train.monitor.watching import find_alarms
 from learnable.train.preflight.checks import PreparedRun, prepare_run
@@ -47,7 +47,7 @@ class _Stage:
         self.settings, self.folder = run.settings, run.settings.folder
         self.warnings = list(run.warnings)
         self.seconds: dict[str, float] = {}
-        self.forecast = forecast_training(run.curated, run.settings)
+        self.forecast = run.forecast
 
     def run_all(self) -> TrainingReport:
         for note in self.run.notes:
