@@ -26,7 +26,7 @@ from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.loop import LoopSettings
 from learnable.train.preflight.bounds import check_numbers
-from learnable.train.preflight.checks import prepare_run
+from learnable.train.preflight.prepared import prepare_once, preparing_once
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
 from learnable.train.stage import train_curated
@@ -57,12 +57,13 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Train
     """Train on a curated set, and return the report. Raises `LearnableError` before anything heavy starts."""
     if not use_prefect:
         return train_curated(settings, progress())
-    settings = prepare_run(settings).settings
-    progress().stage("Starting the Prefect server")
-    with prefect_server():
-        from learnable.flows.finetune import finetune
+    with preparing_once():
+        settings = prepare_once(settings).settings
+        progress().stage("Starting the Prefect server")
+        with prefect_server():
+            from learnable.flows.finetune import finetune
 
-    return finetune(settings)
+        return finetune(settings)
 
 
 def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> RefreshReport:
@@ -84,13 +85,14 @@ def launch_loop(settings: LoopSettings, *, use_prefect: bool = False) -> LoopRep
     """Train and refresh in rounds, and return the report. Raises `LearnableError` before anything heavy starts."""
     if not use_prefect:
         return run_loop(settings)
-    with watched_by(Silence()):  # the run itself will say it
-        open_loop(settings)
-    progress().stage("Starting the Prefect server")
-    with prefect_server():
-        from learnable.flows.loop import loop
+    with preparing_once():
+        with watched_by(Silence()):  # the run itself will say it
+            open_loop(settings)
+        progress().stage("Starting the Prefect server")
+        with prefect_server():
+            from learnable.flows.loop import loop
 
-    return loop(settings)
+        return loop(settings)
 
 
 def launch_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool = False) -> JobReport:

@@ -15,7 +15,8 @@ from learnable.train.child import Event, run_stage
 from learnable.train.monitor.forecast import add_measured
 from learnable.train.monitor.records import find_first_reach, read_metrics, total_epochs, write_table
 from learnable.train.monitor.watching import find_alarms
-from learnable.train.preflight.checks import PreparedRun, prepare_run
+from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.prepared import take_prepared
 from learnable.train.results.comparison import compare, compare_families, compare_held_out_parts
 from learnable.train.results.earlier_runs import compare_parts, find_earlier_runs
 from learnable.train.results.evaluation import Evaluation, EvaluationSettings, read_evaluation
@@ -35,8 +36,7 @@ def train_curated(settings: TrainSettings, watcher: Progress) -> TrainingReport:
     before anything heavy starts, and for a stage that failed; `InterruptedRunError` after Ctrl-C, with the way to go
     on.
     """
-    run = prepare_run(settings)
-    return _Stage(run, watcher).run_all()
+    return _Stage(take_prepared(settings), watcher).run_all()
 
 
 class _Stage:
