@@ -9,8 +9,8 @@ from learnable.data.progress import progress
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings.earlier_versions import StoredTraining
+from learnable.flows.training.stage import train_curated
 from learnable.train.results.report import TrainingReport
-from learnable.train.stage import train_curated
 
 
 @flow(name="finetune", persist_result=False)

@@ -25,11 +25,11 @@ from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.flows.training.stage import train_curated
 from learnable.train.preflight.bounds import check_numbers
 from learnable.train.preflight.prepared import prepare_once, preparing_once
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 
 if TYPE_CHECKING:
     from learnable.flows.scheduling.serving import Timetable

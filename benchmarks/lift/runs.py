@@ -27,13 +27,13 @@ from benchmarks.lift.refilled import FILE as GENERATED
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Progress
-from learnable.train import stage
+from learnable.flows.training import stage
+from learnable.flows.training.stage import train_curated
 from learnable.train.child import run_stage
 from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.results.comparison import list_measures
 from learnable.train.results.evaluation import EvaluationSettings, PromptResult, read_evaluation
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import CHECKPOINTS, POLICY, read_step
 
 FIRST_STEPS = 20  # over which the forecast is held against what is measured

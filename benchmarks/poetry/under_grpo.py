@@ -27,11 +27,11 @@ from learnable.data.progress import Silence
 from learnable.data.records import Prompt, Sampling, Score
 from learnable.data.sources.builtin import builtin_prompts
 from learnable.data.tables import prompts_table
+from learnable.flows.training.stage import train_curated
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
 from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import POLICY
 from learnable.verifiers.registry import find_verifier
 

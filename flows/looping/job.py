@@ -26,8 +26,7 @@ from learnable.train.preflight.bounds import check_numbers
 from learnable.train.preflight.output import RUNS
 from learnable.train.preflight.stored import explain_stored
 from learnable.train.results.comparison import HeldOut, compare
-from learnable.train.results.evaluation import read_evaluation
-from learnable.train.results.reuse import evaluation_file
+from learnable.train.results.evaluation import evaluation_file, read_evaluation
 from learnable.train.settings import FEWEST_PROMPTS, TrainSettings
 from learnable.train.trainers.prompts import make_dataset
 

@@ -30,6 +30,7 @@ from learnable.flows.refreshing.publishing import RefreshReport
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.flows.training.stage import train_curated
 from learnable.train.monitor.forecast import forecast_training
 from learnable.train.preflight.drawing import choose_drawing
 from learnable.train.preflight.loading import LoadedSet
@@ -41,7 +42,6 @@ from learnable.train.results.evaluation import read_held_out
 from learnable.train.results.figures import write_verdict
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 
 PREFIX = "loop-"  # of the folders in `runs/`
 

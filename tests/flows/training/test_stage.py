@@ -14,9 +14,9 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.policies import bundled_policy_path, find_policy
 from learnable.data.records import Prompt
+from learnable.flows.training.stage import train_curated
 from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 
 
 class Listener:
