@@ -117,10 +117,10 @@ def settings_file(folder: Path, moment: str) -> Path:
 def is_measured(settings: EvaluationSettings, file: Path) -> bool:
     """Whether the output is of these settings, which `file` then has, and of prompts, policy and judges as they are."""
     try:
-        asked, found = read_evaluation_settings(file), read_evaluation(Path(settings.output))
+        written, found = read_evaluation_settings(file), read_evaluation(Path(settings.output))
     except (LearnableError, ValueError, KeyError, TypeError):
         return False
-    if replace(asked, output="", policy="", store="") != replace(settings, output="", policy="", store=""):
+    if replace(written, output="", policy="", store="") != replace(settings, output="", policy="", store=""):
         return False
     held_out = read_held_out(open_curated(settings.curated), settings.held_out, settings.families, settings.limit)
     return (
