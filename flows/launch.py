@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -43,13 +44,18 @@ def run_curation(
     Bad input raises `LearnableError` before anything heavy starts.
     """
     check_engine(settings)
-    with locked_store(settings) as store:
+    with ExitStack() as locks:
+        store = locks.enter_context(locked_store(settings))
         missing = use_prefect and _is_engine_needed(settings, store)
         if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
-            return _curate_plainly(settings, train)
+            report = run_pipeline(settings)
+            locks.close()  # a training measures held-out prompts in processes that write to the store
+            return report if train is None else _train_on(report, train)
         _start_server(settings, engine=missing)
         from learnable.flows.curate import curate
 
+        if train is not None:
+            locks.close()  # the flow takes it again, for as long as it curates
         return curate(settings, train)
 
 
@@ -180,9 +186,6 @@ def _is_engine_needed(settings: CurateSettings, store: Store) -> bool:
     return is_anything_missing(start_run(settings, policy_for(settings), store), prompts)
 
 
-def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> CurationReport:
-    report = run_pipeline(settings)
-    if train is None:
-        return report
+def _train_on(report: CurationReport, train: TrainSettings) -> CurationReport:
     stop_engines()
     return replace(report, training=train_curated(replace(train, curated=report.curated), progress()))
