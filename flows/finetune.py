@@ -9,7 +9,7 @@ from learnable.data.progress import progress
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
 from learnable.flows.settings.earlier_versions import StoredTraining
-from learnable.flows.training.stage import train_curated
+from learnable.flows.training.stage import run_training
 from learnable.train.results.report import TrainingReport
 
 
@@ -17,7 +17,7 @@ from learnable.train.results.report import TrainingReport
 def finetune(settings: StoredTraining) -> TrainingReport:
     """Train on a curated set. Deploy it as `learnable.flows.finetune.finetune`."""
     with scheduled_run(), logged_unless_watched() as is_logged:
-        report = train_curated(settings, progress())
+        report = run_training(settings, progress())
         if is_logged:  # nobody sees the table
             progress().note(f"{report.verdict}: {report.trained_policy}")
     create_markdown_artifact(report.verdict, key="trained", description=report.trained_policy)

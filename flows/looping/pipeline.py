@@ -30,7 +30,7 @@ from learnable.flows.refreshing.publishing import RefreshReport
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
-from learnable.flows.training.stage import train_curated
+from learnable.flows.training.stage import run_training
 from learnable.train.monitor.forecast import forecast_training
 from learnable.train.preflight.drawing import choose_drawing
 from learnable.train.preflight.loading import LoadedSet
@@ -47,8 +47,8 @@ PREFIX = "loop-"  # of the folders in `runs/`
 
 
 def train_here(settings: TrainSettings) -> TrainingReport:
-    """Train, and tell whoever watches this run. Raises `LearnableError` as `train_curated` does."""
-    return train_curated(settings, progress())
+    """Train, and tell whoever watches this run. Raises `LearnableError` as `run_training` does."""
+    return run_training(settings, progress())
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from learnable.train.trainers.trainer import POLICY, SUMMARY, find_last_checkpoi
 Result = TypeVar("Result")
 
 
-def train_curated(settings: TrainSettings, watcher: Progress) -> TrainingReport:
+def run_training(settings: TrainSettings, watcher: Progress) -> TrainingReport:
     """Train on a curated set and measure held-out reward before and after.
 
     The output folder gets `policy/` (loadable as it is), `checkpoints/`, `metrics.jsonl`, `metrics.parquet`,

@@ -12,6 +12,7 @@ import pytest
 from learnable.data.storage.lock import hold_store
 from learnable.flows import launch
 from learnable.flows.engines import use_engine
+from learnable.flows.training import stage
 from learnable.train.settings import TrainSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, make_policy
 
@@ -28,7 +29,7 @@ def test_a_curation_lets_go_of_its_store_before_it_trains(tmp_path: Path, monkey
             trained.append(given.curated)
         return SimpleNamespace()
 
-    monkeypatch.setattr(launch, "train_curated", train)
+    monkeypatch.setattr(stage, "run_training", train)
     with use_engine(RatedEngine(policy, RATES), settings):
         report = launch.run_curation(settings, TrainSettings("", "", steps=1))
     assert trained == [report.curated]
