@@ -47,12 +47,12 @@ from benchmarks.figures import make_parser, write_figures
 from learnable.data.curated.curated_set import CuratedSet, open_curated, publish_curated
 from learnable.data.progress import Silence
 from learnable.data.records import content_id
+from learnable.flows.training.stage import run_training
 from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.monitor.rules import read_rules
 from learnable.train.monitor.watching import find_alarms
 from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import PARTS, TrainSettings
-from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import SUMMARY
 
 FORGOTTEN = 0.1  # of 16 prompts with 16 completions each a look has a standard error of .02
@@ -271,7 +271,7 @@ def train(work: Path, name: str, settings: TrainSettings) -> Path:
     if not is_finished(work, name, settings):
         print(f"{name} ...", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
-        train_curated(TrainSettings(**{**asdict(settings), "output": str(folder)}), Silence())
+        run_training(TrainSettings(**{**asdict(settings), "output": str(folder)}), Silence())
     return folder
 
 

@@ -8,16 +8,16 @@ from prefect.artifacts import create_markdown_artifact
 from learnable.data.progress import progress
 from learnable.flows.scheduling.run_log import logged_unless_watched
 from learnable.flows.scheduling.runs import scheduled_run
+from learnable.flows.training.stage import run_training
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 
 
 @flow(name="finetune", persist_result=False)
 def finetune(settings: TrainSettings) -> TrainingReport:
     """Train on a curated set. Deploy it as `learnable.flows.finetune.finetune`."""
     with scheduled_run(), logged_unless_watched() as is_logged:
-        report = train_curated(settings, progress())
+        report = run_training(settings, progress())
         if is_logged:  # nobody sees the table
             progress().note(f"{report.verdict}: {report.trained_policy}")
     create_markdown_artifact(report.verdict, key="trained", description=report.trained_policy)

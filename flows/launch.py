@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,11 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.engines import check_engine, engine_for, policy_for, stop_engines
-from learnable.flows.looping.job import plan_job, run_job
+from learnable.flows.looping import job as jobs
+from learnable.flows.looping import pipeline as looping
 from learnable.flows.looping.job_report import JobReport
-from learnable.flows.looping.pipeline import open_loop, run_loop
 from learnable.flows.looping.report import LoopReport
-from learnable.flows.refreshing.pipeline import is_engine_needed, run_refresh
+from learnable.flows.refreshing import pipeline as refreshing
 from learnable.flows.refreshing.pool import open_pool
 from learnable.flows.refreshing.publishing import RefreshReport
 from learnable.flows.run import locked_store, start_run
@@ -25,10 +26,11 @@ from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.scheduling.server import has_server, prefect_server
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.loop import LoopSettings
-from learnable.train.preflight.checks import check_numbers, prepare_run
+from learnable.flows.training import stage as training
+from learnable.train.preflight.bounds import check_numbers
+from learnable.train.preflight.prepared import prepare_once, preparing_once
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 
 if TYPE_CHECKING:
     from learnable.flows.scheduling.serving import Timetable
@@ -42,66 +44,73 @@ def run_curation(
     Bad input raises `LearnableError` before anything heavy starts.
     """
     check_engine(settings)
-    with locked_store(settings) as store:
+    with ExitStack() as locks:
+        store = locks.enter_context(locked_store(settings))
         missing = use_prefect and _is_engine_needed(settings, store)
         if not use_prefect or not (missing or has_server()):  # a server would take longer to start than this run
-            return _curate_plainly(settings, train)
+            report = run_pipeline(settings)
+            locks.close()  # a training measures held-out prompts in processes that write to the store
+            return report if train is None else _train_on(report, train)
         _start_server(settings, engine=missing)
         from learnable.flows.curate import curate
 
+        if train is not None:
+            locks.close()  # the flow takes it again, for as long as it curates
         return curate(settings, train)
 
 
 def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> TrainingReport:
     """Train on a curated set, and return the report. Raises `LearnableError` before anything heavy starts."""
     if not use_prefect:
-        return train_curated(settings, progress())
-    settings = prepare_run(settings).settings
-    progress().stage("Starting the Prefect server")
-    with prefect_server():
-        from learnable.flows.finetune import finetune
+        return training.run_training(settings, progress())
+    with preparing_once():
+        settings = prepare_once(settings).settings
+        progress().stage("Starting the Prefect server")
+        with prefect_server():
+            from learnable.flows.finetune import finetune
 
-    return finetune(settings)
+        return finetune(settings)
 
 
-def launch_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> RefreshReport:
+def run_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> RefreshReport:
     """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
     pool = open_pool(settings)
     check_engine(pool.settings)
     with locked_store(pool.settings):
         with watched_by(Silence()):  # the run itself will say it
-            needed = is_engine_needed(settings)
+            needed = refreshing.is_engine_needed(settings)
         if not (use_prefect and needed):  # a server would take longer to start than this run
-            return run_refresh(settings)
+            return refreshing.run_refresh(settings)
         _start_server(pool.settings, engine=True)
         from learnable.flows.refresh import refresh
 
         return refresh(settings)
 
 
-def launch_loop(settings: LoopSettings, *, use_prefect: bool = False) -> LoopReport:
+def run_loop(settings: LoopSettings, *, use_prefect: bool = False) -> LoopReport:
     """Train and refresh in rounds, and return the report. Raises `LearnableError` before anything heavy starts."""
     if not use_prefect:
-        return run_loop(settings)
-    with watched_by(Silence()):  # the run itself will say it
-        open_loop(settings)
-    progress().stage("Starting the Prefect server")
-    with prefect_server():
-        from learnable.flows.loop import loop
+        return looping.run_loop(settings)
+    with preparing_once():
+        with watched_by(Silence()):  # the run itself will say it
+            looping.open_loop(settings)
+        progress().stage("Starting the Prefect server")
+        with prefect_server():
+            from learnable.flows.loop import loop
 
-    return loop(settings)
+        return loop(settings)
 
 
-def launch_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool = False) -> JobReport:
+def run_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool = False) -> JobReport:
     """Find prompts and train on them, in rounds, and return the report.
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
     check_engine(curate)
     if not use_prefect:
-        return run_job(curate, train)
+        return jobs.run_job(curate, train)
     check_numbers(train)
-    plan_job(curate, train)
+    jobs.plan_job(curate, train)
     progress().stage("Starting the Prefect server")
     with prefect_server():
         from learnable.flows.job import job
@@ -177,9 +186,6 @@ def _is_engine_needed(settings: CurateSettings, store: Store) -> bool:
     return is_anything_missing(start_run(settings, policy_for(settings), store), prompts)
 
 
-def _curate_plainly(settings: CurateSettings, train: TrainSettings | None) -> CurationReport:
-    report = run_pipeline(settings)
-    if train is None:
-        return report
+def _train_on(report: CurationReport, train: TrainSettings) -> CurationReport:
     stop_engines()
-    return replace(report, training=train_curated(replace(train, curated=report.curated), progress()))
+    return replace(report, training=training.run_training(replace(train, curated=report.curated), progress()))

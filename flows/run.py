@@ -50,17 +50,18 @@ _locked: ContextVar[dict[str, Store] | None] = ContextVar("locked", default=None
 
 
 @contextmanager
-def locked_store(settings: CurateSettings) -> Iterator[Store]:
+def locked_store(settings: CurateSettings, *, wait: float | None = None) -> Iterator[Store]:
     """Lock the run's store for writing inside the block; inside another such block of this run, it is the same store.
 
-    Raises `LearnableError` where it cannot be locked or written, or is in use and the settings say not to wait.
+    `wait` is for how many seconds at most, None for as long as it takes. Raises `LearnableError` where it cannot be
+    locked or written, or is in use for longer, or at all where the settings say not to wait.
     """
     outer = _locked.get() or {}
     if settings.store in outer:
         yield outer[settings.store]
         return
     store = Store(settings.store)
-    with store.hold(wait=None if settings.wait else 0, on_wait=progress().note):
+    with store.hold(wait=wait if settings.wait else 0, on_wait=progress().note):
         token = _locked.set({**outer, settings.store: store})
         try:
             yield store

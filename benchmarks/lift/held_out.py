@@ -10,8 +10,9 @@ import json
 import sys
 from pathlib import Path
 
+from learnable.flows.engines import stop_engines
+from learnable.flows.evaluating.process import main as evaluate
 from learnable.train.child import OnEvent, serve
-from learnable.train.results.evaluation import main as evaluate
 
 
 def main(path: Path, emit: OnEvent) -> None:
@@ -20,6 +21,7 @@ def main(path: Path, emit: OnEvent) -> None:
         file = path.with_name(f".{path.stem}-{number}.json")
         file.write_text(json.dumps(settings), encoding="utf-8")
         evaluate(file, emit)
+        stop_engines()
         gc.collect()  # the parts of an engine refer to each other, and its cache is large
         file.unlink()
 

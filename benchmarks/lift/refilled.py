@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from learnable.train.child import OnEvent, serve
-from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.trainers import grpo
 from learnable.train.trainers.trainer import run_trainer
 
@@ -91,7 +91,7 @@ class Refiller:
             yield from (data[int(row)] for row in rng.permutation(len(data)))
 
 
-def make_trainer(run: PreparedRun) -> Any:
+def make_trainer(run: TrainingRun) -> Any:
     """Build the trainer of the GRPO stage, and have it refill its batches."""
     trainer = grpo.make_trainer(run)
     Refiller(trainer, run.settings.folder / FILE, run.settings.seed)

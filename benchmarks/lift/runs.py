@@ -27,13 +27,13 @@ from benchmarks.lift.refilled import FILE as GENERATED
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.progress import Progress
-from learnable.train import stage
+from learnable.flows.training import stage
+from learnable.flows.training.stage import run_training
 from learnable.train.child import run_stage
 from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.results.comparison import list_measures
 from learnable.train.results.evaluation import EvaluationSettings, PromptResult, read_evaluation
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import CHECKPOINTS, POLICY, read_step
 
 FIRST_STEPS = 20  # over which the forecast is held against what is measured
@@ -108,7 +108,7 @@ def is_over(folder: Path) -> bool:
 def perform(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float, seed: int, watcher: Progress) -> None:
     """Train and measure, in processes of their own. What was trained before is not trained again.
 
-    Raises `LearnableError` as `train_curated` and `run_stage` do. That training failed is noted in the folder.
+    Raises `LearnableError` as `run_training` and `run_stage` do. That training failed is noted in the folder.
     """
     settings = make_settings(arm, plan, curated, folder, rate, seed)
     if not (folder / COST).is_file():
@@ -118,7 +118,7 @@ def perform(arm: Arm, plan: Plan, curated: CuratedSet, folder: Path, rate: float
             else:
                 told = find_prompts(arm, curated, folder, paid)
                 with use_trainer(arm):
-                    train_curated(replace(settings, curated=str(told.path)), watcher)
+                    run_training(replace(settings, curated=str(told.path)), watcher)
     measure_held_out(settings, curated, folder, find_start(folder, seed))
     shutil.rmtree(folder / POLICY, ignore_errors=True)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)

@@ -26,11 +26,11 @@ from learnable.data.policies import find_policy
 from learnable.data.progress import Silence
 from learnable.data.records import Prompt, Sampling, Score
 from learnable.data.tables import prompts_table
+from learnable.flows.training.stage import run_training
 from learnable.rollouts.protocol import EngineError, GroupRequest, Refusal
 from learnable.rollouts.vllm_engine import VLLMEngine
 from learnable.train.monitor.records import StepRecord, read_metrics
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 from learnable.train.trainers.trainer import POLICY
 from learnable.verifiers.families.prompts import builtin_prompts
 from learnable.verifiers.registry import find_verifier
@@ -173,7 +173,7 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         evaluate=False,
         seed=options.seed,
     )
-    train_curated(settings, Shown())
+    run_training(settings, Shown())
     course = list_course(read_metrics(folder / "run" / "metrics.jsonl"))
     print(f"\n{'steps':>9} {'reward':>7} {'passed':>7} {'language':>8}")
     for row in course:

@@ -22,8 +22,8 @@ from learnable.flows.engines import policy_for
 from learnable.flows.run import Run, locked_store, new_run_id
 from learnable.flows.sampling.sampler import open_sampling
 from learnable.flows.settings import CurateSettings
-from learnable.flows.settings.evaluation import GreedySettings
-from learnable.train.results.evaluation import Evaluation, HeldOutPrompts, PromptResult
+from learnable.flows.settings.evaluation import MeasuringSettings
+from learnable.train.results.evaluation import Evaluation, HeldOutPrompts, PromptResult, find_versions
 
 COUNTED = ("prompt_id", "n", "mean", "passes", "tokens")
 
@@ -51,8 +51,9 @@ def measure_policy(settings: CurateSettings, held_out: HeldOutPrompts, *, greedy
         Evaluation(
             policy_id=run.policy.policy_id,
             prompts=_join(held_out, groups, likeliest, settings.group_size),
-            tokens=int(groups["tokens"].sum()) + int(likeliest["tokens"].sum()),
+            tokens=_count_tokens(held_out.prompts, groups) + _count_tokens(held_out.prompts, likeliest),
             seconds=0.0,
+            verifiers=find_versions(held_out.prompts),
         ),
         generated + more,
     )
@@ -66,7 +67,7 @@ def fix_budget(settings: CurateSettings, group_size: int) -> CurateSettings:
 def _as_greedy(run: Run) -> Run:
     values = {field.name: getattr(run.settings, field.name) for field in fields(CurateSettings)}
     given = {**values, "sampling": run.settings.sampling.as_greedy, "group_size": 1}
-    return replace(run, settings=GreedySettings(**given))
+    return replace(run, settings=MeasuringSettings(**given))
 
 
 def _roll_out(run: Run, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, int]:
@@ -77,6 +78,12 @@ def _roll_out(run: Run, prompts: Sequence[Prompt]) -> tuple[pl.DataFrame, int]:
         sampling.collector.finish()
         rows = [group_stats(part.lazy(), ks=()).select(COUNTED).collect() for part in sampling.scan().parts()]
         return pl.concat(rows), sampling.generated
+
+
+def _count_tokens(prompts: Sequence[Prompt], groups: pl.DataFrame) -> int:
+    """Add up the tokens of completions, each once: prompts that share a question share its completions."""
+    asking = {prompt.question_id: prompt.prompt_id for prompt in prompts}
+    return int(groups.filter(pl.col("prompt_id").is_in(list(asking.values())))["tokens"].sum())
 
 
 def _join(

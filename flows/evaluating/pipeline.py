@@ -12,14 +12,13 @@ from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import SIMULATED, Sampling
-from learnable.data.storage.places import find_place
 from learnable.flows.engines import check_engine, policy_for
 from learnable.flows.evaluating.completions import Measured, fix_budget, measure_policy
 from learnable.flows.evaluating.report import EvalReport, OtherPolicy, read_eval_report
 from learnable.flows.run import locked_store
 from learnable.flows.settings import CurateSettings, PromptSettings, VLLMSettings
 from learnable.flows.settings.engines import RaySettings
-from learnable.flows.settings.evaluation import EvalSettings
+from learnable.flows.settings.evaluation import EvalSettings, find_set_store, name_store
 from learnable.train.preflight.shards import find_changed_verifiers
 from learnable.train.results.comparison import pair_prompts
 from learnable.train.results.evaluation import SEED_OFFSET, Evaluation, HeldOutPrompts, read_held_out
@@ -66,7 +65,6 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
         )
     takes_default = isinstance(settings.engine, VLLMSettings | RaySettings)
     named = settings.policy or ((manifest.policy.name or None) if takes_default else None)
-    root = find_place(settings.store or _find_store(curated))
     return fix_budget(
         CurateSettings(
             prompts=PromptSettings(families=(SIMULATED,) if is_simulated else ()),
@@ -74,7 +72,7 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
             engine=settings.engine,
             sampling=settings.sampling_from(Sampling() if manifest.find_absent(("sampling",)) else manifest.sampling),
             seed=settings.seed + SEED_OFFSET,
-            store=str(root / "evaluations" / f"seed-{settings.seed}"),
+            store=name_store(settings.store or _find_store(curated), settings.seed),
             name="evaluation",
             workers=settings.workers,
             verifier_timeout=settings.verifier_timeout,
@@ -118,10 +116,10 @@ def _stores(settings: EvalSettings, curated: CuratedSet, mine: CurateSettings) -
 
 
 def _find_store(curated: CuratedSet) -> str:
-    folder = curated.path.parent.parent
-    if folder.name != "curated":
+    store = find_set_store(curated.path)
+    if store is None:
         raise LearnableError(f"curated set {str(curated.path)!r} lies in no store: give --store")
-    return str(folder.parent)
+    return store
 
 
 def _build_report(

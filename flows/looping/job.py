@@ -22,12 +22,11 @@ from learnable.flows.settings.curation import BUILTIN_LIMIT
 from learnable.train.live.hooks import make_rates
 from learnable.train.live.predicted import PredictedRates
 from learnable.train.live.sampler import STARVED, share_places
-from learnable.train.preflight.checks import check_numbers
+from learnable.train.preflight.bounds import check_numbers
 from learnable.train.preflight.output import RUNS
 from learnable.train.preflight.stored import explain_stored
 from learnable.train.results.comparison import HeldOut, compare
-from learnable.train.results.evaluation import read_evaluation
-from learnable.train.results.reuse import evaluation_file
+from learnable.train.results.evaluation import evaluation_file, read_evaluation
 from learnable.train.settings import FEWEST_PROMPTS, TrainSettings
 from learnable.train.trainers.prompts import make_dataset
 

@@ -13,9 +13,8 @@ from learnable.data.storage.places import write_whole
 from learnable.flows.curation.report import CurationReport, describe_outcome
 from learnable.train.monitor.records import read_metrics
 from learnable.train.results.comparison import HeldOut
-from learnable.train.results.evaluation import read_evaluation
+from learnable.train.results.evaluation import evaluation_file, read_evaluation
 from learnable.train.results.report import TrainingReport, without_nan
-from learnable.train.results.reuse import evaluation_file
 
 JOB = "job.json"
 

@@ -30,24 +30,25 @@ from learnable.flows.refreshing.publishing import RefreshReport
 from learnable.flows.settings import CurateSettings, RefreshSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.flows.training.stage import run_training
 from learnable.train.monitor.forecast import forecast_training
-from learnable.train.preflight.checks import prepare_run
 from learnable.train.preflight.drawing import choose_drawing
+from learnable.train.preflight.loading import LoadedSet
 from learnable.train.preflight.output import choose_run_folder
+from learnable.train.preflight.prepared import prepare_once, preparing_once
 from learnable.train.preflight.shards import count_rows
 from learnable.train.results.comparison import MIN_PROMPTS
 from learnable.train.results.evaluation import read_held_out
 from learnable.train.results.figures import write_verdict
 from learnable.train.results.report import TrainingReport
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 
 PREFIX = "loop-"  # of the folders in `runs/`
 
 
 def train_here(settings: TrainSettings) -> TrainingReport:
-    """Train, and tell whoever watches this run. Raises `LearnableError` as `train_curated` does."""
-    return train_curated(settings, progress())
+    """Train, and tell whoever watches this run. Raises `LearnableError` as `run_training` does."""
+    return run_training(settings, progress())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,13 @@ def run_loop(settings: LoopSettings, stages: Stages | None = None) -> LoopReport
     Raises `LearnableError` for bad input before anything heavy starts, where another process is at this loop, and for a
     stage that failed; `InterruptedRunError` after Ctrl-C. The same call goes on where an earlier one ended so.
     """
-    loop = open_loop(settings)
-    folder = Path(loop.folder)
-    with hold_output(folder, "loop"):
-        if (folder / LOOP).is_file():  # another process may have gone on with it since it was opened
-            loop = read_loop(folder, settings)
-        return _go_round(loop, stages or Stages())
+    with preparing_once():
+        loop = open_loop(settings)
+        folder = Path(loop.folder)
+        with hold_output(folder, "loop"):
+            if (folder / LOOP).is_file():  # another process may have gone on with it since it was opened
+                loop = read_loop(folder, settings)
+            return _go_round(loop, stages or Stages())
 
 
 def _go_round(loop: LoopReport, stages: Stages) -> LoopReport:
@@ -121,7 +123,7 @@ def _begin_loop(folder: Path, settings: LoopSettings) -> LoopReport:
             f"policy {policy!r} is a LoRA adapter, and a round leaves it merged into its base: give the merged model, "
             "and --lora-rank to train adapters in every round"
         )
-    prepare_run(_make_train_settings(settings, folder, first))
+    prepare_once(_make_train_settings(settings, folder, first))
     settings.make_eval_settings(first.curated, policy)
     train = settings.train
     found = read_held_out(curated, train.held_out, train.families, train.eval_limit).prompts
@@ -179,7 +181,7 @@ def _measure(loop: LoopReport, stages: Stages, number: int) -> EvalReport:
 
 
 def _begin_round(settings: LoopSettings, number: int, curated: str, policy: str) -> Round:
-    version = open_curated(curated)
+    version = LoadedSet.of(open_curated(curated))
     train, _ = choose_drawing(settings.train, version)
     forecast = forecast_training(version, train)
     return Round(

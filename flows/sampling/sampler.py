@@ -178,9 +178,8 @@ class AdaptiveSampling:
         self._found += len(kept)
         counted, means, _ = self.schedule.measure(kept[:1])
         text = shorten_reason(" ".join(self.prompts[kept[0]].text.split()), SHOWN)
-        progress().note(
-            f"{self._found:,} found so far, such as {text!r}: mean reward {means[0]:.2f} of {counted[0]:.0f} completions"
-        )
+        reward = f"mean reward {means[0]:.2f} of {counted[0]:.0f} completions"
+        progress().note(f"{self._found:,} found so far, such as {text!r}: {reward}")
 
     @property
     def generated(self) -> int:

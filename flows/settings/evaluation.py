@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from upath import UPath
+
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import Sampling
+from learnable.data.storage.places import Place, find_place
 from learnable.flows.settings.curation import CurateSettings
 from learnable.flows.settings.engines import EngineSettings, VLLMSettings
 from learnable.train.settings import HELD_OUT, HeldOutName
@@ -72,9 +75,20 @@ class EvalSettings:
         )
 
 
+def find_set_store(version: UPath) -> str | None:
+    """Return the store that a version of a set lies in, STORE/curated/NAME/VERSION; None for one elsewhere."""
+    sets = version.parent.parent
+    return str(sets.parent) if sets.name == "curated" else None
+
+
+def name_store(root: Place, seed: int) -> str:
+    """Return the store of the evaluations with a seed, in the store at `root` or in another folder."""
+    return str(find_place(root) / "evaluations" / f"seed-{seed}")
+
+
 @dataclass(frozen=True, slots=True)
-class GreedySettings(CurateSettings):
-    """Those of one completion a prompt at temperature 0: nothing can be curated from it, and much be measured."""
+class MeasuringSettings(CurateSettings):
+    """Those of groups, be they of one completion at temperature 0: nothing is curated from them, and much measured."""
 
     def _check_group(self) -> None:
         """Take what a curation refuses."""

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from learnable.filters.decisions.presets import Preset
     from learnable.filters.stopping.budget import SamplingBudget
     from learnable.flows.engines import use_engine
-    from learnable.flows.launch import launch_refresh as refresh
     from learnable.flows.launch import run_curation as curate
+    from learnable.flows.launch import run_refresh as refresh
     from learnable.flows.launch import run_training as finetune
     from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
     from learnable.flows.settings.engines import (
@@ -83,7 +83,7 @@ _HOMES = {
 _PLACES = {name: (home, name) for home, names in _HOMES.items() for name in names} | {
     "curate": ("learnable.flows.launch", "run_curation"),
     "finetune": ("learnable.flows.launch", "run_training"),  # `learnable.train` is the folder of the trainers
-    "refresh": ("learnable.flows.launch", "launch_refresh"),
+    "refresh": ("learnable.flows.launch", "run_refresh"),
 }
 
 

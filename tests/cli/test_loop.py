@@ -34,7 +34,7 @@ def finish(settings: LoopSettings, *, use_prefect: bool) -> LoopReport:
 @pytest.fixture
 def loop(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command with a loop that has ended in place of a real one."""
-    monkeypatch.setattr("learnable.flows.launch.launch_loop", finish)
+    monkeypatch.setattr("learnable.flows.launch.run_loop", finish)
     return run
 
 

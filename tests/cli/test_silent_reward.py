@@ -98,7 +98,7 @@ def test_training_on_it_may_be_allowed(shell: ScriptedShell, monkeypatch: pytest
         begun.append(stage.settings)
         raise SystemExit(0)
 
-    monkeypatch.setattr("learnable.train.stage._Stage.run_all", stop)
+    monkeypatch.setattr("learnable.flows.training.stage._Stage.run_all", stop)
     assert find(shell, "--then-train", "--allow-silent-reward").status == 0
     curated = begun[0].curated
     assert shell.type("train", "--curated", curated, "--allow-silent-reward").status == 0

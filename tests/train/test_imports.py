@@ -6,7 +6,8 @@ HEAVY = {"torch", "vllm", "trl", "transformers", "datasets", "peft", "matplotlib
 
 
 def test_the_stage_and_the_rewards_load_nothing_heavy() -> None:
-    code = "import json, sys, learnable.train.stage, learnable.train.rewards; print(json.dumps(sorted(sys.modules)))"
+    imports = "import json, sys, learnable.flows.training.stage, learnable.train.rewards"
+    code = f"{imports}; print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout)
 
     assert HEAVY & set(loaded) == set()

@@ -7,7 +7,7 @@ import pytest
 
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.train.preflight.checks import check_numbers
+from learnable.train.preflight.bounds import check_numbers
 from learnable.train.presets import explain_settings, find_train_preset, list_train_presets
 from learnable.train.settings import Method, TrainSettings
 from learnable.train.trl_options import check_trl_options

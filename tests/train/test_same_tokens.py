@@ -45,8 +45,10 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.records import Sampling
 from learnable.rollouts.protocol import GroupRequest
 from learnable.rollouts.vllm_engine import VLLMEngine
-from learnable.train.results.evaluation import EvaluationSettings, evaluate_policy, read_held_out
-from learnable.verifiers.pool.scoring import ScoringPool
+from learnable.flows.engines import use_engine
+from learnable.flows.evaluating.process import measure_held_out
+from learnable.flows.settings import CurateSettings
+from learnable.train.results.evaluation import EvaluationSettings, read_held_out
 
 def main():
     policy, curated, sampling = sys.argv[1], sys.argv[2], Sampling.from_json(json.loads(sys.argv[3]))
@@ -56,13 +58,13 @@ def main():
         seen.append(prompt["prompt_token_ids"])
         return add(request_id, prompt, *more, **named)
     engine.llm.llm_engine.add_request = note
-    settings = EvaluationSettings(curated, policy, sampling, 2, 0, None, "")
+    settings = EvaluationSettings(curated, policy, sampling, 2, 0, None, sys.argv[4])
     held_out = read_held_out(open_curated(curated))
     list(engine.generate([GroupRequest(prompt, 2) for prompt in held_out.prompts], sampling))
     said = {"engine": list(seen)}
     seen.clear()
-    with ScoringPool(workers=0) as pool:
-        evaluate_policy(engine, pool, held_out, settings, lambda event: None)
+    with use_engine(engine, CurateSettings(policy=policy)):
+        measure_held_out(settings, held_out)
     said["evaluation"] = list(seen)
     print(json.dumps(said))
 
@@ -117,7 +119,8 @@ def test_everybody_reads_the_same_tokens(
     assert {tokens.count(tokenizer.bos_token_id) for tokens in wanted} == {1}
     script = tmp_path / "script.py"
     script.write_text(ENGINE_SCRIPT)
-    done: Any = starter.run([sys.executable, str(script), str(policy), str(curated), json.dumps(TOLD.to_json())])
+    told = [str(policy), str(curated), json.dumps(TOLD.to_json()), str(tmp_path / "evaluation.json")]
+    done: Any = starter.run([sys.executable, str(script), *told])
     assert done.returncode == 0, done.stderr[-2000:]
     said = json.loads(done.stdout.splitlines()[-1])
     assert sorted(said["engine"]) == sorted(wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from heapq import nlargest
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from learnable.data.curated.curated_set import COMBINED, CuratedSet
+from learnable.data.curated.curated_set import ASIDE, COMBINED, CuratedSet
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.policies import Policy, read_context_length
@@ -49,17 +49,7 @@ def check_families(settings: TrainSettings, curated: CuratedSet) -> None:
 
 def count_rows(curated: CuratedSet, part: str, families: Collection[str] = ()) -> int:
     """Count the rows of a part. Raises `LearnableError` for a broken shard."""
-    if (families or part in COMBINED) and curated.shards(part):
-        return int(curated.read(part, families, columns=["family"]).num_rows)
-    total = 0
-    for shard in curated.shards(part):
-        try:
-            total += pq.read_metadata(str(shard)).num_rows
-        except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
-            raise LearnableError(
-                f"shard {str(shard)!r} is not readable Parquet: {error}; curate the set again"
-            ) from error
-    return total
+    return int(curated.read(part, families).num_rows) if curated.shards(part) else 0
 
 
 def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, int]) -> None:
@@ -85,8 +75,15 @@ def check_rows(settings: TrainSettings, curated: CuratedSet, rows: Mapping[str, 
 
 
 def check_columns(curated: CuratedSet, part: str) -> None:
-    """Raise `LearnableError` when a shard lacks a column that the reward function reads."""
-    for shard in [*curated.shards(part), *curated.shards("test")]:
+    """Raise `LearnableError` when a shard of a part or of `test` lacks a column that the reward function reads."""
+    for stored in _list_stored(curated, part):
+        if not set(NEEDED_COLUMNS) <= set(curated.read(stored).column_names):
+            refuse_shards_without_columns(curated, stored)
+
+
+def refuse_shards_without_columns(curated: CuratedSet, part: str) -> None:
+    """Raise `LearnableError` that names the first shard of a part that lacks a needed column, if one does."""
+    for shard in curated.shards(part):
         columns = pq.read_schema(str(shard)).names
         for needed in NEEDED_COLUMNS:
             if needed not in columns:
@@ -104,10 +101,16 @@ def check_verifiers(curated: CuratedSet, part: str) -> list[str]:
     Raises `LearnableError` when a prompt names one that cannot be loaded, or that no person has named: none of its
     rewards would count.
     """
-    names: dict[str, str] = {}  # and where each stands first
-    for place, column in _read_column(curated, part, "verifier"):
-        names = dict.fromkeys(map(str, pc.unique(column).to_pylist()), place) | names
-    return find_changed_verifiers(curated.manifest, names)
+    names: dict[str, str] = {}
+    for one in (part, *(("test",) if curated.shards("test") else ())):
+        found = pc.unique(curated.read(one, columns=["verifier"])["verifier"]).to_pylist()
+        names = dict.fromkeys(map(str, found), one) | names
+    for name, first in names.items():
+        try:
+            find_verifier(name)
+        except LearnableError as error:
+            raise LearnableError(f"{_find_place(curated, first, name)}: {error}") from error
+    return find_changed_verifiers(curated.manifest, dict.fromkeys(names, str(curated.path)))
 
 
 def find_changed_verifiers(manifest: Manifest, places: Mapping[str, str]) -> list[str]:
@@ -143,8 +146,8 @@ def find_changed_verifiers(manifest: Manifest, places: Mapping[str, str]) -> lis
 
 def has_chats(curated: CuratedSet, part: str) -> bool:
     """Whether the prompts of a part, or of `test`, are lists of messages."""
-    shards = [*curated.shards(part), *curated.shards("test")]
-    return any(pa.types.is_nested(pq.read_schema(str(shard)).field("prompt").type) for shard in shards)
+    stored = _list_stored(curated, part)
+    return any(pa.types.is_nested(curated.read(one).schema.field("prompt").type) for one in stored)
 
 
 def check_lengths(settings: TrainSettings, policy: Policy, longest: int | None) -> None:
@@ -186,12 +189,18 @@ def read_prompt_texts(curated: CuratedSet, part: str, families: Collection[str] 
     return [join_turns(prompt) for prompt in curated.read(part, families, ["prompt"])["prompt"].to_pylist()]
 
 
-def _read_column(curated: CuratedSet, part: str, name: str) -> Iterator[tuple[str, pa.ChunkedArray[Any]]]:
-    """Yield a column of each shard of a part and of `test`, after the place where it is; of `COMBINED` as a whole."""
-    if part in COMBINED:
-        yield f"{part} of {str(curated.path)!r}", curated.read(part, columns=[name])[name]
-    for shard in [*(curated.shards(part) if part not in COMBINED else ()), *curated.shards("test")]:
-        yield f"shard {str(shard)!r}", pq.read_table(str(shard), columns=[name]).column(name)
+def _list_stored(curated: CuratedSet, part: str) -> list[str]:
+    """Return the parts with shards of which a part is read, and `test` after them."""
+    parts = (*(("train", *ASIDE) if part in COMBINED else (part,)), "test")
+    return [one for one in parts if curated.shards(one)]
+
+
+def _find_place(curated: CuratedSet, part: str, verifier: str) -> str:
+    """Return where a set first names a verifier: in which shard, or in which part where it is read from several."""
+    for shard in curated.shards(part) if part not in COMBINED else ():
+        if verifier in pq.read_table(str(shard), columns=["verifier"])["verifier"].to_pylist():
+            return f"shard {str(shard)!r}"
+    return f"{part} of {str(curated.path)!r}"
 
 
 def join_turns(prompt: Any) -> str:

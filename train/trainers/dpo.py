@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from learnable.train.child import OnEvent, serve
-from learnable.train.preflight.checks import PreparedRun
 from learnable.train.preflight.pairs import read_pairs
+from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.trainers.trainer import (
     choose_weight_type,
@@ -35,7 +35,7 @@ def main(path: Path, emit: OnEvent) -> None:
     run_trainer(path, make_trainer, emit)
 
 
-def make_trainer(run: PreparedRun) -> DPOTrainer:
+def make_trainer(run: TrainingRun) -> DPOTrainer:
     """Build TRL's trainer over pairs. Loads the policy; TRL takes it once more for a reference, or without adapters."""
     from transformers import AutoTokenizer
     from trl import DPOTrainer

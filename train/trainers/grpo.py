@@ -15,8 +15,9 @@ from learnable.data.dialogue.thinking import ThinkTags, find_tags
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent, serve
 from learnable.train.live.hooks import LearnabilitySampler
-from learnable.train.preflight.checks import PreparedRun
 from learnable.train.preflight.drawing import make_course
+from learnable.train.preflight.loading import LoadedSet
+from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.ratios import log_importance_ratios
 from learnable.train.rewards import (
     RewardFunction,
@@ -51,7 +52,7 @@ def main(path: Path, emit: OnEvent) -> None:
     run_trainer(path, make_trainer, emit)
 
 
-def make_trainer(run: PreparedRun) -> GRPOTrainer:
+def make_trainer(run: TrainingRun) -> GRPOTrainer:
     """Build TRL's trainer. Loads the policy. Raises `LearnableError` as `make_config` does."""
     from transformers import AutoTokenizer
     from trl import GRPOTrainer
@@ -67,13 +68,14 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     if settings.learning_rate is None:
         config.learning_rate = usual_learning_rate(model.num_parameters(), lora=run.trains_adapter)
     batch = count_looked_at(settings) * read_world_size()
-    rows = run.curated.read(settings.named_part, settings.families)
+    curated = LoadedSet.of(run.curated)
+    rows = curated.read(settings.named_part, settings.families)
     trainer = GRPOTrainer(
         model=model,
         reward_funcs=[make_reward(settings, tags)],
         args=config,
-        train_dataset=make_dataset(run.curated, rows),
-        eval_dataset=load_looks(run.curated, settings.families, batch) if settings.eval_steps else None,
+        train_dataset=make_dataset(curated, rows),
+        eval_dataset=load_looks(curated, settings.families, batch) if settings.eval_steps else None,
         processing_class=tokenizer,
         peft_config=make_lora_config(settings.lora_rank) if settings.lora_rank else None,
     )
@@ -85,7 +87,7 @@ def make_trainer(run: PreparedRun) -> GRPOTrainer:
     return trainer
 
 
-def draw_prompts(trainer: GRPOTrainer, run: PreparedRun, rows: Table) -> None:
+def draw_prompts(trainer: GRPOTrainer, run: TrainingRun, rows: Table) -> None:
     """Let a trainer draw its `rows` as the settings say: live, stage by stage, stored groups first, or as resumed.
 
     Raises `LearnableError` as the samplers do that are attached.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from learnable.train.child import OnEvent, serve
-from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.settings import TrainSettings, usual_learning_rate
 from learnable.train.trainers.trainer import (
     load_policy,
@@ -32,7 +32,7 @@ def main(path: Path, emit: OnEvent) -> None:
     run_trainer(path, make_trainer, emit)
 
 
-def make_trainer(run: PreparedRun) -> SFTTrainer:
+def make_trainer(run: TrainingRun) -> SFTTrainer:
     """Build TRL's trainer over prompts and completions; the loss is on completions alone. Loads the policy."""
     from transformers import AutoTokenizer
     from trl import SFTTrainer

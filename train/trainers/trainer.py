@@ -19,7 +19,7 @@ from learnable.train.child import OnEvent
 from learnable.train.live.hooks import NUMBERS, LiveSamplerWarning, is_dry
 from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics
 from learnable.train.monitor.watching import Alarm, Monitor
-from learnable.train.preflight.checks import PreparedRun, prepare_run
+from learnable.train.preflight.resolution import TrainingRun, open_run
 from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings, read_settings
 
@@ -31,14 +31,14 @@ SUMMARY = "training.json"
 REFERENCE = "ref"  # TRL's name for the copy of a given adapter as it was
 
 
-def run_trainer(path: Path, make_trainer: Callable[[PreparedRun], Any], emit: OnEvent) -> None:
+def run_trainer(path: Path, make_trainer: Callable[[TrainingRun], Any], emit: OnEvent) -> None:
     """Train as the settings file says; leave the policy in `policy/` and a summary in `training.json`.
 
     `make_trainer` returns one of TRL's trainers. Raises `LearnableError` for settings or data that cannot work.
     """
     _use_one_gpu()
     pass_on_warnings(emit)
-    run = prepare_run(read_settings(path))
+    run = open_run(read_settings(path))
     trainer = make_trainer(run)
     parameters = sum(weight.numel() for weight in trainer.model.parameters() if weight.requires_grad)
     checkpoint = find_last_checkpoint(run.settings) if run.settings.resume else None
@@ -94,7 +94,7 @@ class TrainingWatch:
     `stop()` asks for a checkpoint and an end after the current step; `stopped` says that this happened.
     """
 
-    def __init__(self, run: PreparedRun, metrics: MetricsFile | None, emit: OnEvent) -> None:
+    def __init__(self, run: TrainingRun, metrics: MetricsFile | None, emit: OnEvent) -> None:
         self.settings, self.metrics, self.emit = run.settings, metrics, emit
         self.monitor = Monitor(run.rules)
         self.keeps_checkpoint = False
@@ -160,7 +160,7 @@ def keep_files(folder: Path, kept: Path) -> None:
     shutil.copytree(folder, kept, copy_function=link, dirs_exist_ok=True)
 
 
-def make_callback(run: PreparedRun, metrics: MetricsFile | None, emit: OnEvent) -> Any:
+def make_callback(run: TrainingRun, metrics: MetricsFile | None, emit: OnEvent) -> Any:
     """Return a `TrainingWatch` that is a `TrainerCallback` too: made here because that base loads transformers."""
     from transformers import TrainerCallback
 
@@ -201,7 +201,7 @@ def read_world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def choose_weight_type(run: PreparedRun, config: Any) -> str:
+def choose_weight_type(run: TrainingRun, config: Any) -> str:
     """Return the type to load weights in: adapters train over frozen bf16 weights, full training needs float32."""
     return "bfloat16" if run.trains_adapter and config.bf16 else "float32"
 
@@ -216,7 +216,7 @@ def load_texts(table: pa.Table, columns: Sequence[str], settings: TrainSettings)
     return rows
 
 
-def load_policy(run: PreparedRun, weight_type: str) -> Any:
+def load_policy(run: TrainingRun, weight_type: str) -> Any:
     """Load what is trained: a whole model, or a LoRA adapter over its base, which stays as it is.
 
     Raises `LearnableError` for a policy whose config names a repository of the hub to run its attention from.

@@ -67,7 +67,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[TrainSettings]:
             end = one["policy"] == "start"
             write_evaluation(Path(one["output"]), 0.25 if end else 0.75, 0.0)
 
-    monkeypatch.setattr(runs, "train_curated", train)
+    monkeypatch.setattr(runs, "run_training", train)
     monkeypatch.setattr(runs, "run_stage", evaluate)
     return seen
 
@@ -141,7 +141,7 @@ def test_a_training_that_failed_is_kept_as_broken(
         settings.folder.mkdir(parents=True)
         raise LearnableError("probabilities contain NaN")
 
-    monkeypatch.setattr(runs, "train_curated", fail)
+    monkeypatch.setattr(runs, "run_training", fail)
     folder = make_run_folder(tmp_path, 12, "pool", 4e-4, 3)
     with pytest.raises(LearnableError):
         perform(ARMS["pool"], PLAN, curated, folder, 4e-4, 3, Silence())

@@ -16,13 +16,17 @@ import pytest
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
+from learnable.data.storage.lock import hold_store
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine
+from learnable.flows.evaluating import process
 from learnable.flows.evaluating.pipeline import run_evaluation
+from learnable.flows.evaluating.process import main
 from learnable.flows.evaluating.report import EvalReport
 from learnable.flows.settings import CurateSettings, ServerSettings
 from learnable.flows.settings.evaluation import EvalSettings
+from learnable.train.results.evaluation import SEED_OFFSET, Evaluation, EvaluationSettings, read_evaluation
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, make_policy
 
 TEXTS = [f"{family} {number}" for number in range(60) for family in ("sums", "words")]
@@ -44,6 +48,26 @@ class World:
         settings = {"policy": old, "group_size": SIZE, "k": 4, "workers": 0, **changes}
         with answered_by(engines[0], old), answered_by(engines[1], new):
             return run_evaluation(EvalSettings(str(self.curated), **settings)), engines
+
+    def measure(
+        self, run: str, dies_after: int | None = None, **changes: Any
+    ) -> tuple[Evaluation, RatedEngine, list[dict[str, Any]]]:
+        """Evaluate as a training in the folder `run` does, before it trains."""
+        old, folder = str(self.folder / "old"), self.folder / "runs" / run
+        folder.mkdir(parents=True, exist_ok=True)
+        sampling = open_curated(self.curated).manifest.sampling
+        settings = EvaluationSettings(
+            str(self.curated), old, sampling, SIZE, 0, None, str(folder / "before.json"), store=str(self.store)
+        )
+        replace(settings, **changes).write(folder / "settings.json")
+        engine, events = RatedEngine(old, RATES, dies_after), list[dict[str, Any]]()
+        with answered_by(engine, old):
+            main(folder / "settings.json", events.append)
+        return read_evaluation(folder / "before.json"), engine, events
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "store"
 
 
 @contextmanager
@@ -243,3 +267,69 @@ def test_a_set_outside_a_store_needs_one(world: World, tmp_path: Path) -> None:
 def test_the_report_is_plain_data(world: World) -> None:
     report, _ = world.evaluate()
     assert json.loads(json.dumps(report.to_json()))["prompts"][0] == asdict(report.prompts[0])
+
+
+@pytest.mark.parametrize("held_out", ["kept", "pool"])
+def test_a_training_measures_the_completions_that_an_evaluation_would(world: World, held_out: Any) -> None:
+    found, engine, events = world.measure("first", held_out=held_out)
+    assert {(r.group_size, r.first_index, r.seed) for r in engine.requests} == {
+        (size, 0, SEED_OFFSET) for size in (SIZE, 1)
+    }
+    total = len(found.prompts) * (SIZE + 1)
+    assert [(event["done"], event["total"]) for event in events[-1:]] == [(total, total)]
+    done = [event["done"] for event in events]
+    assert done == sorted(done)
+    assert found.tokens == total
+    assert found.verifiers.keys() == {"choice"}
+
+    report, [engine, _] = world.evaluate(held_out=held_out)
+    assert engine.requests == []
+    assert (report.generated, report.tokens, tuple(report.prompts)) == (0, total, found.prompts)
+
+
+def test_a_second_training_generates_nothing_and_one_after_an_evaluation_neither(world: World) -> None:
+    world.evaluate(group_size=SIZE + 4)
+    for name in ("first", "second"):
+        found, engine, events = world.measure(name)
+        assert engine.requests == []
+        assert [event["event"] for event in events] == ["rollouts"]
+        assert {one.n for one in found.prompts} == {SIZE}
+
+
+def test_a_training_that_was_stopped_in_its_evaluation_goes_on(world: World) -> None:
+    with pytest.raises(InterruptedRunError):
+        world.measure("first", dies_after=3)
+    found, engine, _ = world.measure("first")
+    assert len(engine.requests) == 2 * len(found.prompts) - 3
+    shutil.rmtree(world.store / "evaluations")
+    assert world.measure("again")[0].prompts == found.prompts
+
+
+def test_a_store_in_use_is_waited_for_briefly_and_a_run_then_keeps_its_own(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "PATIENCE", 0.0)
+    with hold_store(world.store, wait=0):
+        found, engine, events = world.measure("first")
+    assert len(engine.requests) == 2 * len(found.prompts)
+    [note] = [event["message"] for event in events if event["event"] == "note"]
+    assert "held-out completions are kept in" in note
+    assert "is in use by process" in note
+    assert not (world.store / "evaluations").exists()
+    again, engine, _ = world.measure("first")  # where it began
+    assert (again.prompts, engine.requests) == (found.prompts, [])
+    assert world.measure("second")[1].requests
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_completions_that_the_store_cannot_take_lie_beside_the_output(world: World, is_there: bool) -> None:
+    if is_there:
+        (world.store / "evaluations").touch()
+    _, engine, _ = world.measure("first", store=str(world.store) if is_there else "")
+    assert engine.requests
+    assert (world.folder / "runs" / "first" / "evaluations" / "seed-0" / "rollouts").is_dir()
+
+
+def test_one_completion_a_prompt_is_a_group_too(world: World) -> None:
+    found, _, _ = world.measure("first", group_size=1, limit=4)
+    assert [one.n for one in found.prompts] == [1] * 4

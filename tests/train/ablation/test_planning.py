@@ -9,7 +9,7 @@ import pytest
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.train.ablation.planning import Ablation, list_ablations, read_ablation
-from learnable.train.preflight.checks import check_numbers
+from learnable.train.preflight.bounds import check_numbers
 
 
 @pytest.fixture

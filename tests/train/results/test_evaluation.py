@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,19 +11,19 @@ import pytest
 
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
-from learnable.data.records import Message, Prompt, Sampling, Score
-from learnable.rollouts.protocol import GroupRequest
-from learnable.rollouts.scripted import ScriptedEngine
+from learnable.data.policies import find_policy
+from learnable.data.records import Message, Prompt, Sampling
 from learnable.train.results.evaluation import (
-    SEED_OFFSET,
+    Evaluation,
     EvaluationSettings,
-    HeldOutPrompts,
-    evaluate_policy,
+    PromptResult,
+    find_versions,
+    is_measured,
     read_evaluation,
+    read_evaluation_settings,
     read_held_out,
-    summarise_prompt,
+    settings_file,
 )
-from learnable.verifiers.pool.scoring import ScoringPool
 
 Prompts = Callable[..., list[Prompt]]
 
@@ -38,48 +39,6 @@ def settings(**changes: Any) -> EvaluationSettings:
         "output": "o",
     }
     return EvaluationSettings(**{**usual, **changes})
-
-
-class RecordingEngine(ScriptedEngine):
-    """Remembers the requests that it got."""
-
-    requested: list[tuple[GroupRequest, Sampling]]
-
-    def generate(self, requests, sampling):
-        requests = list(requests)
-        self.requested = [*getattr(self, "requested", []), *((request, sampling) for request in requests)]
-        return super().generate(requests, sampling)
-
-
-def test_every_prompt_gets_fresh_completions_and_a_greedy_one(prompts_of_ones: Prompts) -> None:
-    prompts = prompts_of_ones(3)
-    engine = RecordingEngine({prompt.text: ["1"] if index else ["2"] for index, prompt in enumerate(prompts)})
-    events: list[Any] = []
-
-    with ScoringPool(workers=0) as pool:
-        found = evaluate_policy(engine, pool, HeldOutPrompts(prompts), settings(), events.append)
-
-    assert [(result.n, result.passes, result.mean, result.greedy) for result in found.prompts] == [
-        (6, 0, 0.0, 0.0),
-        (6, 6, 1.0, 1.0),
-        (6, 6, 1.0, 1.0),
-    ]
-    assert {(request.group_size, sampling.temperature) for request, sampling in engine.requested} == {
-        (6, 0.9),
-        (1, 0.0),
-    }
-    assert {request.seed for request, _ in engine.requested} == {4 + SEED_OFFSET}
-    assert events[-1] == {"event": "rollouts", "done": 21, "total": 21, "tokens": 21}
-
-
-def test_unscored_completions_are_counted_and_left_out(prompts_of_ones: Prompts) -> None:
-    [prompt] = prompts_of_ones(1)
-    scores = [Score(1.0, True), Score(0.0, False), Score.unscored("broken")]
-
-    result = summarise_prompt(prompt, scores, Score.unscored("broken"))
-
-    assert (result.n, result.passes, result.mean, result.unscored, result.greedy) == (2, 1, 0.5, 1, None)
-    assert summarise_prompt(prompt, scores[2:], Score(1.0, True)).mean is None
 
 
 def test_read_held_out_prompts_are_those_that_were_curated(make_curated, prompts_of_ones: Prompts) -> None:
@@ -107,14 +66,9 @@ def test_the_pool_s_held_out_prompts_are_kept_and_rejected_ones(make_curated, pr
     assert {prompt.prompt_id for prompt in read_held_out(open_curated(folder)).prompts} == {p.prompt_id for p in kept}
 
 
-def test_the_part_of_a_prompt_is_said_and_read_again(prompts_of_ones: Prompts, tmp_path: Path) -> None:
-    prompts = prompts_of_ones(2)
-    engine = RecordingEngine({prompt.text: ["1"] for prompt in prompts})
-    with ScoringPool(workers=0) as pool:
-        held_out = HeldOutPrompts(prompts, {prompts[1].prompt_id})
-        found = evaluate_policy(engine, pool, held_out, settings(), lambda event: None)
-    assert [result.part for result in found.prompts] == ["kept", "rejected"]
-
+def test_what_earlier_versions_wrote_is_read_again(tmp_path: Path) -> None:
+    results = tuple(PromptResult(f"p{n}", "f", "f", 4, 2, 0.5, 0, 0.0, False, part="rejected") for n in range(2))
+    found = Evaluation("p@0", results, tokens=9, seconds=1.0)
     (tmp_path / "new.json").write_text(json.dumps(asdict(found)))
     assert read_evaluation(tmp_path / "new.json") == found
     old = asdict(found)
@@ -125,7 +79,7 @@ def test_the_part_of_a_prompt_is_said_and_read_again(prompts_of_ones: Prompts, t
 
 
 def test_settings_of_an_earlier_version_are_those_of_today() -> None:
-    assert not {"held_out", "engine_options"} & settings().as_json().keys()
+    assert not {"held_out", "engine_options", "store"} & settings().as_json().keys()
     given = settings(held_out="pool", engine_options={"max_model_len": 64}).as_json()
     assert (given["held_out"], given["engine_options"]) == ("pool", {"max_model_len": 64})
 
@@ -136,6 +90,78 @@ def test_an_evaluation_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> N
 
 
 def test_settings_are_plain_data(tmp_path: Path) -> None:
-    settings(limit=5).write(tmp_path / "s.json")
+    given = settings(limit=5, families=("a",), held_out="pool", store="s")
+    given.write(tmp_path / "s.json")
 
     assert json.loads((tmp_path / "s.json").read_text())["sampling"]["max_tokens"] == 3
+    assert read_evaluation_settings(tmp_path / "s.json") == given
+    with pytest.raises(LearnableError, match=r"o\.json' cannot be read"):
+        read_evaluation_settings(tmp_path / "o.json")
+
+
+@pytest.fixture
+def wanted(make_curated: Any, tiny_policy: Path, tmp_path: Path) -> EvaluationSettings:
+    """What a run asks for, and has."""
+    sampling = Sampling(temperature=1.0, max_tokens=3)
+    wanted = EvaluationSettings(
+        str(make_curated(tiny_policy)), str(tiny_policy), sampling, 4, 0, None, str(tmp_path / "before.json")
+    )
+    leave(wanted)
+    return wanted
+
+
+def leave(wanted: EvaluationSettings, **changes: Any) -> None:
+    wanted.write(settings_file(Path(wanted.output).parent, "before"))
+    prompts = read_held_out(open_curated(wanted.curated)).prompts
+    results = tuple(PromptResult(p.prompt_id, p.family, p.form, 4, 2, 0.5, 0, 0.0, False) for p in prompts)
+    policy_id = find_policy(wanted.policy).policy_id
+    whole = Evaluation(policy_id, results, tokens=9, seconds=1.0, verifiers=find_versions(prompts))
+    Path(wanted.output).write_text(json.dumps(asdict(replace(whole, **changes))))
+
+
+def has(wanted: EvaluationSettings) -> bool:
+    return is_measured(wanted, settings_file(Path(wanted.output).parent, "before"))
+
+
+def test_what_was_measured_is_there_wherever_its_policy_and_completions_lie(
+    wanted: EvaluationSettings, tmp_path: Path
+) -> None:
+    assert has(wanted)
+    moved = shutil.copytree(wanted.policy, tmp_path / Path(wanted.policy).name)
+    assert has(replace(wanted, policy=str(moved), store=str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"group_size": 5},
+        {"limit": 3},
+        {"held_out": "pool"},
+        {"families": ("arithmetic",)},
+        {"sampling": Sampling(temperature=0.7, max_tokens=3)},
+        {"engine_options": {"dtype": "float16"}},
+    ],
+    ids=str,
+)
+def test_other_settings_are_measured(wanted: EvaluationSettings, changes: dict[str, Any]) -> None:
+    assert not has(replace(wanted, **changes))
+
+
+@pytest.mark.parametrize("changes", [{"policy_id": "another@1"}, {"verifiers": {}}, {"verifiers": {"arithmetic": "0"}}])
+def test_another_policy_or_judge_is_measured(wanted: EvaluationSettings, changes: dict[str, Any]) -> None:
+    leave(wanted, **changes)
+    assert not has(wanted)
+
+
+def test_a_set_with_other_prompts_at_the_same_place_is_measured(
+    wanted: EvaluationSettings, make_curated: Any, prompts_of_ones: Any, tiny_policy: Path
+) -> None:
+    shutil.rmtree(wanted.curated)
+    make_curated(tiny_policy, test=prompts_of_ones(12, length=6))
+    assert not has(wanted)
+
+
+def test_what_cannot_be_read_is_measured(wanted: EvaluationSettings) -> None:
+    Path(wanted.output).write_text("{")
+    assert not has(wanted)

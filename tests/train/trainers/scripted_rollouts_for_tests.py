@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from learnable.train.child import OnEvent, serve
-from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.trainers.grpo import make_trainer
 from learnable.train.trainers.trainer import run_trainer
 
@@ -29,7 +29,7 @@ def main(path: Path, emit: OnEvent) -> None:
         run_trainer(Path(file), make_scripted, emit)
 
 
-def make_scripted(run: PreparedRun) -> Any:
+def make_scripted(run: TrainingRun) -> Any:
     trainer = make_trainer(run)
     rank = trainer.accelerator.process_index
     batches: list[list[list[int]]] = []

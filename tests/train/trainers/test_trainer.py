@@ -13,7 +13,7 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.train.monitor.records import MetricsFile, read_metrics
 from learnable.train.monitor.rules import read_rules
-from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.resolution import TrainingRun
 from learnable.train.results.report import TrainingSummary
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.trainer import ALARMS, CHECKPOINTS, SUMMARY, TrainingWatch, run_trainer
@@ -130,7 +130,7 @@ def test_rewards_are_from_0_to_1_whatever_trl_was_given(start: Start, tmp_path: 
 class ScriptedTrainer:
     """As much of TRL's trainer as a run needs: it takes steps whose logs are given, and leaves checkpoints."""
 
-    def __init__(self, run: PreparedRun, logs: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, run: TrainingRun, logs: Sequence[dict[str, Any]]) -> None:
         self.folder, self.logs = run.settings.folder, logs
         self.model = SimpleNamespace(parameters=list)
         self.args = SimpleNamespace(learning_rate=1e-4)

@@ -91,13 +91,13 @@ class PoolArguments:
 
 def do_job(shell: Shell, curate: CurateSettings, train: TrainSettings, *, explain: bool, use_prefect: bool) -> None:
     """Find prompts and train on them, or say what that will take. Raises `LearnableError` for what cannot work."""
-    from learnable.flows.launch import launch_job
+    from learnable.flows.launch import run_job
     from learnable.flows.looping.job import plan_job, plan_tokens
 
     if explain:
         show_job_plan(shell, plan_tokens(plan_job(curate, train), curate))
         return
-    report = launch_job(curate, train, use_prefect=use_prefect)
+    report = run_job(curate, train, use_prefect=use_prefect)
     if shell.as_json:
         shell.dump(report.to_json())
         return

@@ -54,7 +54,7 @@ def loop(
 ) -> None:
     """Train on a curated set, refresh it, and train again."""
     with open_shell(as_json=as_json, quiet=quiet) as shell:
-        from learnable.flows.launch import launch_loop
+        from learnable.flows.launch import run_loop
 
         scheduled = schedule.timetable(prefect=True)
         settings = LoopSettings(
@@ -70,7 +70,7 @@ def loop(
 
             serve_loop(settings, scheduled)
             return
-        show_loop(shell, launch_loop(settings, use_prefect=prefect))
+        show_loop(shell, run_loop(settings, use_prefect=prefect))
 
 
 def show_loop(shell: Shell, report: LoopReport) -> None:

@@ -96,7 +96,7 @@ def refresh(
 ) -> None:
     """Bring a curated set up to date with a policy that has moved."""
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
-        from learnable.flows.launch import launch_refresh
+        from learnable.flows.launch import run_refresh
 
         settings = arguments.settings(engine, store, run)
         if scheduled := schedule.timetable(prefect=prefect):
@@ -104,7 +104,7 @@ def refresh(
 
             serve_refresh(settings, scheduled)
             return
-        show_refresh(shell, launch_refresh(settings, use_prefect=prefect))
+        show_refresh(shell, run_refresh(settings, use_prefect=prefect))
 
 
 def show_refresh(shell: Shell, report: RefreshReport) -> None:

@@ -8,26 +8,34 @@ from pathlib import Path
 from shlex import quote
 from typing import TypeVar
 
+from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError
 from learnable.data.progress import Progress
-from learnable.data.storage.places import write_whole
+from learnable.flows.settings.evaluation import find_set_store
 from learnable.train.child import Event, run_stage
-from learnable.train.monitor.forecast import add_measured, forecast_training
+from learnable.train.monitor.forecast import add_measured
 from learnable.train.monitor.records import find_first_reach, read_metrics, total_epochs, write_table
 from learnable.train.monitor.watching import find_alarms
-from learnable.train.preflight.checks import PreparedRun, prepare_run
+from learnable.train.preflight.checks import PreparedRun
+from learnable.train.preflight.prepared import take_prepared
 from learnable.train.results.comparison import compare, compare_families, compare_held_out_parts
 from learnable.train.results.earlier_runs import compare_parts, find_earlier_runs
-from learnable.train.results.evaluation import Evaluation, EvaluationSettings, read_evaluation
+from learnable.train.results.evaluation import (
+    Evaluation,
+    EvaluationSettings,
+    evaluation_file,
+    is_measured,
+    read_evaluation,
+    settings_file,
+)
 from learnable.train.results.report import TrainingReport, TrainingSummary
-from learnable.train.results.reuse import evaluation_file, find_evaluation, settings_file
 from learnable.train.settings import TrainSettings
 from learnable.train.trainers.trainer import POLICY, SUMMARY, find_last_checkpoint, read_step
 
 Result = TypeVar("Result")
 
 
-def train_curated(settings: TrainSettings, watcher: Progress) -> TrainingReport:
+def run_training(settings: TrainSettings, watcher: Progress) -> TrainingReport:
     """Train on a curated set and measure held-out reward before and after.
 
     The output folder gets `policy/` (loadable as it is), `checkpoints/`, `metrics.jsonl`, `metrics.parquet`,
@@ -35,8 +43,7 @@ def train_curated(settings: TrainSettings, watcher: Progress) -> TrainingReport:
     before anything heavy starts, and for a stage that failed; `InterruptedRunError` after Ctrl-C, with the way to go
     on.
     """
-    run = prepare_run(settings)
-    return _Stage(run, watcher).run_all()
+    return _Stage(take_prepared(settings), watcher).run_all()
 
 
 class _Stage:
@@ -47,7 +54,7 @@ class _Stage:
         self.settings, self.folder = run.settings, run.settings.folder
         self.warnings = list(run.warnings)
         self.seconds: dict[str, float] = {}
-        self.forecast = forecast_training(run.curated, run.settings)
+        self.forecast = run.forecast
 
     def run_all(self) -> TrainingReport:
         for note in self.run.notes:
@@ -84,21 +91,21 @@ class _Stage:
             held_out=self.settings.held_out,
             engine_options=self.settings.engine_options or {},
             output=str(evaluation_file(self.folder, name)),
+            store=self._find_store(),
         )
         file, output = settings_file(self.folder, name), Path(settings.output)
-        found = find_evaluation(settings, self.folder)
-        if found != output:
-            output.unlink(missing_ok=True)  # it is of other settings than those that are written now
-        settings.write(file)
-        if found is None:
-            self.watcher.stage(f"Held-out reward {name} training")
-            self._run("learnable.train.results.evaluation", file, f"{name}.log")
-        elif found == output:
+        if is_measured(settings, file):
             self.watcher.note(f"held-out reward {name} training is there already")
         else:
-            self.watcher.note(f"held-out reward {name} training: {found} has it, of the same policy and settings")
-            write_whole(output, lambda copy: copy.write_bytes(found.read_bytes()))
+            output.unlink(missing_ok=True)  # it is of other settings than those that are written now
+            settings.write(file)
+            self.watcher.stage(f"Held-out reward {name} training")
+            self._run("learnable.flows.evaluating.process", file, f"{name}.log")
         return read_evaluation(output)
+
+    def _find_store(self) -> str:
+        """Return the store that the measured set lies in, and not its copy on this machine; empty for none."""
+        return find_set_store(open_curated(self.settings.measured_on or self.settings.curated).path) or ""
 
     def _train(self) -> None:
         if (done := self._read_summary()) and (done.ran_dry or done.steps >= self.settings.steps):

@@ -14,9 +14,9 @@ import pytest
 from learnable.data.errors import LearnableError
 from learnable.data.policies import bundled_policy_path, find_policy
 from learnable.data.records import Prompt
+from learnable.flows.training.stage import run_training
 from learnable.train.monitor.records import read_metrics
 from learnable.train.settings import TrainSettings
-from learnable.train.stage import train_curated
 
 
 class Listener:
@@ -60,7 +60,7 @@ def settings(curated: Path, output: Path, **changes: Any) -> TrainSettings:
 def test_training_raises_held_out_reward_and_says_so(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
     run, listener = settings(make_curated(tiny_policy), tmp_path / "run", save_steps=8), Listener()
 
-    report = train_curated(run, listener)
+    report = run_training(run, listener)
 
     assert report.held_out is not None
     assert report.held_out.direction == "rose"
@@ -73,7 +73,7 @@ def test_training_raises_held_out_reward_and_says_so(tiny_policy: Path, make_cur
     assert find_policy(report.trained_policy).policy_id != find_policy(str(tiny_policy)).policy_id
 
     again = Listener()
-    longer = train_curated(TrainSettings(curated=run.curated, output=run.output, resume=True, steps=18), again)
+    longer = run_training(TrainSettings(curated=run.curated, output=run.output, resume=True, steps=18), again)
 
     assert "held-out reward before training is there already" in again.notes
     assert "going on from step 16" in again.notes
@@ -93,7 +93,7 @@ def test_adapters_are_merged_into_a_policy_that_loads_and_are_trained_further(
     curated = make_curated(tiny_policy)
     run = settings(curated, tmp_path / "run", steps=2, lora_rank=2, evaluate=False, signal="pass")
 
-    report = train_curated(run, Listener())
+    report = run_training(run, Listener())
 
     assert report.verdict == "held-out reward was not measured"
     assert AutoModelForCausalLM.from_pretrained(report.trained_policy).num_parameters() > 0
@@ -101,7 +101,7 @@ def test_adapters_are_merged_into_a_policy_that_loads_and_are_trained_further(
     given = {"policy": str(adapter), "reward_range": (-1.0, 1.0), "scale_rewards": "none"}
     further = settings(curated, tmp_path / "further", steps=2, evaluate=False, **given)
 
-    report = train_curated(further, Listener())
+    report = run_training(further, Listener())
 
     assert (report.policy, report.policy_id) == (str(adapter), find_policy(str(adapter)).policy_id)
     assert report.training.trained_parameters == 4352  # of the adapter alone, without TRL's copy of it
@@ -126,7 +126,7 @@ def test_preferences_are_learned_and_a_run_on_them_goes_on(
         curated=str(curated), output=str(tmp_path / "run"), method="dpo", steps=3, save_steps=2, evaluate=False
     )
 
-    report = train_curated(replace(run, warmup_steps=0), Listener())
+    report = run_training(replace(run, warmup_steps=0), Listener())
 
     records = read_metrics(run.folder / "metrics.jsonl")
     losses = [record.read("loss") for record in records]
@@ -138,7 +138,7 @@ def test_preferences_are_learned_and_a_run_on_them_goes_on(
     assert find_policy(report.trained_policy).policy_id != find_policy(str(bundled_policy_path())).policy_id
 
     again = Listener()
-    train_curated(replace(run, resume=True, steps=4), again)
+    run_training(replace(run, resume=True, steps=4), again)
 
     assert again.steps == [(4, 4)]
     assert [record.step for record in read_metrics(run.folder / "metrics.jsonl")] == [1, 2, 3, 4]
@@ -157,7 +157,7 @@ def test_a_run_that_is_to_stop_dry_leaves_its_policy_there_and_is_done(
     run = settings(curated, tmp_path / "run", part="train", sampler="live", steps=9, evaluate=False, on_dry="stop")
     first, again = Listener(), Listener()
 
-    report = train_curated(run, first)
+    report = run_training(run, first)
     steps = report.training.steps
     assert report.training.ran_dry
     assert steps == 8, "32 groups tell"
@@ -167,7 +167,7 @@ def test_a_run_that_is_to_stop_dry_leaves_its_policy_there_and_is_done(
 
     (run.folder / "training.json").unlink()  # as a kill leaves it after the last checkpoint
     shutil.rmtree(report.trained_policy)
-    resumed = train_curated(replace(run, resume=True), again)
+    resumed = run_training(replace(run, resume=True), again)
     assert not again.steps
     assert (resumed.training.steps, resumed.training.ran_dry) == (steps, True)
     assert find_policy(resumed.trained_policy).policy_id == policy_id
@@ -185,8 +185,8 @@ def test_what_a_live_sampler_warns_of_reaches_who_trains(tiny_policy: Path, make
     short = replace(run, output=str(tmp_path / "short"), steps=2)
     starved, once = Listener(), Listener()
 
-    report = train_curated(run, starved)
-    train_curated(short, once)
+    report = run_training(run, starved)
+    run_training(short, once)
 
     [dry] = [warning for warning in starved.warnings if "runs dry" in warning]
     assert "the best of 8 prompts" in dry
@@ -196,6 +196,6 @@ def test_what_a_live_sampler_warns_of_reaches_who_trains(tiny_policy: Path, make
 
 def test_nothing_is_written_when_a_check_fails(tiny_policy: Path, make_curated: Any, tmp_path: Path) -> None:
     with pytest.raises(LearnableError, match="--batch-size 30"):
-        train_curated(settings(make_curated(tiny_policy), tmp_path / "run", batch_size=30), Listener())
+        run_training(settings(make_curated(tiny_policy), tmp_path / "run", batch_size=30), Listener())
 
     assert not (tmp_path / "run").exists()
