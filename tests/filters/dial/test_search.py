@@ -11,7 +11,8 @@ from scipy.special import expit
 
 from learnable.data.errors import LearnableError
 from learnable.filters.arrays import Values
-from learnable.filters.dial.search import Aim, DialSearch
+from learnable.filters.dial.aim import Aim
+from learnable.filters.dial.search import DialSearch
 
 X = np.linspace(0, 1, 9)
 PROMPTS = 32  # a pick

@@ -15,7 +15,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.records import Prompt, Sampling
-from learnable.filters.dial.search import Aim
+from learnable.filters.dial.aim import Aim
 from learnable.flows.dialing.pipeline import run_dial
 from learnable.flows.dialing.report import DialReport, describe_outcome
 from learnable.flows.dialing.rounds import settings_at
