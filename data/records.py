@@ -160,22 +160,18 @@ class Prompt:
 class Sampling:
     """How completions are drawn.
 
-    `max_tokens` caps each completion, in tokens. `repetition_penalty` divides the scores of tokens that were there
-    before. A completion ends with the first text of `stop` that it comes to. `template_args` are JSON-ready, and
-    `think_tags` as `data.dialogue.thinking.find_tags` takes them: by default what the chat template has.
+    `repetition_penalty` divides the scores of tokens that were there before. A completion ends with the first text of
+    `stop` that it comes to. `template_args` are JSON-ready, `think_tags` as `dialogue.thinking.find_tags` takes them.
     """
 
     temperature: Annotated[
-        float, Setting("Sampling temperature; use the one you train with.", at_least=0, below=inf)
+        float, Setting("Sampling temperature; use the one you train with.", above=0, below=inf, advice="such as 1")
     ] = 1.0
     top_p: Annotated[float, Setting("Nucleus sampling.", above=0, at_most=1, advice="which cuts nothing")] = 1.0
-    top_k: Annotated[
-        int, Setting("Draw from so many of the likeliest tokens; 0 for all.", at_least=0, advice="0 for all")
-    ] = 0
+    top_k: Annotated[int, Setting("Draw from so many of the likeliest tokens; 0 for all.", at_least=0)] = 0
     max_tokens: Annotated[int, Setting("Most tokens of a completion.", at_least=1)] = 256
     min_p: Annotated[
-        float,
-        Setting("Drop tokens less likely than this share of the likeliest one; 0 for none.", at_least=0, below=1),
+        float, Setting("Drop tokens less likely than this share of the likeliest one; 0 for none.", at_least=0, below=1)
     ] = 0.0
     repetition_penalty: Annotated[
         float, Setting("Above 1, tokens come back less often.", above=0, below=inf, advice="1 for none")

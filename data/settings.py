@@ -11,8 +11,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from learnable.data.errors import LearnableError
 
-Schema = dict[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -62,11 +60,13 @@ class Setting:
             and (self.below is None or value < self.below)
         )
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
+    def __get_pydantic_json_schema__(
+        self, core: Any, handler: Callable[[Any], Mapping[str, object]]
+    ) -> Mapping[str, object]:
         """Add the help and the bounds to what pydantic says of the type: Prefect shows them, and keeps to them."""
         bounds = {"minimum": self.at_least, "exclusiveMinimum": self.above}
         bounds |= {"maximum": self.at_most, "exclusiveMaximum": None if self.below == math.inf else self.below}
-        return handler(core) | {"description": self.help} | {k: v for k, v in bounds.items() if v is not None}
+        return {**handler(core), "description": self.help, **{k: v for k, v in bounds.items() if v is not None}}
 
 
 @dataclass(frozen=True, slots=True)

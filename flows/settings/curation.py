@@ -21,7 +21,7 @@ from learnable.flows.settings.engines import EngineSettings, VLLMSettings
 from learnable.train.settings import Predict, TrustedVerifiers
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
-ASKED, POLICY, DECIDED, OUTPUT = "Which prompts", "Which policy", "What is kept", "Where it goes"  # in `--help`
+PROMPTS, POLICY, DECIDED, OUTPUT = "Which prompts", "Which policy", "What is kept", "Where it goes"  # in `--help`
 ChatMode = Literal["auto", "on", "off"]
 Workers = Annotated[int, Setting("Processes that score.", OUTPUT, usual="one for four cores", at_least=0)]
 VerifierTimeout = Annotated[
@@ -261,7 +261,6 @@ class CurateSettings:
         check_settings(self)
         if self.predict_from and self.predict == "off":
             raise LearnableError(f"--predict-from {','.join(self.predict_from)} is for --predict auto: give that")
-        self._check_group()
         self._check_sampling()
         self._check_simulation()
         if not self.set_name.replace("-", "").replace("_", "").replace(".", "").isalnum() or self.set_name.startswith(
@@ -269,20 +268,15 @@ class CurateSettings:
         ):
             raise LearnableError(f"--name {self.set_name!r} is no folder name: use letters, digits, '-', '_' and '.'")
 
-    def _check_group(self) -> None:
-        temperature = self.sampling.temperature
-        if not temperature > 0:
-            raise LearnableError(
-                f"--temperature {temperature:g} is out of range: give more than 0, such as 1 (greedy completions of "
-                "one prompt are all alike)"
-            )
-
     def _check_sampling(self) -> None:
         sampling = self.sampling
-        check_settings(sampling)
+        self._check_bounds(sampling)
         if not all(sampling.stop):
             raise LearnableError("--stop '' would end every completion at once: give some text")
         find_tags(sampling.think_tags, None)
+
+    def _check_bounds(self, sampling: Sampling) -> None:
+        check_settings(sampling)
 
     def _check_simulation(self) -> None:
         """Raise `LearnableError` where a simulation would answer real prompts, or a model simulated ones."""
@@ -312,7 +306,7 @@ class CurateSettings:
 class RefreshSettings:
     """Everything that a refresh depends on. Raises `LearnableError` for settings that cannot work."""
 
-    curated: Annotated[str, Setting("A curated set: its folder, or a version's.", ASKED)]
+    curated: Annotated[str, Setting("A curated set: its folder, or a version's.", PROMPTS)]
     policy: Annotated[str | None, Setting("Model folder or hub id of the policy as it is now.", POLICY)] = None
     verifiers: TrustedVerifiers = ()
     engine: EngineSettings = field(default_factory=VLLMSettings)

@@ -13,9 +13,9 @@ from learnable.data.records import Sampling
 from learnable.data.settings import Setting, check_settings
 from learnable.data.storage.places import Place, find_place
 from learnable.flows.settings.curation import (
-    ASKED,
     OUTPUT,
     POLICY,
+    PROMPTS,
     CurateSettings,
     VerifierTimeout,
     Wait,
@@ -33,7 +33,7 @@ class EvalSettings:
     None. With `greedy` each prompt also gets one completion at temperature 0.
     """
 
-    curated: Annotated[str, Setting("A curated set: its folder, or a version's.", ASKED)]
+    curated: Annotated[str, Setting("A curated set: its folder, or a version's.", PROMPTS)]
     policy: Annotated[
         str | None, Setting("Model folder, LoRA adapter's folder, or hub id.", POLICY, usual="the set's own")
     ] = None
@@ -44,7 +44,7 @@ class EvalSettings:
     engine: EngineSettings = field(default_factory=VLLMSettings)
     held_out: Annotated[
         HeldOutName,
-        Setting("pool: held-out prompts that were kept or rejected; kept: the kept ones alone.", ASKED),
+        Setting("pool: held-out prompts that were kept or rejected; kept: the kept ones alone.", PROMPTS),
     ] = "pool"
     group_size: Annotated[int, Setting("New completions a prompt.", at_least=1)] = 32
     k: Annotated[
@@ -58,7 +58,7 @@ class EvalSettings:
         float | None, Setting("Nucleus sampling, such as 0.95.", above=0, at_most=1, usual="the set's")
     ] = None
     greedy: Annotated[bool, Setting("Also one completion a prompt at temperature 0.")] = True
-    limit: Annotated[int | None, Setting("Most held-out prompts.", ASKED, at_least=1, usual="all")] = None
+    limit: Annotated[int | None, Setting("Most held-out prompts.", PROMPTS, at_least=1, usual="all")] = None
     families: tuple[str, ...] = ()
     confidence: Annotated[float, Setting("That of the intervals.", at_least=0.5, below=1, advice=".95 is usual")] = 0.95
     seed: Annotated[int, Setting("Of the completions, which are kept by it: another one makes others.")] = 0
@@ -110,5 +110,6 @@ class MeasuringSettings(CurateSettings):
 
     group_size: Annotated[int, Setting("New completions a prompt.", at_least=1)] = 1
 
-    def _check_group(self) -> None:
-        """Take what a curation refuses."""
+    def _check_bounds(self, sampling: Sampling) -> None:
+        """Take a temperature of 0, which a curation refuses."""
+        check_settings(replace(sampling, temperature=1.0))

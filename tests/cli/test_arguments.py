@@ -129,7 +129,7 @@ class Group:
 class Unset:
     """Flags of settings that something else fills in."""
 
-    baked: Annotated[Given, flags_of(Baked, "What", unset=True, minutes=Flag(help="Minutes.", flag="--oven"))]
+    baked: Annotated[Given, flags_of(Baked, "What", unset=True, minutes=Flag(flag="--oven"))]
 
 
 def test_settings_become_flags_and_come_back(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
 from learnable.data.settings import DeclaredSetting, list_settings
 
 Command = Callable[..., None]
@@ -72,7 +73,7 @@ class SettingFlags:
             annotation=Annotated[typed | None if default is None else typed, option],
         )
 
-    def read(self, typed: Mapping[str, Any]) -> dict[str, Any]:
+    def read(self, typed: JsonObject) -> JsonObject:
         """Return the settings' values by name. Raises `LearnableError` for one that cannot work."""
         values, settings = {}, list_settings(self.kind)
         for name in self.names:
@@ -89,9 +90,9 @@ class Given:
     """What was typed of a class of settings; `typed` has what Typer made of it, by the settings' names."""
 
     flags: SettingFlags
-    typed: Mapping[str, Any]
+    typed: JsonObject
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> JsonObject:
         """Return the settings' values by name, of `unset` flags those that were typed.
 
         Raises `LearnableError` for one that cannot work.
@@ -148,7 +149,7 @@ class _Group:
     """A parameter or a field: the flags that it becomes, and how it is made of what was typed."""
 
     flags: list[Parameter]
-    make: Callable[[Mapping[str, Any]], Any]
+    make: Callable[[JsonObject], Any]
 
     @classmethod
     def of(cls, name: str, hint: Any, default: Any) -> _Group:

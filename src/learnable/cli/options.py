@@ -10,7 +10,7 @@ import typer
 from learnable.cli.flags import Flag, option_of
 from learnable.filters.stopping.budget import WANTED
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
-from learnable.flows.settings.curation import ASKED, DECIDED, OUTPUT, POLICY
+from learnable.flows.settings.curation import DECIDED, OUTPUT, POLICY, PROMPTS
 
 
 def panel(title: str) -> Any:
@@ -51,7 +51,7 @@ def _show_version(wanted: bool) -> None:
 
 
 SAMPLED_BY, SCHEDULED = "What samples it", "When it runs"
-prompt_option = panel(ASKED)
+prompt_option = panel(PROMPTS)
 policy_option = panel(POLICY)
 engine_option = panel(SAMPLED_BY)
 goal_option = panel(WANTED)
@@ -61,7 +61,7 @@ schedule_option = panel(SCHEDULED)
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
-FormsFile = Annotated[str | None, option_of(PromptSettings, "forms_file", Flag(panel=ASKED))]
+FormsFile = Annotated[str | None, option_of(PromptSettings, "forms_file", Flag(panel=PROMPTS))]
 Workers = Annotated[int | None, option_of(CurateSettings, "workers", Flag(default=None))]
 VerifierTimeout = Annotated[float | None, option_of(CurateSettings, "verifier_timeout")]
 Wait = Annotated[bool, option_of(CurateSettings, "wait")]

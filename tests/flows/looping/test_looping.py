@@ -346,7 +346,7 @@ def test_folders_are_numbered_and_one_that_was_stopped_is_taken_up(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rounds": 0}, "--rounds 0 leaves nothing to do"),
+        ({"rounds": 0}, "--rounds 0 is out of range"),
         ({"part": "control"}, "--part control is not for a loop"),
         ({"evaluate": False}, "--no-evaluate is not for a loop"),
         ({"resume": True}, "--resume is not for a loop"),

@@ -19,7 +19,7 @@ from learnable.data.errors import LearnableError
 from learnable.filters.dial.aim import Aim
 from learnable.filters.stopping.budget import WANTED
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.curation import ASKED, OUTPUT, POLICY
+from learnable.flows.settings.curation import OUTPUT, POLICY, PROMPTS
 from learnable.flows.settings.dial import DialSettings
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class DialArguments:
         Given,
         flags_of(
             PromptSettings,
-            ASKED,
+            PROMPTS,
             only="forms families forms_file location knobs wording limit",
             forms=Flag(help="A form, such as Addition; repeatable, all of one family.", complete=options.complete_form),
             families=Flag(
@@ -114,7 +114,7 @@ def find_generator(prompts: PromptSettings) -> str:
     return found.pop()
 
 
-@with_flags(ASKED, WANTED, POLICY, SAMPLED_BY, OUTPUT)
+@with_flags(PROMPTS, WANTED, POLICY, SAMPLED_BY, OUTPUT)
 def dial(
     *,
     arguments: DialArguments,

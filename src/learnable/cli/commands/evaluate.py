@@ -10,7 +10,7 @@ from learnable.cli.arguments import WORKERS, EngineArguments, read_counts
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_figures
 from learnable.cli.flags import Flag, Given, flags_of, with_flags
-from learnable.flows.settings.curation import ASKED, OUTPUT, POLICY
+from learnable.flows.settings.curation import OUTPUT, POLICY, PROMPTS
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.train.settings import MEASURED
 
@@ -40,7 +40,7 @@ def read_ks(typed: list[str] | None) -> int | tuple[int, ...]:
     return tuple(read_counts(typed, "--k")) or EvalSettings(curated="").k
 
 
-@with_flags(ASKED, POLICY, MEASURED, OUTPUT)
+@with_flags(PROMPTS, POLICY, MEASURED, OUTPUT)
 def evaluate(
     *,
     given: Annotated[Given, flags_of(EvalSettings, MEASURED, workers=WORKERS, k=Flag(kind=list[str], read=read_ks))],

@@ -20,7 +20,7 @@ from learnable.data.curated.manifest import SILENT
 from learnable.data.errors import LearnableError
 from learnable.filters.stopping.budget import WANTED, SamplingBudget
 from learnable.flows.settings import CurateSettings
-from learnable.flows.settings.curation import ASKED, DECIDED, OUTPUT, POLICY
+from learnable.flows.settings.curation import DECIDED, OUTPUT, POLICY, PROMPTS
 from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ ThenTrain = Annotated[
 ]
 
 
-@with_flags(ASKED, POLICY, SAMPLED_BY, WANTED, DECIDED, OUTPUT, SCHEDULED)
+@with_flags(PROMPTS, POLICY, SAMPLED_BY, WANTED, DECIDED, OUTPUT, SCHEDULED)
 def find(
     prompts: PromptArguments,
     budget: Budget,

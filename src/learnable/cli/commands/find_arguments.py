@@ -23,7 +23,7 @@ from learnable.data.sources.gym.location import is_gym
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset, find_preset
 from learnable.flows.settings import ChatSettings, PromptSettings
-from learnable.flows.settings.curation import ASKED, DECIDED, POLICY
+from learnable.flows.settings.curation import DECIDED, POLICY, PROMPTS
 
 
 def read_names(typed: Sequence[str] | None) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class PromptArguments:
         Given,
         flags_of(
             PromptSettings,
-            ASKED,
+            PROMPTS,
             forms=Flag(complete=complete_form),
             families=Flag(complete=complete_family),
             prompt_template=Flag(read=read_template),
@@ -81,7 +81,7 @@ class PromptArguments:
 
     def settings(self) -> PromptSettings:
         """Return the settings. Raises `LearnableError` for what cannot work."""
-        typed = self._staged(self.given.read())
+        typed = self._stage(self.given.read())
         own = typed["verifier"]
         typed["verifier"] = self._judge(own)
         if typed["near_duplicates"] is None and typed["location"] and not is_gym(typed["location"]):
@@ -90,7 +90,7 @@ class PromptArguments:
             typed["near_duplicates"] = NEAR  # prompts of a file alone have one where none is given
         return PromptSettings(**typed, trusted=tuple(name_verifier(name, None, None) for name in own[1:]))
 
-    def _staged(self, typed: JsonObject) -> JsonObject:
+    def _stage(self, typed: JsonObject) -> JsonObject:
         """Return what was typed with the family and the knobs of the stage; those of flags stand above them."""
         families, knobs = typed["families"], typed["knobs"]
         if self.curriculum is None:

@@ -13,7 +13,7 @@ from learnable.cli.display.fitted_table import Column, FittedTable, figure
 from learnable.cli.flags import Given, flags_of, with_flags
 from learnable.cli.options import SAMPLED_BY
 from learnable.flows.settings import RefreshSettings
-from learnable.flows.settings.curation import ASKED, DECIDED, OUTPUT, POLICY
+from learnable.flows.settings.curation import DECIDED, OUTPUT, POLICY, PROMPTS
 
 if TYPE_CHECKING:
     from learnable.flows.refreshing.publishing import RefreshReport
@@ -46,7 +46,7 @@ CHANGES_COLUMNS = (
 )
 
 
-@with_flags(ASKED, POLICY, DECIDED, SAMPLED_BY, OUTPUT)
+@with_flags(PROMPTS, POLICY, DECIDED, SAMPLED_BY, OUTPUT)
 def refresh(
     *,
     given: Annotated[Given, flags_of(RefreshSettings, workers=WORKERS)],

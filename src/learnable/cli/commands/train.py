@@ -14,7 +14,7 @@ from learnable.cli.console import open_shell
 from learnable.cli.flags import Flag, Given, flags_of, with_flags
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
-from learnable.flows.settings.curation import ASKED
+from learnable.flows.settings.curation import PROMPTS
 from learnable.train.preflight.device import describe_gpus
 from learnable.train.presets import (
     TrainPreset,
@@ -55,7 +55,7 @@ Examples:
 """
 
 TRAINED_HOW = "How it is trained"
-TRAIN_PANELS = (TRAINED_ON, ASKED, TRAINED_HOW, MEASURED)
+TRAIN_PANELS = (TRAINED_ON, PROMPTS, TRAINED_HOW, MEASURED)
 training_option = options.panel(TRAINED_HOW)
 
 
