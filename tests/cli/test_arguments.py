@@ -165,7 +165,7 @@ def test_help_says_what_is_usual(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(IndexError):  # the command is not run
             read_flags(kind, "--help")
     help_text = " ".join(capsys.readouterr().out.split())
-    assert "In the oven. (default: as long as needed)" in help_text
+    assert "In the oven. (default: as long as it takes)" in help_text
     assert "With sugar. (default: yes)" in help_text
 
 

@@ -150,8 +150,8 @@ def dial_settings(
     """Return the settings of a search. Raises `LearnableError` for what cannot work."""
     from learnable.verifiers.families.knob_grid import find_grid
 
-    asked, typed = arguments.prompts.read(), run.read()
-    knobs, prompts = asked.pop("knobs"), PromptSettings(**asked)
+    named, typed = arguments.prompts.read(), run.read()
+    knobs, prompts = named.pop("knobs"), PromptSettings(**named)
     curation = CurateSettings(
         **{**typed, "name": typed["name"] or f"{prompts.name}-dial"},
         prompts=prompts,

@@ -140,7 +140,7 @@ class PolicyArguments:
             think_tags=Flag(default="auto", read=read_tags),
         ),
     ]
-    asked: Annotated[
+    turn: Annotated[
         Given,
         flags_of(ChatSettings, POLICY, system_prompt=Flag(read=read_system_prompt)),
     ]
@@ -151,7 +151,7 @@ class PolicyArguments:
 
     def chat(self) -> ChatSettings:
         """Return whether prompts are chats. Raises `LearnableError` for what cannot work."""
-        return ChatSettings(**self.asked.read())
+        return ChatSettings(**self.turn.read())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
