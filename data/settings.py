@@ -91,21 +91,33 @@ class DeclaredSetting:
         """The words that it may be; empty where others may be given too."""
         return get_args(self.kind) if get_origin(self.kind) is Literal else ()
 
+    @property
+    def wanted(self) -> str:
+        """What values work, in words."""
+        number = {int: "a whole number", float: "a number"}.get(self.kind, "a value")
+        return " or ".join(self.choices) or ", ".join(filter(None, (number, self.setting.range)))
+
+    def works(self, value: Any) -> bool:
+        """Whether a value is among the choices, or a number inside the bounds; of other types all are taken to be."""
+        if value is None and self.optional:
+            return True
+        if self.kind not in (int, float):
+            return not self.choices or value in self.choices
+        numbers = int if self.kind is int else int | float
+        return isinstance(value, numbers) and not isinstance(value, bool) and self.setting.admits(value)
+
     def check(self, value: Any) -> None:
         """Raise `LearnableError` with the name, the value and the fix for a value that cannot work."""
-        if value is None and self.optional:
+        if self.works(value):
             return
-        name = self.flags[0] if self.flags else self.name
-        if self.choices and value not in self.choices:
+        name, advice = self.flags[0] if self.flags else self.name, self.setting.advice
+        if self.choices:
             raise LearnableError(f"{name} {value!r} is not known: choose one of {', '.join(self.choices)}")
-        if self.kind not in (int, float):
-            return
-        if not isinstance(value, int | float):
-            raise LearnableError(f"{name} {value!r} is no number: give one")
-        if not self.setting.admits(value):
-            shown = f"{value:g}" if isinstance(value, float) else value
-            advice = f", {self.setting.advice}" if self.setting.advice else ""
-            raise LearnableError(f"{name} {shown} is out of range: give {self.setting.range}{advice}")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise LearnableError(f"{name} {value!r} is no number: give {self.wanted}")
+        shown = f"{value:g}" if isinstance(value, float) else value
+        fix = self.wanted if self.setting.admits(value) else self.setting.range
+        raise LearnableError(f"{name} {shown} is out of range: give {fix}{advice and f', {advice}'}")
 
 
 def list_settings(kind: type[Any]) -> Mapping[str, DeclaredSetting]:

@@ -25,7 +25,7 @@ from tests.cli.files_for_tests import Run
         (["--limit", "0"], "--limit 0"),
         (["--prompts", "missing.jsonl"], "'missing.jsonl' does not exist"),
         (["--prompts", "x.jsonl", "--form", "haiku"], "leave out --form"),
-        (["--by", "vibes"], "--by vibes"),
+        (["--by", "vibes"], "--by 'vibes' is not known: choose one of reward, pass"),
         (["--top-p", "0"], "--top-p 0 is out of range: give more than 0 and at most 1"),
         (["--top-p", "1.5"], "--top-p 1.5 is out of range"),
         (["--top-p", "nan"], "--top-p nan is out of range"),

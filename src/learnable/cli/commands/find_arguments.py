@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from learnable.cli.arguments import name_verifier, read_object, read_text_or_file
-from learnable.cli.flags import Flag, Given, flags_of, option_of
+from learnable.cli.flags import Flag, Given, flags_of
 from learnable.cli.options import (
     VerifierPass,
     VerifierRange,
@@ -181,18 +181,11 @@ class PresetArguments:
         tuple[float, float] | None,
         decision_option(help="Keep prompts whose mean lies in here. (default: the preset's, 0.2 0.8)"),
     ] = None
-    min_std: Annotated[float | None, option_of(Band, "min_std", Flag(default=None, panel=DECIDED))] = None
-    by: Annotated[str | None, option_of(Band, "signal", Flag(default=None, panel=DECIDED))] = None
-    quota: Annotated[float | None, decision_option(help="Largest share of the set that one family may take.")] = None
-    floor: Annotated[int | None, decision_option(help="Prompts of each family that the set should have at least.")] = (
-        None
-    )
-    top: Annotated[int | None, decision_option(help="Keep only this many prompts, those with the most to teach.")] = (
-        None
-    )
+    inside: Annotated[Given, flags_of(Band, DECIDED, unset=True)]
+    chosen: Annotated[Given, flags_of(Preset, DECIDED, unset=True)]
 
     def chosen_preset(self) -> Preset:
         """Return the preset with what flags change of it. Raises `LearnableError` for what cannot work."""
-        return find_preset(self.preset).override(
-            band=self.band, min_std=self.min_std, by=self.by, top=self.top, quota=self.quota, floor=self.floor
-        )
+        inside = self.inside.read()
+        band = {"band": self.band, "min_std": inside.get("min_std"), "by": inside.get("signal")}
+        return find_preset(self.preset).override(**band, **self.chosen.read())
