@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
+from functools import cached_property, update_wrapper
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -126,22 +126,32 @@ def with_flags(*panels: str) -> Callable[[Command], Command]:
     A parameter whose type is a dataclass becomes a flag for each of the dataclass's fields, and one of type `Given` the
     flags that its `flags_of` says; so does such a field. The command gets the dataclass, and what was typed.
     """
+    return lambda command: _FlaggedCommand(command, panels)
 
-    def decorate(command: Command) -> Command:
-        groups = {name: _Group.of(name, hint, default) for name, hint, default in _list_parameters(command)}
-        flags = [flag for group in groups.values() for flag in group.flags]
-        order = {title: place for place, title in enumerate(panels)}
-        flags.sort(key=lambda flag: order.get(_find_panel(flag), len(order)))
 
-        @wraps(command)
-        def run(**typed: Any) -> None:
-            command(**{name: group.make(typed) for name, group in groups.items()})
+class _FlaggedCommand:
+    """A command as Typer reads it. What its flags are is found out when they are asked for: most commands never are."""
 
-        run.__signature__ = Signature(flags)  # type: ignore[attr-defined]  # what Typer reads
-        run.__annotations__ = {flag.name: flag.annotation for flag in flags}
-        return run
+    def __init__(self, command: Command, panels: Sequence[str]) -> None:
+        update_wrapper(self, command, ("__module__", "__name__", "__qualname__", "__doc__"))
+        self.__annotations__ = {}  # its signature has them
+        self._command = command
+        self._panels = panels
 
-    return decorate
+    def __call__(self, **typed: Any) -> None:
+        self._command(**{name: group.make(typed) for name, group in self._groups.items()})
+
+    @cached_property
+    def _groups(self) -> Mapping[str, _Group]:
+        hints = get_type_hints(self._command, include_extras=True)
+        parameters = signature(self._command).parameters
+        return {name: _Group.of(name, hints[name], one.default) for name, one in parameters.items()}
+
+    @property
+    def __signature__(self) -> Signature:
+        order = {title: place for place, title in enumerate(self._panels)}
+        flags = [flag for group in self._groups.values() for flag in group.flags]
+        return Signature(sorted(flags, key=lambda flag: order.get(_find_panel(flag), len(order))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +176,6 @@ class _Group:
             return cls(wanted.list_parameters(), lambda typed: Given(wanted, typed))
         flag = Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
         return cls([flag], lambda typed: typed[name])
-
-
-def _list_parameters(command: Command) -> Iterable[tuple[str, Any, Any]]:
-    hints = get_type_hints(command, include_extras=True)
-    return [(one.name, hints[one.name], one.default) for one in signature(command).parameters.values()]
 
 
 def _find_panel(flag: Parameter) -> str:
