@@ -13,7 +13,7 @@ from learnable.filters.stopping.budget import SamplingBudget
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"sampling": "optimum"}, "--sampling 'optimum': did you mean 'optimal'"),
+        ({"sampling": "optimum"}, "--sampling 'optimum' is not known: choose one of optimal, fixed"),
         ({"max_group": 1}, "--max-group 1"),
         ({"blocks": ()}, "blocks"),
         ({"blocks": (4, 0)}, "blocks"),

@@ -121,7 +121,7 @@ def test_what_the_template_is_told_and_what_ends_a_completion_are_other_sampling
     ("flags", "said"),
     [
         (("--chat", "off", "--system-prompt", "x"), "leave out --chat off"),
-        (("--chat", "maybe"), "use auto, on or off"),
+        (("--chat", "maybe"), "choose one of auto, on, off"),
         (("--system-prompt", "@nowhere"), "the file cannot be read"),
         (("--stop", ""), "would end every completion at once"),
         (("--min-p", "1"), "--min-p 1 is out of range"),
