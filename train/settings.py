@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf, lcm
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -373,8 +373,7 @@ class TrainSettings:
         plain = asdict(self) | {name: list(getattr(self, name) or ()) for name in listed}
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
-        usual = {"sampler": "static", "stored": "off", "predict": "auto", "curriculum_by": "step"}
-        usual |= {"on_alarm": "warn", "held_out": "kept", "on_dry": "warn"}
+        usual = {one.name: one.default for one in fields(self)} | {"sampler": "static"}
         return {
             name: value for name, value in plain.items() if name not in UNUSUAL or (value and value != usual.get(name))
         }
