@@ -107,10 +107,13 @@ class DeclaredSetting:
         return isinstance(value, numbers) and not isinstance(value, bool) and self.setting.admits(value)
 
     def check(self, value: Any) -> None:
-        """Raise `LearnableError` with the name, the value and the fix for a value that cannot work."""
+        """Raise `LearnableError` with the name, the value and the fix for a value that cannot work.
+
+        The command line writes its flag for a name in backticks.
+        """
         if self.works(value):
             return
-        name, advice = self.flags[0] if self.flags else self.name, self.setting.advice
+        name, advice = f"`{self.name}`", self.setting.advice
         if self.choices:
             raise LearnableError(f"{name} {value!r} is not known: choose one of {', '.join(self.choices)}")
         if isinstance(value, bool) or not isinstance(value, int | float):

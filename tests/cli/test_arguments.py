@@ -80,9 +80,9 @@ def test_each_engine_gets_its_own_flags(flags: str, settings: EngineSettings) ->
         ("--engine server", "--engine server needs an address"),
         ("--base-url http://a/v1", "--base-url is for --engine server, not vllm"),
         ("--ray-address auto", "--ray-address is for --engine ray, not vllm"),
-        ("--replicas 0", "--replicas 0 is out of range: give 1 or more"),
-        ("--engine ray --concurrency 0", "--concurrency 0 is out of range"),
-        ("--request-timeout 0", "--request-timeout 0 is out of range: give more than 0"),
+        ("--replicas 0", "`replicas` 0 is out of range: give 1 or more"),
+        ("--engine ray --concurrency 0", "`concurrency` 0 is out of range"),
+        ("--request-timeout 0", "`request_timeout` 0 is out of range: give more than 0"),
         ("--engine-arg dtype", "--engine-arg 'dtype' is not NAME=VALUE"),
     ],
 )
@@ -149,8 +149,8 @@ def test_unset_flags_give_what_was_typed_alone() -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--minutes", "0"), "^--minutes 0 is out of range: give more than 0 and at most 90$"),
-        (("--form", "flat"), "^--form 'flat' is not known: choose one of round, square$"),
+        (("--minutes", "0"), "^`minutes` 0 is out of range: give more than 0 and at most 90$"),
+        (("--form", "flat"), "^`shape` 'flat' is not known: choose one of round, square$"),
         (("--extra", "n"), "^--extra 'n' is not NAME=VALUE$"),
     ],
 )

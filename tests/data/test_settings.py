@@ -22,22 +22,22 @@ class Oven:
     heat: Annotated[float, Setting("Degrees.", above=0, below=inf, advice="200 is usual")] = 200.0
     minutes: Annotated[int | None, Setting("How long.", at_least=1, at_most=90)] = None
     share: Annotated[float, Setting("How full.", flag=None, at_least=0, below=1)] = 0.5
-    mode: Annotated[Literal["grill", "fan"] | None, Setting("How.", flag="--way -w")] = None
+    mode: Annotated[Literal["grill", "fan"] | None, Setting("How.", flag="`mode` -w")] = None
     shelf: int = -1
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"heat": 0.0}, "--heat 0 is out of range: give more than 0, 200 is usual"),
-        ({"heat": inf}, "--heat inf is out of range: give more than 0, 200 is usual"),
-        ({"heat": nan}, "--heat nan is out of range: give more than 0, 200 is usual"),
-        ({"minutes": 91}, "--minutes 91 is out of range: give 1 or more and at most 90"),
-        ({"minutes": "9"}, "--minutes '9' is no number: give a whole number, 1 or more and at most 90"),
-        ({"minutes": 1.5}, "--minutes 1.5 is out of range: give a whole number, 1 or more and at most 90"),
-        ({"minutes": True}, "--minutes True is no number: give a whole number, 1 or more and at most 90"),
-        ({"share": 1.0}, "share 1 is out of range: give 0 or more and less than 1"),
-        ({"mode": "steam"}, "--way 'steam' is not known: choose one of grill, fan"),
+        ({"heat": 0.0}, "`heat` 0 is out of range: give more than 0, 200 is usual"),
+        ({"heat": inf}, "`heat` inf is out of range: give more than 0, 200 is usual"),
+        ({"heat": nan}, "`heat` nan is out of range: give more than 0, 200 is usual"),
+        ({"minutes": 91}, "`minutes` 91 is out of range: give 1 or more and at most 90"),
+        ({"minutes": "9"}, "`minutes` '9' is no number: give a whole number, 1 or more and at most 90"),
+        ({"minutes": 1.5}, "`minutes` 1.5 is out of range: give a whole number, 1 or more and at most 90"),
+        ({"minutes": True}, "`minutes` True is no number: give a whole number, 1 or more and at most 90"),
+        ({"share": 1.0}, "`share` 1 is out of range: give 0 or more and less than 1"),
+        ({"mode": "steam"}, "`mode` 'steam' is not known: choose one of grill, fan"),
     ],
 )
 def test_what_cannot_work_is_named_with_its_value_and_the_fix(given: dict[str, Any], message: str) -> None:

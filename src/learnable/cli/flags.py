@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property, update_wrapper
@@ -14,6 +15,9 @@ import typer
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.data.settings import DeclaredSetting, list_settings
+
+FLAG_NAMES: dict[str, str] = {}
+"""Of the command that runs: a flag's name in Python, and on the command line."""
 
 Command = Callable[..., None]
 Reader = Callable[[Any], Any]
@@ -139,6 +143,8 @@ class _FlaggedCommand:
         self._panels = panels
 
     def __call__(self, **typed: Any) -> None:
+        FLAG_NAMES.clear()
+        FLAG_NAMES.update({flag.name: _find_flag(flag) for group in self._groups.values() for flag in group.flags})
         self._command(**{name: group.make(typed) for name, group in self._groups.items()})
 
     @cached_property
@@ -178,8 +184,24 @@ class _Group:
         return cls([flag], lambda typed: typed[name])
 
 
+def name_flags(text: str) -> str:
+    """Return a message with the flags of the command that runs for the names of settings in it.
+
+    >>> FLAG_NAMES.update(group_size="--group-size")
+    >>> name_flags("`group_size` 1 is out of range, as `rows` is")
+    '--group-size 1 is out of range, as `rows` is'
+    """
+    return re.sub(r"`(\w+)`", lambda found: FLAG_NAMES.get(found[1], found[0]), text)
+
+
 def _find_panel(flag: Parameter) -> str:
     return str(get_args(flag.annotation)[1].rich_help_panel)
+
+
+def _find_flag(flag: Parameter) -> str:
+    """Return the first name of a flag on the command line."""
+    given = getattr(get_args(flag.annotation)[1], "param_decls", None) or ("",)
+    return str(given[0]).partition("/")[0] or f"--{flag.name.replace('_', '-')}"
 
 
 def _explain(declared: DeclaredSetting, *, shows_default: bool) -> str:

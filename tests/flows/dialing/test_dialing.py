@@ -183,7 +183,7 @@ def test_a_wrong_knob_costs_nothing(settings: DialSettings, axis: str, message: 
 
 
 def test_a_budget_that_cannot_work(settings: DialSettings) -> None:
-    with pytest.raises(LearnableError, match="--budget 100 is out of range: give 192 or more"):
+    with pytest.raises(LearnableError, match="`budget` 100 is out of range: give 192 or more"):
         replace(settings, budget=100)
 
 
