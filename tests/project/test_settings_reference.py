@@ -20,7 +20,7 @@ def load_writer() -> ModuleType:
 
 def test_the_page_is_what_the_settings_say() -> None:
     page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
-    assert page == load_writer().write_page(), "run python .ci/settings_reference.py"
+    assert page == load_writer().write_page(), "run make docs"
 
 
 def test_every_class_with_settings_is_on_the_page() -> None:
