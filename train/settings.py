@@ -161,8 +161,8 @@ class TrainSettings:
     curriculum: Annotated[
         str,
         Setting(
-            "Draw prompts stage by stage: arithmetic, counting, or a TOML or JSON file of stages (docs/how-to/train.md), "
-            "as in --curriculum arithmetic --curriculum-by success."
+            "Draw prompts stage by stage: arithmetic, counting, or a TOML or JSON file of stages "
+            "(docs/how-to/train.md), as in --curriculum arithmetic --curriculum-by success."
         ),
     ] = ""
     curriculum_by: Annotated[
