@@ -22,7 +22,7 @@ class Oven:
     heat: Annotated[float, Setting("Degrees.", above=0, below=inf, advice="200 is usual")] = 200.0
     minutes: Annotated[int | None, Setting("How long.", at_least=1, at_most=90)] = None
     share: Annotated[float, Setting("How full.", flag=None, at_least=0, below=1)] = 0.5
-    mode: Annotated[Literal["grill", "fan"] | None, Setting("How.", flag="`mode` -w")] = None
+    mode: Annotated[Literal["grill", "fan"] | None, Setting("How.", flag="--way -w")] = None
     shelf: int = -1
 
 

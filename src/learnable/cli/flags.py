@@ -200,8 +200,9 @@ def _find_panel(flag: Parameter) -> str:
 
 def _find_flag(flag: Parameter) -> str:
     """Return the first name of a flag on the command line."""
-    given = getattr(get_args(flag.annotation)[1], "param_decls", None) or ("",)
-    return str(given[0]).partition("/")[0] or f"--{flag.name.replace('_', '-')}"
+    option = get_args(flag.annotation)[1]
+    given = [str(name) for name in (option.default, *(option.param_decls or ())) if str(name).startswith("--")]
+    return given[0].partition("/")[0] if given else f"--{flag.name.replace('_', '-')}"
 
 
 def _explain(declared: DeclaredSetting, *, shows_default: bool) -> str:

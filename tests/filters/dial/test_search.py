@@ -123,5 +123,5 @@ def test_settings_without_more_prompts_are_not_picked() -> None:
 
 @pytest.mark.parametrize(("target", "tolerance"), [(0, 0.1), (1, 0.1), (float("nan"), 0.1), (0.5, 0), (0.5, 0.6)])
 def test_aims_that_cannot_work(target: float, tolerance: float) -> None:
-    with pytest.raises(LearnableError, match=r"--t(arget|olerance) \S+ is"):
+    with pytest.raises(LearnableError, match=r"`t(arget|olerance)` \S+ is"):
         Aim(target, tolerance)
