@@ -32,10 +32,10 @@ CURATED = ("--curated", "c")
 TRAIN = TrainSettings(curated="c", output="")
 STARTED = {
     "find": ("launch.run_curation", (), CurateSettings()),
-    "refresh": ("launch.launch_refresh", (*CURATED, "--policy", "p"), RefreshSettings(curated="c", policy="p")),
+    "refresh": ("launch.run_refresh", (*CURATED, "--policy", "p"), RefreshSettings(curated="c", policy="p")),
     "eval": ("evaluating.pipeline.run_evaluation", CURATED, EvalSettings(curated="c")),
     "train": ("launch.run_training", CURATED, TRAIN),
-    "loop": ("launch.launch_loop", CURATED, LoopSettings(replace(TRAIN, held_out="pool"))),
+    "loop": ("launch.run_loop", CURATED, LoopSettings(replace(TRAIN, held_out="pool"))),
 }
 
 
