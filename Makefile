@@ -90,6 +90,7 @@ real-model: setup ## measure the whole way with a small instruct model, a folder
 docs: setup ## write the generated pages of docs/reference again
 	$(BIN)/python .ci/reference_pages.py
 	$(BIN)/python .ci/handbook_table.py
+	$(BIN)/python .ci/settings_reference.py
 
 notebook: setup ## run the notebook again and keep what it shows
 	$(BIN)/python notebooks/run.py notebooks/01_find_learnable_prompts.ipynb

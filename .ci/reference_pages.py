@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import typer
 
@@ -23,6 +23,7 @@ import learnable
 from learnable.cli.app import app
 from learnable.data.records import Prompt
 from learnable.data.schemas import OUR_COLUMNS, ROLLOUTS, SCORES, TEXT_PROMPT, prompts_schema
+from learnable.data.settings import list_settings
 from learnable.data.sources.family import Family
 from learnable.data.sources.files.layouts.readings import READINGS
 from learnable.data.sources.files.layouts.table import LAYOUTS, LETTERS, OPEN_LAYOUTS, Layout
@@ -260,7 +261,8 @@ def write_python() -> str:
     settings = {name: it for name, it in known.items() if isinstance(it, type) and is_dataclass(it)}
     return _page(
         "Names to import",
-        "`import learnable` offers these. [How to use Learnable from Python](../how-to/use-python.md) has scripts.",
+        "`import learnable` offers these. [How to use Learnable from Python](../how-to/use-python.md) has scripts, "
+        "[settings](settings.md) says which values work.",
         _table(("name", "what it is"), [(f"`{name}`", _summary(it)) for name, it in known.items()]),
         *(part for name, it in settings.items() for part in (f"## {name}", _list_fields(it))),
     )
@@ -285,14 +287,19 @@ def _summary(thing: Any) -> str:
 
 def _list_fields(settings: type) -> str:
     shown = [field for field in fields(settings) if not field.name.startswith("_")]
+    hints, declared = get_type_hints(settings), list_settings(settings)
+    types = [_name_type(hints[field.name] if field.name in declared else field.type) for field in shown]
     return _table(
         ("field", "type", "default"),
-        [(f"`{field.name}`", f"`{_type(field)}`", _default(field, needed="needed")) for field in shown],
+        [
+            (f"`{field.name}`", f"`{kind}`", _default(field, needed="needed"))
+            for field, kind in zip(shown, types, strict=True)
+        ],
     )
 
 
-def _type(field: Field[Any]) -> str:
-    return field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+def _name_type(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else re.sub(r"\w+\.(?=\w)", "", str(kind))
 
 
 def _default(field: Field[Any], needed: str = "") -> str:

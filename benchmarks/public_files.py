@@ -22,7 +22,7 @@ import typer
 
 from benchmarks.figures import make_parser
 from learnable.cli.commands.find_arguments import PromptArguments
-from learnable.cli.options import with_flags
+from learnable.cli.flags import with_flags
 from learnable.data.errors import LearnableError
 from learnable.data.records import Prompt
 from learnable.flows.curation.steps import read_prompts
@@ -109,7 +109,7 @@ def read_flags(flags: Sequence[str]) -> PromptSettings:
     app = typer.Typer()
 
     @app.command()
-    @with_flags
+    @with_flags()
     def read(*, prompts: PromptArguments) -> None:
         made.append(prompts.settings())
 

@@ -53,9 +53,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, lru_cache
-from typing import Any, Literal, get_args
+from math import inf
+from typing import Annotated, Any, Literal, get_args
 
 from learnable.data.errors import LearnableError
+from learnable.data.settings import Setting
 
 Verdict = Literal["scored", "truncated", "verifier_error", "engine_error"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -156,23 +158,33 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How completions are drawn. `max_tokens` caps each completion, in tokens.
+    """How completions are drawn.
 
-    `min_p` drops tokens less likely than this share of the likeliest one; `repetition_penalty` divides the scores of
-    tokens that were there before. A completion ends with the first text of `stop` that it comes to. `template_args` is
-    what the policy's chat template is told, such as `{"enable_thinking": False}`: JSON-ready. `think_tags` are those
-    around its thoughts, as `data.dialogue.thinking.find_tags` takes them: by default what its chat template has.
+    `repetition_penalty` divides the scores of tokens that were there before. A completion ends with the first text of
+    `stop` that it comes to. `template_args` are JSON-ready, `think_tags` as `dialogue.thinking.find_tags` takes them.
     """
 
-    temperature: float = 1.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_tokens: int = 256
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    stop: tuple[str, ...] = ()
-    template_args: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    think_tags: str = ""
+    temperature: Annotated[
+        float, Setting("Sampling temperature; use the one you train with.", above=0, below=inf, advice="such as 1")
+    ] = 1.0
+    top_p: Annotated[float, Setting("Nucleus sampling.", above=0, at_most=1, advice="which cuts nothing")] = 1.0
+    top_k: Annotated[int, Setting("Draw from so many of the likeliest tokens; 0 for all.", at_least=0)] = 0
+    max_tokens: Annotated[int, Setting("Most tokens of a completion.", at_least=1)] = 256
+    min_p: Annotated[
+        float, Setting("Drop tokens less likely than this share of the likeliest one; 0 for none.", at_least=0, below=1)
+    ] = 0.0
+    repetition_penalty: Annotated[
+        float, Setting("Above 1, tokens come back less often.", above=0, below=inf, advice="1 for none")
+    ] = 1.0
+    stop: Annotated[tuple[str, ...], Setting("A text that ends a completion; repeatable.")] = ()
+    template_args: Annotated[
+        Mapping[str, Any],
+        Setting("For its chat template, such as enable_thinking=false; repeatable.", flag="--template-arg"),
+    ] = field(default_factory=dict, hash=False)
+    think_tags: Annotated[
+        str,
+        Setting("Around its thoughts, as '<think> </think>'; none, or auto: those of its chat template.", usual="auto"),
+    ] = ""
 
     def __post_init__(self) -> None:
         """Raise `LearnableError` for a template argument that engines and trainers set themselves."""

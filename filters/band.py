@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Literal
+from typing import Annotated, Literal
 
 from learnable.data.errors import LearnableError
+from learnable.data.settings import Setting, check_settings
 
 Signal = Literal["reward", "pass"]
 
@@ -15,25 +16,31 @@ Signal = Literal["reward", "pass"]
 class Band:
     """Keep a prompt whose group has a mean in [low, high] and a standard deviation of at least `min_std`.
 
-    `signal` says of what: the graded reward, or pass and fail. Raises `LearnableError` for an impossible band.
+    Raises `LearnableError` for an impossible band.
     """
 
     low: float = 0.2
     high: float = 0.8
-    min_std: float = 0.1
-    signal: Signal = "reward"
+    min_std: Annotated[
+        float,
+        Setting(
+            "Keep prompts whose group spreads at least this much.",
+            usual="the preset's, 0.1",
+            at_least=0,
+            at_most=0.5,
+            advice="the most that rewards in [0, 1] can spread",
+        ),
+    ] = 0.1
+    signal: Annotated[
+        Signal, Setting("Mean of what: reward, or pass.", flag="--by --signal", usual="the preset's, reward")
+    ] = "reward"
 
     def __post_init__(self) -> None:
         if not 0 <= self.low < self.high <= 1:
             raise LearnableError(
                 f"--band {self.low:g} {self.high:g} keeps nothing: give two numbers in [0, 1], the lower one first"
             )
-        if not 0 <= self.min_std <= 0.5:
-            raise LearnableError(
-                f"--min-std {self.min_std:g} is out of range: rewards in [0, 1] spread by at most 0.5; give 0 to 0.5"
-            )
-        if self.signal not in ("reward", "pass"):
-            raise LearnableError(f"--by {self.signal!r} is not known: use reward or pass")
+        check_settings(self)
 
     @property
     def with_min_std(self) -> Band:

@@ -1,12 +1,16 @@
-"""What a file may set of a training run: plain values, and nothing that names code, a host, a place to upload to."""
+"""Settings of training from files: plain values, and nothing that names code, a host, a place to upload to."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
-from learnable.data.errors import LearnableError
+from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject
+from learnable.train.settings import TrainSettings
 
 FLAGS = {"engine_options": "--engine-arg", "trl": "--trl"}
 # Texts and tables that choose among what TRL and vLLM have. Any other may name a class, a file or a host.
@@ -21,6 +25,33 @@ PLAIN_TABLES = frozenset({"lr_scheduler_kwargs"})
 # Switches and numbers that let code of others run, or send something away.
 NOT_PLAIN = ("trust_remote_code", "push_to_hub", "hub_", "hf_token", "trackio_", "vllm_server_", "log_completions")
 LOCAL_TRACKERS = ("none", "trackio", "tensorboard")
+
+
+def read_settings(path: Path | str) -> TrainSettings:
+    """Read settings that `write` or a user wrote. Raises `LearnableError` for an unknown or missing key."""
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LearnableError(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise LearnableError(f"settings file {str(path)!r} is not valid JSON: {error}") from error
+    return make_settings(values, f"settings file {str(path)!r}")
+
+
+def make_settings(values: JsonObject, where: str) -> TrainSettings:
+    """Return settings from plain data, lists for tuples. Raises `LearnableError` for an unknown or missing key."""
+    known = [one.name for one in fields(TrainSettings)]
+    for key in values:
+        if key not in known:
+            near = nearest_names(key, known)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise LearnableError(f"{where}: key {key!r} is not known: {hint}")
+    for key in ("curated", "output"):
+        if key not in values:
+            raise LearnableError(f"{where}: key {key!r} is missing: add it")
+    tuples = {name: tuple(values.get(name, ())) for name in ("families", "reach", "verifiers")}
+    tuples |= {name: tuple(values[name]) for name in ("stop", "reward_range") if values.get(name) is not None}
+    return TrainSettings(**{**values, **tuples})
 
 
 def check_file_settings(values: JsonObject, where: str, typed: JsonObject | None = None) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from math import lcm
+from math import inf, lcm
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from learnable.data.curated.manifest import Manifest
-from learnable.data.errors import LearnableError, nearest_names
 from learnable.data.records import JsonObject, Sampling
+from learnable.data.settings import Setting
 
 Method = Literal["grpo", "sft", "dpo"]
 Signal = Literal["reward", "pass"]
@@ -23,179 +23,249 @@ CurriculumBy = Literal["step", "success"]
 OnAlarm = Literal["warn", "stop", "checkpoint"]
 OnDry = Literal["warn", "stop"]
 HeldOutName = Literal["kept", "pool"]
-METHODS = ("grpo", "sft", "dpo")
-SIGNALS = ("reward", "pass")
-PARTS = ("train", "control", "reserve", "reviewed", "pool")
-SAMPLERS = ("static", "live")
-STORED = ("first", "off")
-PREDICT = ("auto", "off")
-CURRICULUM_BY = ("step", "success")
-ON_ALARM = ("warn", "stop", "checkpoint")
-ON_DRY = ("warn", "stop")
-HELD_OUT: tuple[HeldOutName, ...] = ("kept", "pool")
+Scale = Literal["group", "batch", "none"]
+LossType = Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"]
+PARTS: tuple[Part, ...] = get_args(Part)
+TRAINED_ON, MEASURED = "What is trained on what", "What is measured"  # headings of `--help`
+OF_SET = "the curated set's"
 STORED_PARTS = {"sft": "demonstrations", "dpo": "preferences"}  # what methods that generate nothing read of a set
 USUAL_BATCH = 128  # completions a step
 USUAL_BETA, DPO_BETA = 0.04, 0.1
 DPO_MARGIN = 0.2  # preset_files/dpo.toml has the reason
 FEWEST_PROMPTS = 2  # a step, where the batch is fitted to the set: of one prompt alone a step follows its noise
-UNUSUAL = (
-    "min_p",
-    "repetition_penalty",
-    "stop",
-    "chat_template_kwargs",
-    "think_tags",
-    "sampler",
-    "stored",
-    "predict",
-    "curriculum",
-    "curriculum_by",
-    "reach",
-    "trl",
-    "reward_range",
-    "scale_rewards",
-    "allow_silent_reward",
-    "monitor",
-    "on_alarm",
-    "on_dry",
-    "held_out",
-    "measured_on",
-    "engine_options",
-    "verifiers",
-)  # in files only where they are given
-SCALES = ("group", "batch", "none")
-LOSS_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
+UNUSUAL = """
+    min_p repetition_penalty stop chat_template_kwargs think_tags sampler stored predict curriculum curriculum_by
+    reach trl reward_range scale_rewards allow_silent_reward monitor on_alarm on_dry held_out measured_on
+    engine_options verifiers
+""".split()  # in files only where they are given
+TrustedVerifiers = Annotated[
+    tuple[str, ...],
+    Setting(
+        "A verifier of your own that the set names, as FILE.py:OBJECT; repeatable. A set's own word imports none.",
+        "Which prompts",
+        flag="--verifier",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """Everything a training run depends on, as plain data: it travels to fresh processes as JSON.
 
-    Args:
-        curated: folder of a curated set, or of one of its versions.
-        output: folder for checkpoints, metrics, curve and report; empty for the next `runs/NAME-N`.
-        part: the part of the set whose prompts are trained on. `reviewed` is `train` with as a tenth of the prompts
-            some that the policy had mastered, lest it forget them. `control`, random prompts of the same pool, shows
-            what the curation is worth; so does `pool`, what was kept and rejected alike, with the static sampler, as
-            trained without a curation. None takes `pool` for the live sampler, where the set has what was rejected,
-            and else `train` (`train/preflight/drawing.py`).
-        families: train on, and measure, the prompts of these families alone; empty for all.
-        method: GRPO on the prompts; supervised fine-tuning (SFT) on the set's demonstrations, to warm up for it; or
-            direct preference optimisation (DPO) on its preferences, pairs of a better and a worse completion.
-        policy: folder or hub id to train; None takes the policy that the set was curated for.
-        verifiers: verifiers of users' own that the set may name: they are imported, and no others.
-        steps: optimizer steps.
-        num_generations: completions a prompt, the group size of GRPO.
-        batch_size: completions a step over all processes, so `batch_size / num_generations` prompts under GRPO; pairs
-            of them under DPO. None takes 128 completions, or as many as the part has prompts for, or fewer where more
-            of the set's groups are expected to be usable than of its pool's (`train/preflight/batch.py`).
-        micro_batch_size: completions, or pairs, in one forward and backward pass of one process; None takes all at
-            once.
-        learning_rate: None takes one that suits the policy's number of parameters.
-        beta: weight of the KL term that pulls toward the policy as it was before training; under DPO how much a
-            preference weighs against leaving that policy: the larger, the nearer it stays. None takes 0.04, under DPO
-            0.1.
-        no_kl: train without that term, whatever `beta` says.
-        temperature, top_p, top_k, min_p, repetition_penalty, stop, max_completion_length: None takes the curated
-            set's own sampling.
-        chat_template_kwargs: what the policy's chat template is told; None takes the curated set's own.
-        think_tags: those around the policy's thoughts; None takes the curated set's own.
-        loss_type: one of TRL's losses.
-        sampler: `static` visits each prompt once an epoch; `live` draws those whose groups are expected to disagree, as
-            certificates and the run's own rewards tell (`train/live/`). None takes `live` for GRPO where no part is
-            named and the set has what was rejected, and else `static`.
-        stored: `first` begins with the rollouts that the set's store has of its prompts, by this policy and sampling,
-            in groups of `num_generations`, until they are used up or stale (`train/stored/`); `off` generates all.
-        predict: `auto` has the live sampler predict prompts without certificates from those that the run has asked
-            (`train/live/predicted.py`); with `off` it knows none before it is drawn.
-        curriculum: stages that the prompts are drawn by, of those that come with the library or a user's in a file
-            (`verifiers/families/curriculum.py`); empty for none. In a stage the sampler draws as it always does.
-        curriculum_by: what leads from stage to stage: the `step`, or the `success` of the stage's prompts.
-        signal: train on graded rewards or on passed / not passed.
-        reward_range: what TRL is given for rewards of 0 and 1, those between mapped linearly; None for 0 and 1.
-        scale_rewards: by what TRL divides advantages: the std of the `group`, of the `batch`, or nothing (`none`); None
-            for the group's.
-        dpo_margin: by how much the rewards of a pair must differ for DPO to train on it; None takes 0.2.
-        allow_silent_reward: train also where no rollout of the curation moved what rewards ask of a completion's form.
-        lora_rank: rank of LoRA adapters; None trains every weight.
-        held_out: which held-out prompts are measured: the `kept` ones, or those of the whole `pool`, where the rejected
-            ones are reported apart too.
-        measured_on: another set, whose held-out prompts are measured in place of the set's own; empty for its own.
-        engine_options: what `vllm.LLM` is given for the evaluation, by its own names.
-        eval_group_size: fresh completions a held-out prompt, before and after.
-        eval_k: the k of pass@k.
-        eval_limit: held-out prompts at most; None takes all.
-        eval_steps: steps between looks at the held-out prompts during training; 0 for none.
-        reach: shares of held-out completions that pass, of each of which the report says at which look it was first
-            reached.
-        save_steps: steps between checkpoints.
-        monitor: a TOML file of rules that change the shipped ones and add to them (`train/monitor/`); empty for none.
-        on_alarm: what an alarm of the monitor does: `warn`, `stop` the run where the rule's severity is that, or keep a
-            `checkpoint` of the step in `alarms/`.
-        on_dry: what the live sampler does with prompts of which the best have hardly any spread left: `warn` and go on,
-            or `stop` the run where fewer than a quarter of the groups that it generated last had any, and call it
-            done.
-        use_vllm: let TRL sample with vLLM inside the training process; needs CUDA.
-        num_processes: training processes, one a GPU, started by torchrun where there are several.
-        trl: other settings of TRL's by its own names, checked against the installed version.
-        report_to: TRL's name of a tracker, such as `trackio`.
-        resume: go on from the last checkpoint in `output`.
+    Each setting says what it is for. `part="control"`, random prompts of the same pool, shows what the curation is
+    worth; so does `pool` with the static sampler, as trained without a curation. Where None leaves a choice open,
+    `filled_from` takes it from the set, and `train/preflight` makes it: `drawing` for `part` and `sampler`, `batch` for
+    `batch_size`, which counts the completions of all processes. Rewards between 0 and 1 are mapped to `reward_range`
+    linearly. Under DPO `beta` is how much a preference weighs against leaving the policy as it was: the larger, the
+    nearer it stays.
     """
 
-    curated: str
-    output: str
-    part: Part | None = None
-    families: tuple[str, ...] = ()
-    method: Method = "grpo"
-    policy: str | None = None
-    verifiers: tuple[str, ...] = ()
-    steps: int = 60
-    num_generations: int = 16
-    batch_size: int | None = None
-    micro_batch_size: int | None = None
-    learning_rate: float | None = None
-    warmup_steps: int = 5
-    beta: float | None = None
-    no_kl: bool = False
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    max_completion_length: int | None = None
-    min_p: float | None = None
-    repetition_penalty: float | None = None
-    stop: tuple[str, ...] | None = None
-    chat_template_kwargs: Mapping[str, object] | None = None
-    think_tags: str | None = None
-    loss_type: str = "grpo"
-    sampler: Sampler | None = None
-    stored: Stored = "off"
-    predict: Predict = "auto"
-    curriculum: str = ""
-    curriculum_by: CurriculumBy = "step"
-    signal: Signal = "reward"
-    reward_range: tuple[float, float] | None = None
-    scale_rewards: str | None = None
-    dpo_margin: float | None = None
-    allow_silent_reward: bool = False
-    lora_rank: int | None = None
-    seed: int = 0
-    evaluate: bool = True
-    held_out: HeldOutName = "kept"
-    measured_on: str = ""
-    engine_options: Mapping[str, object] | None = None
-    eval_group_size: int = 16
-    eval_k: int = 8
-    eval_limit: int | None = None
-    eval_steps: int = 0
-    reach: tuple[float, ...] = ()
-    save_steps: int = 20
-    monitor: str = ""
-    on_alarm: OnAlarm = "warn"
-    on_dry: OnDry = "warn"
-    use_vllm: bool = False
-    num_processes: int = 1
-    trl: Mapping[str, object] = field(default_factory=dict)
-    report_to: str = "none"
-    resume: bool = False
+    curated: Annotated[
+        str, Setting("A curated set: its folder, or a version's. Without one, --pool, --form or --family.", TRAINED_ON)
+    ]
+    output: Annotated[str, Setting("Folder of the run.", TRAINED_ON, usual="runs/NAME-N, runs/NAME-PART-N")]
+    part: Annotated[
+        Part | None,
+        Setting(
+            "The set's train, its random control, the reserve of its preset, reviewed: train with a tenth of mastered "
+            "prompts, or pool: kept and rejected prompts alike.",
+            TRAINED_ON,
+            usual="pool, drawn live, where the set has rejects; else train",
+        ),
+    ] = None
+    families: Annotated[
+        tuple[str, ...], Setting("Train on this family alone; repeatable.", TRAINED_ON, flag="--family")
+    ] = ()
+    method: Annotated[
+        Method,
+        Setting(
+            "grpo; sft on the set's demonstrations, to warm up for it; or dpo on its preferences, pairs of a better "
+            "and a worse completion."
+        ),
+    ] = "grpo"
+    policy: Annotated[
+        str | None,
+        Setting("Model folder, LoRA adapter's folder, or hub id.", TRAINED_ON, usual="the one the set was curated for"),
+    ] = None
+    verifiers: TrustedVerifiers = ()
+    steps: Annotated[int, Setting("Optimizer steps.", at_least=1)] = 60
+    num_generations: Annotated[int, Setting("Completions a prompt: GRPO's group size.", at_least=1)] = 16
+    batch_size: Annotated[
+        int | None,
+        Setting(
+            "Completions a step: prompts times --num-generations; under dpo, pairs.",
+            at_least=1,
+            usual="128, or what the set fills, or fewer where that gives as many usable groups as 128 of the pool; 64 "
+            "pairs",
+        ),
+    ] = None
+    micro_batch_size: Annotated[
+        int | None, Setting("Completions in one pass of one process.", at_least=1, usual="all")
+    ] = None
+    learning_rate: Annotated[
+        float | None, Setting("Learning rate.", above=0, usual="one that suits the model's size")
+    ] = None
+    warmup_steps: Annotated[int, Setting("Steps over which the learning rate rises.", flag=None, at_least=0)] = 5
+    beta: Annotated[
+        float | None,
+        Setting(
+            "Weight of the KL term that pulls toward the policy as it was; under dpo, of what pulls there in the loss "
+            "of a pair.",
+            usual="0.04; under dpo 0.1",
+        ),
+    ] = None
+    no_kl: Annotated[bool, Setting("Train without the KL term, knowing that policies collapse so.")] = False
+    temperature: Annotated[float | None, Setting("Sampling temperature.", above=0, below=inf, usual=OF_SET)] = None
+    top_p: Annotated[float | None, Setting("Nucleus sampling.", flag=None, above=0, at_most=1, usual=OF_SET)] = None
+    top_k: Annotated[
+        int | None,
+        Setting("Draw from so many of the likeliest tokens; 0 for all.", flag=None, at_least=0, usual=OF_SET),
+    ] = None
+    max_completion_length: Annotated[int | None, Setting("Most tokens of a completion.", at_least=1, usual=OF_SET)] = (
+        None
+    )
+    min_p: Annotated[
+        float | None,
+        Setting(
+            "Drop tokens less likely than this share of the likeliest one; 0 for none.",
+            flag=None,
+            at_least=0,
+            below=1,
+            usual=OF_SET,
+        ),
+    ] = None
+    repetition_penalty: Annotated[
+        float | None, Setting("Above 1, tokens come back less often.", flag=None, above=0, below=inf, usual=OF_SET)
+    ] = None
+    stop: Annotated[tuple[str, ...] | None, Setting("Texts that end a completion.", flag=None, usual=OF_SET)] = None
+    chat_template_kwargs: Annotated[
+        Mapping[str, object] | None, Setting("What the policy's chat template is told.", flag=None, usual=OF_SET)
+    ] = None
+    think_tags: Annotated[str | None, Setting("Those around the policy's thoughts.", flag=None, usual=OF_SET)] = None
+    loss_type: Annotated[LossType, Setting("One of TRL's losses: grpo, dr_grpo, dapo, ...")] = "grpo"
+    sampler: Annotated[
+        Sampler | None,
+        Setting(
+            "static: each prompt once an epoch; live: those whose groups are expected to disagree by now.",
+            usual="live, unless a part is named",
+        ),
+    ] = None
+    stored: Annotated[
+        Stored,
+        Setting(
+            "first: begin with the rollouts that the set's store has of its prompts, by this policy and sampling, "
+            "until they are used up or stale; off: generate all."
+        ),
+    ] = "off"
+    predict: Annotated[Predict, Setting("auto: the live sampler predicts prompts without certificates; off.")] = "auto"
+    curriculum: Annotated[
+        str,
+        Setting(
+            "Draw prompts stage by stage: arithmetic, counting, or a TOML or JSON file of stages "
+            "(docs/how-to/train.md), as in --curriculum arithmetic --curriculum-by success."
+        ),
+    ] = ""
+    curriculum_by: Annotated[
+        CurriculumBy,
+        Setting(
+            "What leads to the next stage: step, where the stages' from_step says so; or success, at a pass rate of "
+            ".7, and back at .3."
+        ),
+    ] = "step"
+    signal: Annotated[Signal, Setting("Train on what: reward, or pass.")] = "reward"
+    reward_range: Annotated[
+        tuple[float, float] | None,
+        Setting(
+            "What TRL is given for the worst and the best reward, as -1 1. It changes no step unless with "
+            "--scale-rewards none.",
+            usual="0 1",
+        ),
+    ] = None
+    scale_rewards: Annotated[
+        Scale | None, Setting("Divide advantages by the std of the group, of the batch, or by none.", usual="group")
+    ] = None
+    dpo_margin: Annotated[
+        float | None,
+        Setting(
+            "Under dpo, by how much the rewards of a pair must differ, at most 1: passes and failures always do.",
+            usual="0.2",
+        ),
+    ] = None
+    allow_silent_reward: Annotated[
+        bool,
+        Setting("Train although no rollout of the curation moved what rewards ask of a completion's form.", TRAINED_ON),
+    ] = False
+    lora_rank: Annotated[
+        int | None, Setting("Train LoRA adapters of this rank.", at_least=1, usual="train every weight")
+    ] = None
+    seed: Annotated[int, Setting("Seed of data order, sampling and evaluation.")] = 0
+    evaluate: Annotated[bool, Setting("Measure held-out reward before and after.", MEASURED)] = True
+    held_out: Annotated[
+        HeldOutName,
+        Setting(
+            "kept: the held-out prompts that the curation kept; pool: the rejected ones too, which are reported apart.",
+            MEASURED,
+        ),
+    ] = "kept"
+    measured_on: Annotated[
+        str, Setting("Another set, whose held-out prompts are measured.", flag=None, usual="the set's own")
+    ] = ""
+    engine_options: Annotated[
+        Mapping[str, object] | None,
+        Setting(
+            "For the evaluation's vllm.LLM, such as gpu_memory_utilization=0.5; repeatable.",
+            MEASURED,
+            flag="--engine-arg",
+        ),
+    ] = None
+    eval_group_size: Annotated[int, Setting("Fresh completions a held-out prompt.", MEASURED, at_least=1)] = 16
+    eval_k: Annotated[int, Setting("The k of pass@k.", MEASURED, at_least=1)] = 8
+    eval_limit: Annotated[int | None, Setting("Most held-out prompts.", MEASURED, at_least=1, usual="all")] = None
+    eval_steps: Annotated[
+        int,
+        Setting(
+            "Steps between looks at held-out prompts during training; without them no alarm tells of over-fitting and "
+            "forgetting.",
+            MEASURED,
+            at_least=0,
+            usual="none",
+        ),
+    ] = 0
+    reach: Annotated[
+        tuple[float, ...],
+        Setting(
+            "Report at which look this share of held-out completions first passes, as --eval-steps 5 --reach 0.7; "
+            "repeatable.",
+            MEASURED,
+        ),
+    ] = ()
+    save_steps: Annotated[int, Setting("Steps between checkpoints.", MEASURED, at_least=1)] = 20
+    monitor: Annotated[
+        str, Setting("A TOML file of rules that change the monitor's and add to them.", MEASURED, usual="none")
+    ] = ""
+    on_alarm: Annotated[
+        OnAlarm,
+        Setting(
+            "What an alarm of the monitor does: warn; stop the run, where the rule is severe; or keep a checkpoint of "
+            "its step.",
+            MEASURED,
+        ),
+    ] = "warn"
+    on_dry: Annotated[
+        OnDry,
+        Setting(
+            "What the live sampler does where hardly any prompt has spread left: warn and go on, or stop the run where "
+            "fewer than a quarter of the last groups had any, and call it done.",
+            flag=None,
+        ),
+    ] = "warn"
+    use_vllm: Annotated[bool, Setting("Let the trainer sample with vLLM; needs a GPU.")] = False
+    num_processes: Annotated[int, Setting("Training processes here.", at_least=1)] = 1
+    trl: Annotated[Mapping[str, object], Setting("Another setting by TRL's own name, as key=value; repeatable.")] = (
+        field(default_factory=dict)
+    )
+    report_to: Annotated[str, Setting("A tracker that TRL knows, such as trackio.", MEASURED)] = "none"
+    resume: Annotated[bool, Setting("Go on from the last checkpoint in --output.", TRAINED_ON)] = False
 
     @property
     def step_size(self) -> int:
@@ -299,17 +369,11 @@ class TrainSettings:
 
     def as_json(self) -> JsonObject:
         """Return the settings as `write` writes them: those of `UNUSUAL` only where they are given."""
-        plain = asdict(self) | {
-            "families": list(self.families),
-            "stop": list(self.stop or ()),
-            "reach": list(self.reach),
-            "verifiers": list(self.verifiers),
-        }
-        plain["reward_range"] = list(self.reward_range or ())
+        listed = ("families", "stop", "reach", "verifiers", "reward_range")
+        plain = asdict(self) | {name: list(getattr(self, name) or ()) for name in listed}
         if self.dpo_margin is None:  # 0 is given
             del plain["dpo_margin"]
-        usual = {"sampler": "static", "stored": "off", "predict": "auto", "curriculum_by": "step"}
-        usual |= {"on_alarm": "warn", "held_out": "kept", "on_dry": "warn"}
+        usual = {one.name: one.default for one in fields(self)} | {"sampler": "static"}
         return {
             name: value for name, value in plain.items() if name not in UNUSUAL or (value and value != usual.get(name))
         }
@@ -318,33 +382,6 @@ class TrainSettings:
         """Write the settings as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(self.as_json(), indent=2) + "\n", encoding="utf-8")
-
-
-def read_settings(path: Path | str) -> TrainSettings:
-    """Read settings that `write` or a user wrote. Raises `LearnableError` for an unknown or missing key."""
-    try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LearnableError(f"settings file {str(path)!r} cannot be read: {error.strerror}") from error
-    except json.JSONDecodeError as error:
-        raise LearnableError(f"settings file {str(path)!r} is not valid JSON: {error}") from error
-    return make_settings(values, f"settings file {str(path)!r}")
-
-
-def make_settings(values: JsonObject, where: str) -> TrainSettings:
-    """Return settings from plain data, lists for tuples. Raises `LearnableError` for an unknown or missing key."""
-    known = [one.name for one in fields(TrainSettings)]
-    for key in values:
-        if key not in known:
-            near = nearest_names(key, known)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-            raise LearnableError(f"{where}: key {key!r} is not known: {hint}")
-    for key in ("curated", "output"):
-        if key not in values:
-            raise LearnableError(f"{where}: key {key!r} is missing: add it")
-    tuples = {name: tuple(values.get(name, ())) for name in ("families", "reach", "verifiers")}
-    tuples |= {name: tuple(values[name]) for name in ("stop", "reward_range") if values.get(name) is not None}
-    return TrainSettings(**{**values, **tuples})
 
 
 def usual_learning_rate(parameters: int, *, lora: bool) -> float:

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.special import expit
 
 from learnable.filters.arrays import Values
-from learnable.filters.dial.search import Aim, DialSearch
+from learnable.filters.dial.aim import Aim
+from learnable.filters.dial.search import DialSearch
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.dialing.pipeline import run_dial

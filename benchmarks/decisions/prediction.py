@@ -51,6 +51,7 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.engines import SimulatedSettings
+from learnable.train.settings import Predict
 
 MEASURED = ("demo", "gym")
 NOISE = 0.6  # of the log-odds of a rate about what the numbers say
@@ -109,7 +110,7 @@ def compare(
 
 
 def measure(
-    prompts: Sequence[Prompt], seed: int, predict: str, want: int | None = None, counts: Sequence[PassCount] = ()
+    prompts: Sequence[Prompt], seed: int, predict: Predict, want: int | None = None, counts: Sequence[PassCount] = ()
 ) -> dict[str, Any]:
     """Curate the prompts in their order, and compare what is said of them with their true rates.
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.settings import Setting, list_settings
 from learnable.filters.band import Band
 
 RankBy = Literal["learnability", "p_keep"]
@@ -32,13 +33,18 @@ class Preset:
 
     name: str
     band: Band = field(default_factory=Band)
-    top: int | None = None
-    top_of: TopOf = "kept"
-    rank_by: RankBy = "learnability"
+    top: Annotated[int | None, Setting("Keep only this many prompts, those with the most to teach.", at_least=1)] = None
+    top_of: Annotated[TopOf, Setting("Of which prompts they are taken.", flag=None)] = "kept"
+    rank_by: Annotated[RankBy, Setting("What is most to teach.", flag=None)] = "learnability"
     reserve: tuple[float, float] | None = None
-    quota: float | None = None
-    quota_by: QuotaBy = "family"
-    floor: int = 0
+    quota: Annotated[
+        float | None, Setting("Largest share of the set that one family may take.", above=0, at_most=1)
+    ] = None
+    quota_by: Annotated[QuotaBy, Setting("What a quota and a floor are of.", flag=None)] = "family"
+    floor: Annotated[
+        int,
+        Setting("Prompts of each family that the set should have at least.", at_least=0, usual="the preset's, 0"),
+    ] = 0
 
     def __post_init__(self) -> None:
         own = {key: getattr(self, key) for key in RULES if key not in BAND_KEYS}
@@ -117,32 +123,22 @@ def _spell(where: str, key: str, value: Any) -> str:
     return " ".join([f"--{key.replace('_', '-')}", *map(str, words)])
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: Any, minimum: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
-
-
 def _is_interval(value: Any) -> bool:
-    two_numbers = isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value))
-    return two_numbers and 0 <= value[0] < value[1] <= 1
+    is_pair = isinstance(value, list | tuple) and len(value) == 2
+    return is_pair and all(type(end) in (int, float) for end in value) and 0 <= value[0] < value[1] <= 1
 
 
 Rule = tuple[Callable[[Any], bool], str]
 """Whether a value can work, and what to give instead of one that cannot."""
 
 BAND_KEYS = ("band", "min_std", "by")
+INTERVAL: Rule = (_is_interval, "two numbers in [0, 1], the lower one first")
+DECLARED = {
+    **list_settings(Preset),
+    **{"by" if name == "signal" else name: one for name, one in list_settings(Band).items()},
+}
 RULES: Mapping[str, Rule] = {
-    "band": (_is_interval, "two numbers in [0, 1], the lower one first"),
-    "min_std": (lambda value: _is_number(value) and 0 <= value <= 0.5, "0 to 0.5, the most that rewards can spread"),
-    "by": (lambda value: value in ("reward", "pass"), "reward or pass"),
-    "top": (lambda value: _is_count(value, 1), "how many prompts to take, 1 or more"),
-    "top_of": (lambda value: value in ("kept", "scored"), "kept or scored"),
-    "rank_by": (lambda value: value in ("learnability", "p_keep"), "learnability or p_keep"),
-    "reserve": (_is_interval, "two numbers in [0, 1], the lower one first"),
-    "quota": (lambda value: _is_number(value) and 0 < value <= 1, "a share of the set, more than 0 and at most 1"),
-    "quota_by": (lambda value: value in ("family", "form"), "family or form"),
-    "floor": (lambda value: _is_count(value, 0), "how many prompts of each family to keep at least, 0 or more"),
+    "band": INTERVAL,
+    "reserve": INTERVAL,
+    **{name: (one.works, one.wanted) for name, one in DECLARED.items()},
 }

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learnable.data.errors import LearnableError
 from learnable.filters.arrays import Flags, Indices, Values
+from learnable.filters.dial.aim import Aim
 from learnable.filters.dial.pass_rates import draw_pass_rates
 from learnable.filters.posterior.fitting import FALLBACK
 from learnable.filters.posterior.variance_model import fit_variance_model
@@ -24,34 +24,6 @@ HOPELESS = 0.01  # chance that any setting is within the tolerance, below which 
 POSTERIOR_SAMPLES = 2000
 PICKS = 4  # settings in a round, one for each of so many draws
 ENOUGH_TO_GIVE_UP = 16  # settings that were sampled: in a smaller grid all of them, since a curve may hide one
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """The wanted pass rate, and how far off it may be. Raises `LearnableError` for what cannot work."""
-
-    target: float = 0.5
-    tolerance: float = 0.1
-
-    def __post_init__(self) -> None:
-        if not 0 < self.target < 1:
-            raise LearnableError(f"--target {self.target:g} is no pass rate to learn at: give more than 0, less than 1")
-        if not 0.01 <= self.tolerance <= 0.5:
-            raise LearnableError(f"--tolerance {self.tolerance:g} is out of range: give 0.01 to 0.5, .1 is usual")
-
-    @property
-    def low(self) -> float:
-        """The least pass rate that will do."""
-        return max(self.target - self.tolerance, 0.0)
-
-    @property
-    def high(self) -> float:
-        """The largest pass rate that will do."""
-        return min(self.target + self.tolerance, 1.0)
-
-    def covers(self, low: Values, high: Values) -> Flags:
-        """Return which intervals lie within the tolerance."""
-        return (low >= self.low) & (high <= self.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,63 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
+from learnable.data.settings import Setting, check_settings
 
 SamplingMode = Literal["optimal", "fixed"]
-MODES = ("optimal", "fixed")
 BLOCKS = (4, 2, 2, 4)  # rollouts
+WANTED = "How many are wanted"  # a heading of `--help`
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingBudget:
     """How many rollouts prompts get.
 
-    `sampling`: `optimal` stops each group when its decision is not worth another rollout, `fixed` gives every prompt
-    its group size. For `optimal`: `max_group` is where a group stops whatever it says; `blocks` are the sizes of its
-    first blocks, of which the last repeats; `pilot_prompts` of each family get `pilot_rollouts` each before anything
-    is decided, of all families together about `pilot_in_all` at most where that is given; `precision` is aimed at
-    instead of what a fixed group of 32 has; `want` is how many kept prompts are enough; `top_up` gives kept prompts
-    their group size; `retest` is the share of rejected prompts that a later run samples again, so that a pool never
-    only shrinks.
-
-    Raises `UnknownNameError` for another `sampling`, and `LearnableError` for numbers that cannot work.
+    Under `fixed` every prompt gets its group size; the other settings are for `optimal`, which stops each group when
+    its decision is not worth another rollout. `blocks` are the sizes of a group's first blocks, of which the last
+    repeats; of all families together the pilot has about `pilot_in_all` prompts at most where that is given. `retest`
+    keeps a pool from only shrinking. Raises `LearnableError` for settings that cannot work.
     """
 
-    sampling: SamplingMode = "optimal"
-    max_group: int = 48
+    sampling: Annotated[
+        SamplingMode, Setting("optimal: stop when another rollout is not worth it. fixed: --group-size for all.")
+    ] = "optimal"
+    max_group: Annotated[int, Setting("optimal: most completions of one prompt.", at_least=2, advice="48 is usual")] = (
+        48
+    )
     blocks: tuple[int, ...] = BLOCKS
-    pilot_prompts: int = 64
-    pilot_rollouts: int = 8
-    precision: float | None = None
-    want: int | None = None
-    top_up: bool = False
-    retest: float = 0.02
+    pilot_prompts: Annotated[
+        int, Setting("optimal: prompts of each family that are sampled before any decision.", at_least=1)
+    ] = 64
+    pilot_rollouts: Annotated[int, Setting("optimal: completions of each of those.", at_least=2)] = 8
+    precision: Annotated[
+        float | None,
+        Setting(
+            "Share of the kept prompts that are truly in the band.",
+            WANTED,
+            at_least=0.5,
+            below=1,
+            usual="as 32 completions would give",
+        ),
+    ] = None
+    want: Annotated[int | None, Setting("Stop when this many prompts are kept.", WANTED, at_least=1)] = None
+    top_up: Annotated[bool, Setting("optimal: give kept prompts --group-size completions.")] = False
+    retest: Annotated[
+        float,
+        Setting("optimal: share of rejected prompts that a later run samples again.", at_least=0, at_most=1),
+    ] = 0.02
     pilot_in_all: int | None = None
 
     def __post_init__(self) -> None:
-        if self.sampling not in MODES:
-            raise UnknownNameError("--sampling", self.sampling, MODES)
-        if self.max_group < 2:
-            raise LearnableError(f"--max-group {self.max_group} has no spread: give 2 or more, 48 is usual")
+        check_settings(self)
         if not self.blocks or min(self.blocks) < 1:
             raise LearnableError(f"blocks {self.blocks} lead nowhere: give sizes of 1 or more")
-        if self.pilot_prompts < 1 or self.pilot_rollouts < 2:
-            raise LearnableError(
-                f"a pilot of {self.pilot_prompts} prompts x {self.pilot_rollouts} says nothing: "
-                "give --pilot-prompts 1 or more and --pilot-rollouts 2 or more"
-            )
-        self._check_goal()
-
-    def _check_goal(self) -> None:
-        if self.precision is not None and not 0.5 <= self.precision < 1:
-            raise LearnableError(f"--precision {self.precision:g} is out of range: give 0.5 or more and less than 1")
-        if self.want is not None and self.want < 1:
-            raise LearnableError(f"--want {self.want} asks for nothing: give 1 or more")
-        if not 0 <= self.retest <= 1:
-            raise LearnableError(f"--retest {self.retest:g} is out of range: give a share from 0 to 1")
         if self.sampling == "fixed" and (self.want is not None or self.precision is not None):
             raise LearnableError(
                 "--want and --precision need decisions as rollouts come in: leave out --sampling fixed"

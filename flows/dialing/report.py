@@ -11,7 +11,8 @@ import numpy as np
 from learnable.data.curated.record import to_plain
 from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
-from learnable.filters.dial.search import Aim, DialSearch, Look
+from learnable.filters.dial.aim import Aim
+from learnable.filters.dial.search import DialSearch, Look
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.run import Run
 from learnable.flows.settings.dial import DialSettings

@@ -6,36 +6,51 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
 
 from learnable.data.dialogue.thinking import find_tags
-from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
+from learnable.data.settings import Setting, check_settings
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
 from learnable.data.sources.gym.location import is_gym, read_location
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
-from learnable.filters.stopping.budget import SamplingBudget
+from learnable.filters.stopping.budget import WANTED, SamplingBudget
 from learnable.flows.settings.engines import EngineSettings, VLLMSettings
+from learnable.train.settings import Predict, TrustedVerifiers
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
-CHAT_MODES = ("auto", "on", "off")
-PREDICT_MODES = ("auto", "off")
+PROMPTS, POLICY, DECIDED, OUTPUT = "Which prompts", "Which policy", "What is kept", "Where it goes"  # in `--help`
+ChatMode = Literal["auto", "on", "off"]
+Workers = Annotated[int, Setting("Processes that score.", OUTPUT, usual="one for four cores", at_least=0)]
+VerifierTimeout = Annotated[
+    float | None,
+    Setting(
+        "Seconds that scoring one completion may take.", OUTPUT, usual="the verifier's own", above=0, below=math.inf
+    ),
+]
+Wait = Annotated[bool, Setting("Wait for another run that writes the store, or stop.", OUTPUT)]
+VerifyPolicy = Annotated[bool, Setting("Hash every byte of its weights, however large they are.", POLICY)]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
     """Whether prompts that are text go to the policy as a user's turn, and what the system says before that.
 
-    `mode` is on, off, or auto: on where the policy has a chat template. A chat that begins with words of the system
-    keeps them. Raises `LearnableError` for settings that cannot work.
+    A chat that begins with words of the system keeps them. Raises `LearnableError` for settings that cannot work.
     """
 
-    mode: str = "auto"
-    system_prompt: str = ""
+    mode: Annotated[
+        ChatMode,
+        Setting(
+            "Text prompts as a user's turn: on, off, or auto, where the policy has a chat template.", flag="--chat"
+        ),
+    ] = "auto"
+    system_prompt: Annotated[str, Setting("What the system says before the user's turn: the text, or @FILE.")] = ""
 
     def __post_init__(self) -> None:
-        if self.mode not in CHAT_MODES:
-            raise LearnableError(f"--chat {self.mode!r} is not known: use auto, on or off")
+        check_settings(self)
         if self.mode == "off" and self.system_prompt:
             raise LearnableError("--system-prompt is a turn of a chat: leave out --chat off")
 
@@ -44,41 +59,104 @@ class ChatSettings:
 class PromptSettings:
     """Which prompts to look at: built-in forms and families, or what is at a `location`.
 
-    That is a file, a folder, a hub id, or data sets of reasoning-gym (see `read_location`). `forms_file` declares poem
-    forms of one's own. The columns `prompt_column` and `answer_column`, the judge `verifier` and `dataset_split` say
-    how `location` is read; `prompt_template` makes prompts of several columns, whose names it has in braces. `spec` is
-    for the judge of every prompt: what its own spec does not say. `split_by` is its column that says which rows are one
-    problem, so that none is on both sides of the split; None for what their cases or questions say. `trusted` are
-    verifiers of users' own, beside `verifier`, that rows may name. `skip_bad_rows` leaves out its rows that are no
-    prompt, which otherwise end the run. `limit` is the most prompts to look at. `decontaminate` names evaluation sets
-    that no prompt may repeat; `near_duplicates` is the overlap, more than 0 and at most 1, from which on a prompt
-    repeats another one, None for exact repeats only. `knobs` set the generators of the built-in families, as
-    `arithmetic.largest`. `wording` says in which words those ask: `plain`, `natural` or a file of one's own; empty is
-    natural where prompts are chats, and plain elsewhere.
-
-    Raises `LearnableError` for settings that cannot work.
+    `trusted` are verifiers of users' own, beside `verifier`, that rows may name. `near_duplicates` is None for exact
+    repeats only, an empty `wording` natural where prompts are chats, and plain elsewhere. Raises `LearnableError` for
+    settings that cannot work.
     """
 
-    forms: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
-    forms_file: str | None = None
-    location: str | None = None
-    prompt_column: str = "prompt"
-    prompt_template: str = ""
-    answer_column: str | None = None
-    verifier: str | None = None
+    forms: Annotated[
+        tuple[str, ...],
+        Setting("A form, such as sonnet or Addition, or all poem forms; repeatable.", flag="--form"),
+    ] = ()
+    families: Annotated[
+        tuple[str, ...],
+        Setting("A family, such as poetry; repeatable, adds to --form.", flag="--family"),
+    ] = ()
+    forms_file: Annotated[
+        str | None, Setting("A TOML file of poem forms of your own (docs/reference/poem-keys.md).", flag="--forms")
+    ] = None
+    location: Annotated[
+        str | None,
+        Setting(
+            "A .jsonl, .json, .csv, .tsv or .parquet file, also with .gz; a folder of them, or one that "
+            "Dataset.save_to_disk wrote; a hub id, also of one part: org/name:part; or reasoning-gym:NAME, with knobs "
+            "as in reasoning-gym:chain_sum?num_terms=4&level=2, where * in the name stands for any.",
+            flag="--prompts",
+        ),
+    ] = None
+    prompt_column: Annotated[
+        str,
+        Setting(
+            "Column of --prompts that holds the prompt; a dot reaches into an object or its JSON: extra.question. "
+            "Well-known data sets need none of these three (docs/reference/layouts.md)."
+        ),
+    ] = "prompt"
+    prompt_template: Annotated[
+        str,
+        Setting(
+            'Prompt of several columns of --prompts, as "{Body} {Question}"; lists are shown as lettered options, and '
+            "\\n is a new line."
+        ),
+    ] = ""
+    answer_column: Annotated[
+        str | None,
+        Setting("Column of --prompts that holds the right answer, such as reward_model.ground_truth."),
+    ] = None
+    verifier: Annotated[
+        str | None,
+        Setting(
+            "Judge of rows that name none: a name, yours as FILE.py:OBJECT, or trl:NAME. Repeatable: the others are of "
+            "your own that rows name, for a file's word alone imports none."
+        ),
+    ] = None
     trusted: tuple[str, ...] = ()
-    spec: Mapping[str, object] = field(default_factory=dict)
-    dataset_split: str = "train"
-    split_by: str | None = None
-    skip_bad_rows: bool = False
-    limit: int | None = None
-    decontaminate: tuple[str, ...] = ()
-    near_duplicates: float | None = None
-    knobs: Mapping[str, str] = field(default_factory=dict)
-    wording: str = ""
+    spec: Annotated[
+        Mapping[str, object],
+        Setting('A spec for every prompt, JSON or @FILE, as {"extract": "boxed"}; what a prompt says comes first.'),
+    ] = field(default_factory=dict)
+    dataset_split: Annotated[
+        str,
+        Setting(
+            "Split to read of a data set, or list to read of a .json file with several.",
+            flag="--dataset-split --split",
+        ),
+    ] = "train"
+    split_by: Annotated[
+        str | None,
+        Setting(
+            "Column of --prompts that says which rows are one problem, held out or trained on together.",
+            usual="rows with the same cases, or the same question",
+        ),
+    ] = None
+    skip_bad_rows: Annotated[bool, Setting("Leave out rows that are no prompt, and count them.")] = False
+    limit: Annotated[
+        int | None,
+        Setting("Most prompts to look at, drawn by --seed.", at_least=1, usual="512 generated, all of a file's"),
+    ] = None
+    decontaminate: Annotated[
+        tuple[str, ...],
+        Setting("An evaluation set, FILE[:COLUMN] or hub id, that no prompt may repeat; repeatable."),
+    ] = ()
+    near_duplicates: Annotated[
+        float | None,
+        Setting(
+            "Overlap that makes two prompts duplicates.",
+            above=0,
+            at_most=1,
+            usual="0.9 for --prompts, else exact ones",
+        ),
+    ] = None
+    knobs: Annotated[
+        Mapping[str, str],
+        Setting("A generator's knob, such as arithmetic.largest=50; repeatable.", flag="--knob"),
+    ] = field(default_factory=dict)
+    wording: Annotated[
+        str,
+        Setting("Words of the built-in prompts: plain, or natural, as for chats; or a TOML file of yours."),
+    ] = ""
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.location is not None and not self.location.strip():
             raise LearnableError("--prompts '' names nothing: give a file, a folder or a hub id, or leave it out")
         if self.location and (self.forms or self.families or self.forms_file):
@@ -91,8 +169,6 @@ class PromptSettings:
             raise LearnableError(f"--split-by {self.split_by} names a column of --prompts: give those too")
         if self.wording and self.location:
             raise LearnableError("--prompts brings its own words: leave out --wording")
-        if self.limit is not None and self.limit < 1:
-            raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
         if self.location and is_gym(self.location):
             self._check_gym(self.location)
 
@@ -127,50 +203,64 @@ class PromptSettings:
 class CurateSettings:
     """Everything that a curation run depends on. Raises `LearnableError` for settings that cannot work.
 
-    `policy` is a model folder or hub id, None for the bundled one. `group_size` is the number of completions of one
-    prompt in training; `test_share` the share of problems that is held out from it. `store` is a folder or URL, and
-    `name` the curated set's, by default one from its prompts. `workers` processes score; 0 scores in this one.
-    `verifier_timeout` is the time limit of one completion's score, in seconds, instead of the verifier's own. `wait`
-    says whether to wait for another run that writes the same store. `predict` is auto where pass rates are predicted
-    before rollouts are paid for, as far as that has skill, or off; `predict_from` names the columns of the prompts'
-    rows to predict from beside their text, all that hold numbers or few values by default. Where `keep_unasked`, the
-    set has those prompts too that were not sampled, as rejects with what is expected of them. `verify_policy` makes the
-    policy's id of every byte of its weights, however large they are.
+    Where `keep_unasked`, the set has those prompts too that were not sampled, as rejects with what is expected of them.
     """
 
     prompts: PromptSettings = field(default_factory=PromptSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
-    policy: str | None = None
+    policy: Annotated[
+        str | None,
+        Setting("Model folder, LoRA adapter's folder, or hub id.", POLICY, usual="the bundled policy"),
+    ] = None
     engine: EngineSettings = field(default_factory=VLLMSettings)
-    group_size: int = 16
+    group_size: Annotated[
+        int,
+        Setting(
+            "Completions a prompt that training draws (TRL: num_generations).",
+            DECIDED,
+            at_least=2,
+            advice="16 is usual: a group of one has no spread",
+        ),
+    ] = 16
     budget: SamplingBudget = field(default_factory=SamplingBudget)
     preset: Preset = field(default_factory=lambda: Preset("band"))
     sampling: Sampling = field(default_factory=Sampling)
-    truncated: Truncated = "count"
-    test_share: float = 0.2
-    seed: int = 0
-    store: str = "learnable-store"
-    name: str = ""
-    workers: int = 1
-    verifier_timeout: float | None = None
-    wait: bool = True
-    verify_policy: bool = False
-    predict: str = "auto"
-    predict_from: tuple[str, ...] = ()
+    truncated: Annotated[Truncated, Setting("Completions that ran out of tokens: count, or exclude.", DECIDED)] = (
+        "count"
+    )
+    test_share: Annotated[float, Setting("Share of problems held out from training.", DECIDED, at_least=0, below=1)] = (
+        0.2
+    )
+    seed: Annotated[int, Setting("Seed of prompts, rollouts and splits.", DECIDED)] = 0
+    store: Annotated[str, Setting("Folder or URL (s3://...) of rollouts, scores and curated sets.", OUTPUT)] = (
+        "learnable-store"
+    )
+    name: Annotated[str, Setting("Name of the curated set.", OUTPUT, usual="from what was asked")] = ""
+    workers: Workers = 1
+    verifier_timeout: VerifierTimeout = None
+    wait: Wait = True
+    verify_policy: VerifyPolicy = False
+    predict: Annotated[
+        Predict,
+        Setting(
+            "Predict pass rates from text and columns before paying for rollouts: auto, where it helps, or off.",
+            WANTED,
+        ),
+    ] = "auto"
+    predict_from: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Columns to predict from, as level,llama8b_solve_rate.",
+            WANTED,
+            usual="those of numbers and of few values",
+        ),
+    ] = ()
     keep_unasked: bool = False
 
     def __post_init__(self) -> None:
-        if self.predict not in PREDICT_MODES:
-            raise UnknownNameError("--predict", self.predict, PREDICT_MODES)
+        check_settings(self)
         if self.predict_from and self.predict == "off":
             raise LearnableError(f"--predict-from {','.join(self.predict_from)} is for --predict auto: give that")
-        if self.truncated not in ("count", "exclude"):
-            raise LearnableError(f"--truncated {self.truncated!r} is not known: use count or exclude")
-        self._check_group()
-        if not 0 <= self.test_share < 1:
-            raise LearnableError(f"--test-share {self.test_share:g} is out of range: give 0 or more and less than 1")
-        if self.verifier_timeout is not None and not 0 < self.verifier_timeout < math.inf:
-            raise LearnableError(f"--verifier-timeout {self.verifier_timeout:g} is no time: give seconds, more than 0")
         self._check_sampling()
         self._check_simulation()
         if not self.set_name.replace("-", "").replace("_", "").replace(".", "").isalnum() or self.set_name.startswith(
@@ -178,41 +268,15 @@ class CurateSettings:
         ):
             raise LearnableError(f"--name {self.set_name!r} is no folder name: use letters, digits, '-', '_' and '.'")
 
-    def _check_group(self) -> None:
-        temperature = self.sampling.temperature
-        if self.group_size < 2:
-            raise LearnableError(
-                f"--group-size {self.group_size} has no spread: a group needs 2 completions or more, 16 is usual"
-            )
-        if not 0 < temperature < math.inf:
-            raise LearnableError(
-                f"--temperature {temperature:g} is out of range: give more than 0, such as 1 (greedy completions of "
-                "one prompt are all alike)"
-            )
-
     def _check_sampling(self) -> None:
-        top_p = self.sampling.top_p
-        if not 0 < top_p <= 1:
-            raise LearnableError(
-                f"--top-p {top_p:g} is out of range: give more than 0 and at most 1, which cuts nothing"
-            )
-        if self.sampling.max_tokens < 1:
-            raise LearnableError(f"--max-tokens {self.sampling.max_tokens} leaves no room: give 1 or more")
-        self._check_cuts()
-
-    def _check_cuts(self) -> None:
         sampling = self.sampling
-        if sampling.top_k < 0:
-            raise LearnableError(f"--top-k {sampling.top_k} is no number of tokens: give 1 or more, or 0 for all")
-        if not 0 <= sampling.min_p < 1:
-            raise LearnableError(f"--min-p {sampling.min_p:g} is out of range: give 0, which cuts nothing, or up to 1")
-        if not 0 < sampling.repetition_penalty < math.inf:
-            raise LearnableError(
-                f"--repetition-penalty {sampling.repetition_penalty:g} is out of range: give more than 0, 1 for none"
-            )
+        self._check_bounds(sampling)
         if not all(sampling.stop):
             raise LearnableError("--stop '' would end every completion at once: give some text")
         find_tags(sampling.think_tags, None)
+
+    def _check_bounds(self, sampling: Sampling) -> None:
+        check_settings(sampling)
 
     def _check_simulation(self) -> None:
         """Raise `LearnableError` where a simulation would answer real prompts, or a model simulated ones."""
@@ -240,26 +304,28 @@ class CurateSettings:
 
 @dataclass(frozen=True, slots=True)
 class RefreshSettings:
-    """Everything that a refresh depends on. Raises `LearnableError` for settings that cannot work.
+    """Everything that a refresh depends on. Raises `LearnableError` for settings that cannot work."""
 
-    `curated` is a set's folder or a version's. `verifiers` are those of users' own that it may name. `anchors` prompts
-    of each family are sampled again first. `store` is where rollouts and the new version go, by default the store that
-    the set lies in. The rest is as in `CurateSettings`.
-    """
-
-    curated: str
-    policy: str | None = None
-    verifiers: tuple[str, ...] = ()
+    curated: Annotated[str, Setting("A curated set: its folder, or a version's.", PROMPTS)]
+    policy: Annotated[str | None, Setting("Model folder or hub id of the policy as it is now.", POLICY)] = None
+    verifiers: TrustedVerifiers = ()
     engine: EngineSettings = field(default_factory=VLLMSettings)
-    anchors: int = 100
-    store: str | None = None
-    workers: int = 1
-    verifier_timeout: float | None = None
-    wait: bool = True
-    verify_policy: bool = False
+    anchors: Annotated[
+        int,
+        Setting(
+            "Prompts to ask first, of every family, in and out of the band.",
+            DECIDED,
+            at_least=1,
+            advice="100 is usual",
+        ),
+    ] = 100
+    store: Annotated[str | None, Setting("Folder or URL of the store.", OUTPUT, usual="the one the set lies in")] = None
+    workers: Workers = 1
+    verifier_timeout: VerifierTimeout = None
+    wait: Wait = True
+    verify_policy: VerifyPolicy = False
 
     def __post_init__(self) -> None:
-        if self.anchors < 1:
-            raise LearnableError(f"--anchors {self.anchors} tell nothing: give 1 or more, 100 is usual")
+        check_settings(self)
         if self.policy is None and self.engine.name != "server":
             raise LearnableError("--policy is missing: name the policy that the set is to be refreshed for")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from learnable.data.errors import LearnableError
-from learnable.filters.dial.search import Aim
+from learnable.data.settings import Setting, check_settings
+from learnable.filters.dial.aim import Aim
 from learnable.flows.settings.curation import CurateSettings
 from learnable.verifiers.families.knob_grid import KnobGrid
 
@@ -18,19 +19,22 @@ class DialSettings:
     """Everything that a search for the right difficulty depends on.
 
     `curation` is what is to be curated at the knobs that are found, its own knobs aside; `grid` are the settings of the
-    knobs to try. `budget` is the most rollouts that the search looks at, those of the ledger among them. `curate` says
-    whether a set is made. Raises `LearnableError` for settings that cannot work.
+    knobs to try. Of the `budget`, what the ledger has counts too. Raises `LearnableError` for settings that cannot
+    work.
     """
 
     curation: CurateSettings
     grid: KnobGrid
     aim: Aim = field(default_factory=Aim)
-    budget: int = 8192
-    curate: bool = True
+    budget: Annotated[
+        int,
+        Setting(
+            "Most rollouts that the search looks at, two a prompt.",
+            at_least=3 * PROMPTS_A_PICK * ROLLOUTS_A_PROMPT,
+            advice="for three settings of the knobs",
+        ),
+    ] = 8192
+    curate: Annotated[bool, Setting("Make a curated set at the knobs that are found.")] = True
 
     def __post_init__(self) -> None:
-        least = 3 * PROMPTS_A_PICK * ROLLOUTS_A_PROMPT
-        if self.budget < least:
-            raise LearnableError(
-                f"--budget {self.budget} rollouts are too few to look at three settings: give {least} or more"
-            )
+        check_settings(self)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.records import JsonObject
+from learnable.data.settings import Setting, check_settings
 
 STRICT = {"extra": "forbid"}  # of a deployment's parameters: an address that an engine does not use is not dropped
 
@@ -23,47 +24,46 @@ class VLLMSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """OpenAI-compatible servers, which share the work. Raises `LearnableError` for settings that cannot work.
+    """OpenAI-compatible servers, which share the work. Raises `LearnableError` for settings that cannot work."""
 
-    `base_urls` are their addresses, such as `http://127.0.0.1:8000/v1`; `served_model` is the model's name there, None
-    for the only one. The environment variable `api_key_env` holds the key. `concurrency` counts the groups under way at
-    each server; `request_timeout` is the time of one group, and `patience` the time without any answer after which the
-    engine gives up, both in seconds.
-    """
-
-    base_urls: tuple[str, ...]
-    served_model: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int = 64
-    request_timeout: float = 600.0
-    patience: float = 300.0
+    base_urls: Annotated[
+        tuple[str, ...],
+        Setting("server: an OpenAI-compatible endpoint; repeatable, shares the work.", flag="--base-url"),
+    ]
+    served_model: Annotated[str | None, Setting("server: the model's name there.", usual="the only one")] = None
+    api_key_env: Annotated[str, Setting("server: the environment variable that holds the key.")] = "OPENAI_API_KEY"
+    concurrency: Annotated[int, Setting("server: groups under way at each endpoint.", at_least=1)] = 64
+    request_timeout: Annotated[float, Setting("server: seconds one group may take.", above=0)] = 600.0
+    patience: Annotated[
+        float,
+        Setting("server: seconds without any answer before giving up.", flag="--engine-patience", above=0),
+    ] = 300.0
     name: Literal["server"] = "server"
     __pydantic_config__: ClassVar[Mapping[str, str]] = STRICT
 
     def __post_init__(self) -> None:
         if not self.base_urls:
             raise LearnableError("--engine server needs an address: give --base-url http://HOST:PORT/v1")
-        check_count("--concurrency", self.concurrency)
-        check_seconds("--request-timeout", self.request_timeout)
-        check_seconds("--engine-patience", self.patience)
+        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
 class RaySettings:
     """Copies of the policy on a Ray cluster. Raises `LearnableError` for settings that cannot work.
 
-    `options` go to `vllm.LLM` on each of the `replicas`. `ray_address` is the cluster's; None takes the environment
-    variable RAY_ADDRESS, or starts a local one.
+    `options` go to `vllm.LLM` on each of the `replicas`.
     """
 
     options: JsonObject = field(default_factory=dict)
-    ray_address: str | None = None
-    replicas: int = 1
+    ray_address: Annotated[str | None, Setting("ray: the cluster's address.", usual="RAY_ADDRESS, or a local one")] = (
+        None
+    )
+    replicas: Annotated[int, Setting("ray: copies of the policy.", at_least=1)] = 1
     name: Literal["ray"] = "ray"
     __pydantic_config__: ClassVar[Mapping[str, str]] = STRICT
 
     def __post_init__(self) -> None:
-        check_count("--replicas", self.replicas)
+        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +89,6 @@ def find_engine(name: str) -> type[EngineSettings]:
     if name not in ENGINES:
         raise UnknownNameError("engine", name, tuple(ENGINES))
     return ENGINES[name]
-
-
-def check_count(flag: str, count: int) -> None:
-    """Raise `LearnableError` where nothing would run."""
-    if count < 1:
-        raise LearnableError(f"{flag} {count} leaves nothing running: give 1 or more")
-
-
-def check_seconds(flag: str, seconds: float) -> None:
-    """Raise `LearnableError` where there is no time; NaN is none."""
-    if not seconds > 0:
-        raise LearnableError(f"{flag} {seconds:g} leaves no time: give seconds, more than 0")
 
 
 def check_addresses(engine: str, base_urls: object, ray_address: object) -> None:

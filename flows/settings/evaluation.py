@@ -3,63 +3,81 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Annotated
 
 from upath import UPath
 
-from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
+from learnable.data.settings import Setting, check_settings
 from learnable.data.storage.places import Place, find_place
-from learnable.flows.settings.curation import CurateSettings
+from learnable.flows.settings.curation import (
+    OUTPUT,
+    POLICY,
+    PROMPTS,
+    CurateSettings,
+    VerifierTimeout,
+    Wait,
+    Workers,
+)
 from learnable.flows.settings.engines import EngineSettings, VLLMSettings
-from learnable.train.settings import HELD_OUT, HeldOutName
+from learnable.train.settings import HeldOutName, TrustedVerifiers
 
 
 @dataclass(frozen=True, slots=True)
 class EvalSettings:
     """Everything that an evaluation depends on. Raises `LearnableError` for settings that cannot work.
 
-    `curated` is a set's folder or a version's, and `policy` a model folder or hub id, None for the one that the set was
-    curated for. `verifiers` are those of users' own that the set may name. `against` is another policy, or the file of
-    an earlier evaluation of one. `held_out` says which of the set's held-out prompts are measured, at most `limit` of
-    them: the `kept` ones, or those of the whole `pool`; `families` are theirs, empty for all. Each gets `group_size`
-    completions, and with `greedy` one at temperature 0. `k` is that of pass@k, or several. `temperature` and `top_p`
-    are the set's own where they are None. `confidence` is that of the intervals. `store` is where completions go, by
-    default the store that the set lies in. The rest is as in `CurateSettings`.
+    `families` are those of the prompts, empty for all. The set's own `temperature` and `top_p` stand where they are
+    None. With `greedy` each prompt also gets one completion at temperature 0.
     """
 
-    curated: str
-    policy: str | None = None
-    verifiers: tuple[str, ...] = ()
-    against: str | None = None
+    curated: Annotated[str, Setting("A curated set: its folder, or a version's.", PROMPTS)]
+    policy: Annotated[
+        str | None, Setting("Model folder, LoRA adapter's folder, or hub id.", POLICY, usual="the set's own")
+    ] = None
+    verifiers: TrustedVerifiers = ()
+    against: Annotated[
+        str | None, Setting("Another policy to compare with, or a file that --output wrote of one.", POLICY)
+    ] = None
     engine: EngineSettings = field(default_factory=VLLMSettings)
-    held_out: HeldOutName = "pool"
-    group_size: int = 32
-    k: int | tuple[int, ...] = 8
-    temperature: float | None = None
-    top_p: float | None = None
-    greedy: bool = True
-    limit: int | None = None
+    held_out: Annotated[
+        HeldOutName,
+        Setting("pool: held-out prompts that were kept or rejected; kept: the kept ones alone.", PROMPTS),
+    ] = "pool"
+    group_size: Annotated[int, Setting("New completions a prompt.", at_least=1)] = 32
+    k: Annotated[
+        int | tuple[int, ...],
+        Setting("The k of pass@k, --group-size at most; repeatable, or as 1,4,16."),
+    ] = 8
+    temperature: Annotated[
+        float | None, Setting("Sampling temperature, such as 0.6.", above=0, below=inf, usual="the set's")
+    ] = None
+    top_p: Annotated[
+        float | None, Setting("Nucleus sampling, such as 0.95.", above=0, at_most=1, usual="the set's")
+    ] = None
+    greedy: Annotated[bool, Setting("Also one completion a prompt at temperature 0.")] = True
+    limit: Annotated[int | None, Setting("Most held-out prompts.", PROMPTS, at_least=1, usual="all")] = None
     families: tuple[str, ...] = ()
-    confidence: float = 0.95
-    seed: int = 0
-    store: str | None = None
-    workers: int = 1
-    verifier_timeout: float | None = None
-    wait: bool = True
+    confidence: Annotated[float, Setting("That of the intervals.", at_least=0.5, below=1, advice=".95 is usual")] = 0.95
+    seed: Annotated[int, Setting("Of the completions, which are kept by it: another one makes others.")] = 0
+    store: Annotated[
+        str | None,
+        Setting("Folder or URL of the store that keeps completions.", OUTPUT, usual="the set's"),
+    ] = None
+    workers: Workers = 1
+    verifier_timeout: VerifierTimeout = None
+    wait: Wait = True
 
     def __post_init__(self) -> None:
-        if self.held_out not in HELD_OUT:
-            raise UnknownNameError("--held-out", self.held_out, HELD_OUT)
+        check_settings(self)
         for k in self.ks:
             if not 1 <= k <= self.group_size:
                 raise LearnableError(
                     f"--k {k} is not among 1 to {self.group_size}, the completions of a prompt: give another, or a "
                     "larger --group-size"
                 )
-        if self.limit is not None and self.limit < 1:
-            raise LearnableError(f"--limit {self.limit} leaves no prompt: give 1 or more")
-        if not 0.5 <= self.confidence < 1:
-            raise LearnableError(f"--confidence {self.confidence:g} is out of range: give .95, or .9")
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -90,5 +108,8 @@ def name_store(root: Place, seed: int) -> str:
 class MeasuringSettings(CurateSettings):
     """Those of groups, be they of one completion at temperature 0: nothing is curated from them, and much measured."""
 
-    def _check_group(self) -> None:
-        """Take what a curation refuses."""
+    group_size: Annotated[int, Setting("New completions a prompt.", at_least=1)] = 1
+
+    def _check_bounds(self, sampling: Sampling) -> None:
+        """Take a temperature of 0, which a curation refuses."""
+        check_settings(replace(sampling, temperature=1.0))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from learnable.data.errors import LearnableError
-from learnable.flows.settings.curation import RefreshSettings
+from learnable.data.settings import Setting, check_settings
+from learnable.flows.settings.curation import RefreshSettings, VerifierTimeout, Wait, Workers
 from learnable.flows.settings.engines import VLLMSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.train.settings import TrainSettings
@@ -16,20 +18,27 @@ class LoopSettings:
     """Everything that a loop depends on. Raises `LearnableError` for settings that cannot work.
 
     `train` is how each round trains. Its set and policy are those of the first round, its `output` is the folder of the
-    loop (empty for `runs/loop-NAME-N`), and what it says of evaluations is how every policy is measured. `rounds` are
-    at most so many. `anchors` are those of each refresh. The rest is as in `CurateSettings`.
+    loop (empty for `runs/loop-NAME-N`), and what it says of evaluations is how every policy is measured.
     """
 
     train: TrainSettings
-    rounds: int = 3
-    anchors: int = 100
-    workers: int = 1
-    verifier_timeout: float | None = None
-    wait: bool = True
+    rounds: Annotated[
+        int, Setting("Most rounds; fewer where a gain is inside its noise.", at_least=1, advice="3 is usual")
+    ] = 3
+    anchors: Annotated[
+        int,
+        Setting(
+            "Prompts that each refresh asks first, of every family, in and out of the band.",
+            at_least=1,
+            advice="100 is usual",
+        ),
+    ] = 100
+    workers: Workers = 1
+    verifier_timeout: VerifierTimeout = None
+    wait: Wait = True
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise LearnableError(f"--rounds {self.rounds} leaves nothing to do: give 1 or more, 3 is usual")
+        check_settings(self)
         if self.train.named_part != "train":
             raise LearnableError(
                 f"--part {self.train.part} is not for a loop, which trains on what is kept: leave it out"

@@ -92,7 +92,7 @@ def test_the_sampling_that_is_given_is_the_one_measured(curated: Run) -> None:
         (("--k", "1,"), "is no whole number"),
         (("--temperature", 0), "--temperature 0 is out of range"),
         (("--top-p", 1.5), "--top-p 1.5 is out of range"),
-        (("--held-out", "keep"), "did you mean 'kept'?"),
+        (("--held-out", "keep"), "--held-out 'keep' is not known: choose one of kept, pool"),
         (("--policy", "p"), "--engine simulated asks no model: leave out --policy p"),
         (("--against", "p"), "give that file to --against"),
         (("--engine", "vllm"), "was made by engine 'simulated', and --engine vllm cannot answer its prompts"),

@@ -64,7 +64,7 @@ def test_flags_of_training_are_those_of_a_loop(loop: Run) -> None:
     ("arguments", "message"),
     [
         ((), "curated set 'none' does not exist"),
-        (("--rounds", 0), "--rounds 0 leaves nothing to do: give 1 or more"),
+        (("--rounds", 0), "--rounds 0 is out of range: give 1 or more"),
         (("--part", "pool"), "--part pool is not for a loop"),
         (("--resume",), "--resume is not for a loop, which goes on when the same command is given again"),
     ],

@@ -38,8 +38,10 @@ JSON_BORDER = {
     "src/learnable/cli/arguments.py",  # `--spec`
     "src/learnable/cli/commands/doctor.py",  # `--json`: what the sandbox says of itself
     "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
+    "src/learnable/cli/commands/find_arguments.py",  # settings by their names
     "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
     "src/learnable/cli/commands/settings_page.py",  # the same
+    "src/learnable/cli/flags.py",  # settings by their names
     "src/learnable/cli/commands/train.py",  # settings of training by their names, as in TOML
     "train/ablation/report.py",  # `--json`
     "train/child.py",  # lines between processes

@@ -7,7 +7,8 @@ import pytest
 from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
-from learnable.train.settings import TrainSettings, read_settings, usual_learning_rate
+from learnable.train.file_settings import read_settings
+from learnable.train.settings import TrainSettings, usual_learning_rate
 
 
 def test_settings_survive_the_trip_through_a_file(tmp_path: Path) -> None:

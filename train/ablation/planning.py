@@ -14,9 +14,9 @@ from typing import Any, get_type_hints
 
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.storage.places import find_place
-from learnable.train.file_settings import check_file_settings
+from learnable.train.file_settings import check_file_settings, make_settings
 from learnable.train.presets import find_train_preset, merge_settings
-from learnable.train.settings import TrainSettings, make_settings
+from learnable.train.settings import TrainSettings
 from learnable.train.trl_options import describe_type, fits_type
 
 SECTIONS = ("title", "form", "seeds", "at_step", "base", "run", "grid")

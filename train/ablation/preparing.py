@@ -12,9 +12,10 @@ from typing import Literal
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
 from learnable.train.ablation.planning import Ablation, Variant
+from learnable.train.file_settings import read_settings
 from learnable.train.preflight.checks import PreparedRun, prepare_run
 from learnable.train.results.evaluation import read_held_out
-from learnable.train.settings import TrainSettings, read_settings
+from learnable.train.settings import TrainSettings
 
 State = Literal["new", "started", "finished"]
 # What may be given otherwise when an ablation goes on: it changes no result.

@@ -5,44 +5,14 @@ from __future__ import annotations
 from math import isfinite
 
 from learnable.data.errors import LearnableError
+from learnable.data.settings import check_settings
 from learnable.train.preflight.pairs import check_preferences
-from learnable.train.settings import (
-    CURRICULUM_BY,
-    HELD_OUT,
-    LOSS_TYPES,
-    METHODS,
-    ON_ALARM,
-    ON_DRY,
-    PARTS,
-    PREDICT,
-    SAMPLERS,
-    SCALES,
-    SIGNALS,
-    STORED,
-    TrainSettings,
-)
+from learnable.train.settings import TrainSettings
 
 
 def check_numbers(settings: TrainSettings) -> None:
     """Raise `LearnableError` for settings that training cannot work with, whatever the data."""
-    check_positive(settings)
-    choices = (
-        ("method", METHODS),
-        ("part", PARTS),
-        ("loss_type", LOSS_TYPES),
-        ("signal", SIGNALS),
-        ("sampler", SAMPLERS),
-        ("stored", STORED),
-        ("predict", PREDICT),
-        ("curriculum_by", CURRICULUM_BY),
-        ("on_alarm", ON_ALARM),
-        ("on_dry", ON_DRY),
-        ("held_out", HELD_OUT),
-    )
-    for name, known in choices:
-        if (value := getattr(settings, name)) is not None and value not in known:
-            flag = name.replace("_", "-")
-            raise LearnableError(f"--{flag} {value!r} is not known: choose one of {', '.join(known)}")
+    check_settings(settings)
     if settings.method == "grpo":
         check_groups(settings)
         check_kl(settings)
@@ -90,11 +60,7 @@ def check_reach(settings: TrainSettings) -> None:
 
 
 def check_rewards(settings: TrainSettings) -> None:
-    """Raise `LearnableError` unless TRL is given rewards of which more is better, scaled in a way that it knows."""
-    if settings.scale_rewards not in (None, *SCALES):
-        raise LearnableError(
-            f"--scale-rewards {settings.scale_rewards!r} is not known: choose one of {', '.join(SCALES)}"
-        )
+    """Raise `LearnableError` unless TRL is given rewards of which more is better."""
     if settings.reward_range is not None:
         low, high = settings.reward_range
         if not (isfinite(low) and isfinite(high) and low < high):
@@ -132,15 +98,6 @@ def check_groups(settings: TrainSettings) -> None:
             f"--batch-size {batch} does not divide by --num-generations {generations}: a step holds whole groups, "
             f"so give {offer}"
         )
-
-
-def check_positive(settings: TrainSettings) -> None:
-    """Raise `LearnableError` for a count or rate that must be above zero and is not."""
-    names = ("steps", "batch_size", "micro_batch_size", "learning_rate", "temperature", "max_completion_length")
-    for name in (*names, "lora_rank", "eval_group_size", "eval_k", "eval_limit", "save_steps", "num_processes"):
-        value = getattr(settings, name)
-        if value is not None and not value > 0:
-            raise LearnableError(f"--{name.replace('_', '-')} {value:g} must be above 0")
 
 
 def check_kl(settings: TrainSettings) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from learnable.data.errors import LearnableError
 from learnable.data.storage.places import make_folder
-from learnable.train.file_settings import check_file_settings
-from learnable.train.settings import TrainSettings, read_settings
+from learnable.train.file_settings import check_file_settings, read_settings
+from learnable.train.settings import TrainSettings
 from learnable.verifiers.registry import trust_verifiers
 
 RUNS = Path("runs")  # for runs that were given no folder

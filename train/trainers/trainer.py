@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from learnable.data.errors import LearnableError
 from learnable.train.child import OnEvent
+from learnable.train.file_settings import read_settings
 from learnable.train.live.hooks import NUMBERS, LiveSamplerWarning, is_dry
 from learnable.train.monitor.records import MetricsFile, StepRecord, read_metrics
 from learnable.train.monitor.watching import Alarm, Monitor
 from learnable.train.preflight.resolution import TrainingRun, open_run
 from learnable.train.results.report import TrainingSummary
-from learnable.train.settings import TrainSettings, read_settings
+from learnable.train.settings import TrainSettings
 
 CHECKPOINTS = "checkpoints"
 STATE = "trainer_state.json"  # of a checkpoint

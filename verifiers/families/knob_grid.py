@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from learnable.data.errors import LearnableError
-from learnable.data.sources.family import Family
-from learnable.verifiers.families.registry import KNOWN, find_family
+
+if TYPE_CHECKING:
+    from learnable.data.sources.family import Family
 
 MAX_VALUES = 12  # that a range is thinned to
 MAX_CELLS = 256
@@ -100,6 +101,8 @@ def find_grid(family: str, given: Mapping[str, str]) -> KnobGrid:
     `given` maps knobs to what `read_axis` reads, also with the family before them as in `arithmetic.largest`. Raises
     `LearnableError` where there is nothing to turn.
     """
+    from learnable.verifiers.families.registry import KNOWN  # all families, which settings need not know
+
     axes = [read_axis(knob, text) for knob, text in given.items()]
     if not any(len(axis.values) > 1 for axis in axes):
         named = {axis.knob.rpartition(".")[2] for axis in axes}
@@ -115,6 +118,8 @@ def find_moved_forms(family: str, grid: KnobGrid, seed: int = 0) -> list[str]:
     settings are left out where others have prompts at all of them: what comes and goes is another question. All forms
     are returned where none is moved.
     """
+    from learnable.verifiers.families.registry import find_family
+
     found = find_family(family)
     settings = [
         found.set_knobs({name.removeprefix(f"{family}."): value for name, value in knobs.items()})

@@ -1,4 +1,4 @@
-"""Flags that several commands have, in groups, and the settings that each makes, with the settings' own defaults."""
+"""Flags that several commands have, in groups, and the settings that each makes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from learnable.cli.options import VerifierTimeout, Wait, Workers, engine_option, schedule_option
+from learnable.cli.flags import Flag, Given, flags_of, read_literal, read_pairs
+from learnable.cli.options import SAMPLED_BY, engine_option, schedule_option
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
 from learnable.flows.settings import CurateSettings
@@ -20,16 +21,14 @@ from learnable.flows.settings.engines import (
     SimulatedSettings,
     VLLMSettings,
     check_addresses,
-    check_count,
-    check_seconds,
     find_engine,
 )
 
 if TYPE_CHECKING:
     from learnable.flows.scheduling.serving import Timetable
 
+
 DEFAULTS = CurateSettings()
-SERVER, RAY = ServerSettings(base_urls=("http://HOST:PORT/v1",)), RaySettings()  # for their other defaults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,71 +37,24 @@ class EngineArguments:
 
     engine: Annotated[
         str, engine_option(help="What samples the policy: vllm (in this process), server, ray or simulated.")
-    ] = DEFAULTS.engine.name
+    ] = "vllm"
     engine_arg: Annotated[
         list[str] | None, engine_option(help="For vllm.LLM, such as tensor_parallel_size=8; repeatable.")
     ] = None
-    base_url: Annotated[
-        list[str] | None,
-        engine_option(help="server: an OpenAI-compatible endpoint; repeatable, shares the work."),
-    ] = None
-    served_model: Annotated[
-        str | None, engine_option(help="server: the model's name there. (default: the only one)")
-    ] = SERVER.served_model
-    api_key_env: Annotated[str, engine_option(help="server: the environment variable that holds the key.")] = (
-        SERVER.api_key_env
-    )
-    concurrency: Annotated[int, engine_option(help="server: groups under way at each endpoint.")] = SERVER.concurrency
-    request_timeout: Annotated[float, engine_option(help="server: seconds one group may take.")] = (
-        SERVER.request_timeout
-    )
-    engine_patience: Annotated[float, engine_option(help="server: seconds without any answer before giving up.")] = (
-        SERVER.patience
-    )
-    ray_address: Annotated[
-        str | None, engine_option(help="ray: the cluster's address. (default: RAY_ADDRESS, or a local one)")
-    ] = RAY.ray_address
-    replicas: Annotated[int, engine_option(help="ray: copies of the policy.")] = RAY.replicas
+    server: Annotated[Given, flags_of(ServerSettings, SAMPLED_BY, base_urls=Flag(default=None))]
+    ray: Annotated[Given, flags_of(RaySettings, SAMPLED_BY)]
 
     def settings(self) -> EngineSettings:
-        """Return the settings. Raises `LearnableError` for what cannot work."""
+        """Return the settings. Raises `LearnableError` for what cannot work, also where the engine does not use it."""
         options = {name: read_literal(text) for name, text in read_pairs(self.engine_arg, "--engine-arg").items()}
         kind = find_engine(self.engine)
+        server, ray = self.server.read(), self.ray.read()
+        check_addresses(self.engine, server["base_urls"], ray["ray_address"])
         if kind is ServerSettings:
-            engine: EngineSettings = self._server()
-        elif kind is RaySettings:
-            engine = RaySettings(options, self.ray_address, self.replicas)
-        else:
-            engine = SimulatedSettings(options) if kind is SimulatedSettings else VLLMSettings(options)
-        self._check_all()
-        return engine
-
-    def _server(self) -> ServerSettings:
-        return ServerSettings(
-            base_urls=tuple(self.base_url or ()),
-            served_model=self.served_model,
-            api_key_env=self.api_key_env,
-            concurrency=self.concurrency,
-            request_timeout=self.request_timeout,
-            patience=self.engine_patience,
-        )
-
-    def _check_all(self) -> None:
-        """Raise `LearnableError` for a flag that cannot work, also where the engine does not use it."""
-        check_addresses(self.engine, self.base_url, self.ray_address)
-        check_count("--concurrency", self.concurrency)
-        check_count("--replicas", self.replicas)
-        check_seconds("--request-timeout", self.request_timeout)
-        check_seconds("--engine-patience", self.engine_patience)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunArguments:
-    """How a run scores, and whether it waits for its store."""
-
-    workers: Workers = None
-    verifier_timeout: VerifierTimeout = DEFAULTS.verifier_timeout
-    wait: Wait = DEFAULTS.wait
+            return ServerSettings(**server)
+        if kind is RaySettings:
+            return RaySettings(options, **ray)
+        return SimulatedSettings(options) if kind is SimulatedSettings else VLLMSettings(options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,17 +95,6 @@ def count_workers(given: int | None) -> int:
     return max(1, (os.cpu_count() or 1) // 4) if given is None else given
 
 
-def read_pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
-    """Return what NAME=VALUE items say. Raises `LearnableError` for one that is none."""
-    pairs = {}
-    for item in items or ():
-        name, separator, value = item.partition("=")
-        if not (name and separator):
-            raise LearnableError(f"{flag} {item!r} is not NAME=VALUE")
-        pairs[name] = value
-    return pairs
-
-
 def read_counts(items: Sequence[str] | None, flag: str) -> list[int]:
     """Return the whole numbers of a flag that is given several times, or with commas. Raises `LearnableError`.
 
@@ -164,6 +105,9 @@ def read_counts(items: Sequence[str] | None, flag: str) -> list[int]:
     if wrong := [text for text in texts if not (text.isascii() and text.isdigit())]:
         raise LearnableError(f"{flag} {wrong[0]} is no whole number: give some as in {flag} 4, or {flag} 1,4,16")
     return [int(text) for text in texts]
+
+
+WORKERS = Flag(default=None, read=count_workers)
 
 
 def read_text_or_file(given: str, flag: str) -> str:
@@ -190,11 +134,3 @@ def read_object(given: str, flag: str) -> JsonObject:
     if not isinstance(found, dict):
         raise LearnableError(f'{flag} {shown} is not a JSON object: give {{"name": value}}, or leave it out')
     return found
-
-
-def read_literal(text: str) -> Any:
-    """Return what JSON says, or the text itself."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text

@@ -19,6 +19,7 @@ from rich.markup import escape
 
 from learnable.cli.display.progress_bar import ConsoleProgress
 from learnable.cli.display.terminal_text import SafeConsole, has_width, read_columns
+from learnable.cli.flags import name_flags
 from learnable.data.errors import InterruptedRunError, LearnableError, NothingAnsweredError
 from learnable.data.progress import watched_by
 
@@ -87,11 +88,13 @@ def open_shell(*, as_json: bool, quiet: bool, stopped: str = "stopped") -> Itera
             if not _reader_is_gone(stdout):
                 raise
         except InterruptedRunError as error:
-            shell.err.print(f"\n{escape(str(error))}", highlight=False, soft_wrap=not shell.err.is_terminal)
+            shell.err.print(f"\n{escape(name_flags(str(error)))}", highlight=False, soft_wrap=not shell.err.is_terminal)
             raise typer.Exit(INTERRUPTED) from error
         except LearnableError as error:
             shell.err.print(
-                f"[red]error:[/red] {escape(str(error))}", highlight=False, soft_wrap=not shell.err.is_terminal
+                f"[red]error:[/red] {escape(name_flags(str(error)))}",
+                highlight=False,
+                soft_wrap=not shell.err.is_terminal,
             )
             raise typer.Exit(UNSCORED if isinstance(error, NothingAnsweredError) else BAD_INPUT) from error
         except KeyboardInterrupt as error:

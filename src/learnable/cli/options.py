@@ -1,55 +1,16 @@
-"""How options are declared: alone or in groups, under the panels of `--help`; those that several commands share."""
+"""Options that several commands share, and the panels of `--help` that they stand under."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields, is_dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import typer
 
-Command = Callable[..., None]
-
-
-def with_flags(command: Command) -> Command:
-    """Let a command take groups of options.
-
-    A parameter whose type is a dataclass becomes a flag for each of the dataclass's fields, with the field's default;
-    the command gets the dataclass. So a flag is declared once, and mypy sees the way from it to its use.
-    """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    flags: list[Parameter] = []
-    for parameter in signature(command).parameters.values():
-        kind = hints[parameter.name]
-        flags += _flags_of(kind) if is_dataclass(kind) else [parameter.replace(annotation=kind)]
-
-    @wraps(command)
-    def run(**typed: Any) -> None:
-        made = {
-            name: kind(**{field.name: typed.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()
-        }
-        command(**made, **typed)
-
-    shown = [flag.replace(kind=Parameter.KEYWORD_ONLY) for flag in flags]
-    run.__signature__ = Signature(shown)  # type: ignore[attr-defined]  # what Typer reads
-    run.__annotations__ = {flag.name: flag.annotation for flag in shown}
-    return run
-
-
-def _flags_of(group: Any) -> list[Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
+from learnable.cli.flags import Flag, option_of
+from learnable.filters.stopping.budget import WANTED
+from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
+from learnable.flows.settings.curation import DECIDED, OUTPUT, POLICY, PROMPTS
 
 
 def panel(title: str) -> Any:
@@ -89,30 +50,22 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-prompt_option = panel("Which prompts")
-TrustedVerifiers = Annotated[
-    list[str] | None,
-    prompt_option(
-        "--verifier",
-        help="A verifier of your own that the set names, as FILE.py:OBJECT; repeatable. A set's own word imports none.",
-    ),
-]
-policy_option = panel("Which policy")
-engine_option = panel("What samples it")
-goal_option = panel("How many are wanted")
-decision_option = panel("What is kept")
-output_option = panel("Where it goes")
-schedule_option = panel("When it runs")
+SAMPLED_BY, SCHEDULED = "What samples it", "When it runs"
+prompt_option = panel(PROMPTS)
+policy_option = panel(POLICY)
+engine_option = panel(SAMPLED_BY)
+goal_option = panel(WANTED)
+decision_option = panel(DECIDED)
+output_option = panel(OUTPUT)
+schedule_option = panel(SCHEDULED)
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 
-FormsFile = Annotated[
-    str | None, prompt_option("--forms", help="A TOML file of poem forms of your own (docs/reference/poem-keys.md).")
-]
-Workers = Annotated[int | None, output_option(help="Processes that score. (default: one for four cores)")]
-VerifierTimeout = Annotated[
-    float | None, output_option(help="Seconds that scoring one completion may take. (default: the verifier's own)")
-]
+FormsFile = Annotated[str | None, option_of(PromptSettings, "forms_file", Flag(panel=PROMPTS))]
+Workers = Annotated[int | None, option_of(CurateSettings, "workers", Flag(default=None))]
+VerifierTimeout = Annotated[float | None, option_of(CurateSettings, "verifier_timeout")]
+Wait = Annotated[bool, option_of(CurateSettings, "wait")]
+TrustedVerifiers = Annotated[list[str] | None, option_of(RefreshSettings, "verifiers")]
 VerifierRange = Annotated[
     str | None,
     prompt_option(
@@ -122,7 +75,6 @@ VerifierRange = Annotated[
 VerifierPass = Annotated[
     float | None, prompt_option(help="The least of its numbers that passes. (default: its own, or the highest)")
 ]
-Wait = Annotated[bool, output_option("--wait/--no-wait", help="Wait for another run that writes the store, or stop.")]
 UsePrefect = Annotated[
     bool, output_option("--prefect/--no-prefect", help="Run as a Prefect flow, or as plain functions.")
 ]

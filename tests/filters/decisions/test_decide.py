@@ -115,8 +115,8 @@ def test_the_pass_signal_looks_at_passes() -> None:
         ({"low": 0.5, "high": 0.5}, "--band 0.5 0.5"),
         ({"low": -0.1}, "--band -0.1"),
         ({"high": 1.5}, "--band 0.2 1.5"),
-        ({"min_std": 0.6}, "--min-std 0.6"),
-        ({"signal": "vibes"}, "--by 'vibes'"),
+        ({"min_std": 0.6}, "`min_std` 0.6"),
+        ({"signal": "vibes"}, "`signal` 'vibes'"),
     ],
 )
 def test_impossible_bands_say_what_is_wrong(values: dict[str, float], names: str) -> None:

@@ -11,7 +11,8 @@ from scipy.special import expit
 
 from learnable.data.errors import LearnableError
 from learnable.filters.arrays import Values
-from learnable.filters.dial.search import Aim, DialSearch
+from learnable.filters.dial.aim import Aim
+from learnable.filters.dial.search import DialSearch
 
 X = np.linspace(0, 1, 9)
 PROMPTS = 32  # a pick
@@ -122,5 +123,5 @@ def test_settings_without_more_prompts_are_not_picked() -> None:
 
 @pytest.mark.parametrize(("target", "tolerance"), [(0, 0.1), (1, 0.1), (float("nan"), 0.1), (0.5, 0), (0.5, 0.6)])
 def test_aims_that_cannot_work(target: float, tolerance: float) -> None:
-    with pytest.raises(LearnableError, match=r"--t(arget|olerance) \S+ is"):
+    with pytest.raises(LearnableError, match=r"`t(arget|olerance)` \S+ is"):
         Aim(target, tolerance)

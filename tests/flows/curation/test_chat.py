@@ -121,11 +121,11 @@ def test_what_the_template_is_told_and_what_ends_a_completion_are_other_sampling
     ("flags", "said"),
     [
         (("--chat", "off", "--system-prompt", "x"), "leave out --chat off"),
-        (("--chat", "maybe"), "use auto, on or off"),
+        (("--chat", "maybe"), "choose one of auto, on, off"),
         (("--system-prompt", "@nowhere"), "the file cannot be read"),
         (("--stop", ""), "would end every completion at once"),
         (("--min-p", "1"), "--min-p 1 is out of range"),
-        (("--top-k", "-1"), "--top-k -1 is no number of tokens"),
+        (("--top-k", "-1"), "--top-k -1 is out of range: give 0 or more"),
         (("--repetition-penalty", "0"), "--repetition-penalty 0 is out of range"),
         (("--chat", "off", "--template-arg", "x=1"), "--template-arg is for chats"),
         (("--template-arg", "add_generation_prompt=false"), "is not the template's own"),

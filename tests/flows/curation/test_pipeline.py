@@ -166,11 +166,11 @@ def test_a_prompt_longer_than_the_context_is_skipped_and_named(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"group_size": 1}, "--group-size 1"),
-        ({"test_share": 1.0}, "--test-share 1"),
+        ({"group_size": 1}, "`group_size` 1"),
+        ({"test_share": 1.0}, "`test_share` 1"),
         ({"name": "../up"}, "--name '../up'"),
-        ({"sampling": Sampling(temperature=0)}, "--temperature"),
-        ({"sampling": Sampling(max_tokens=0)}, "--max-tokens 0"),
+        ({"sampling": Sampling(temperature=0)}, "`temperature` 0"),
+        ({"sampling": Sampling(max_tokens=0)}, "`max_tokens` 0"),
     ],
 )
 def test_settings_that_cannot_work_say_so(settings: CurateSettings, change: dict[str, object], message: str) -> None:

@@ -15,7 +15,7 @@ from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import InterruptedRunError, LearnableError
 from learnable.data.policies import find_policy
 from learnable.data.records import Prompt, Sampling
-from learnable.filters.dial.search import Aim
+from learnable.filters.dial.aim import Aim
 from learnable.flows.dialing.pipeline import run_dial
 from learnable.flows.dialing.report import DialReport, describe_outcome
 from learnable.flows.dialing.rounds import settings_at
@@ -183,7 +183,7 @@ def test_a_wrong_knob_costs_nothing(settings: DialSettings, axis: str, message: 
 
 
 def test_a_budget_that_cannot_work(settings: DialSettings) -> None:
-    with pytest.raises(LearnableError, match=r"--budget 100 rollouts are too few .* give 192 or more"):
+    with pytest.raises(LearnableError, match="`budget` 100 is out of range: give 192 or more"):
         replace(settings, budget=100)
 
 

@@ -235,8 +235,8 @@ def test_without_greedy_completions_there_is_no_figure_of_them(world: World) -> 
     [
         ({"k": SIZE + 1}, f"--k {SIZE + 1} is not among 1 to {SIZE}"),
         ({"held_out": "all"}, "known|kept"),
-        ({"limit": 0}, "--limit 0 leaves no prompt"),
-        ({"confidence": 95.0}, "--confidence 95 is out of range"),
+        ({"limit": 0}, "`limit` 0 is out of range: give 1 or more"),
+        ({"confidence": 95.0}, "`confidence` 95 is out of range"),
         ({"policy": "/nowhere"}, "'/nowhere' does not exist"),
         ({"against": "/nowhere"}, "'/nowhere' does not exist"),
     ],

@@ -346,13 +346,13 @@ def test_folders_are_numbered_and_one_that_was_stopped_is_taken_up(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rounds": 0}, "--rounds 0 leaves nothing to do"),
+        ({"rounds": 0}, "`rounds` 0 is out of range"),
         ({"part": "control"}, "--part control is not for a loop"),
         ({"evaluate": False}, "--no-evaluate is not for a loop"),
         ({"resume": True}, "--resume is not for a loop"),
         ({"eval_limit": 5}, "holds out 5 problems that are measured, and a gain is told from its noise by 8 or more"),
         ({"eval_k": 64}, "--k 64 is not among 1 to 16"),
-        ({"method": "ppo"}, "--method 'ppo' is not known"),
+        ({"method": "ppo"}, "`method` 'ppo' is not known"),
         ({"batch_size": 16 * 99}, "takes 99 prompts a step"),
         ({"policy": "/nowhere"}, "'/nowhere' does not exist"),
     ],

@@ -59,17 +59,17 @@ def test_the_folder_of_all_versions_will_do(settings: TrainSettings, curated: Pa
         ({"num_processes": 3}, "does not divide by 30"),
         ({"beta": 0.0}, "--beta 0 switches the KL term off.*collapse|recover"),
         ({"beta": -0.1}, "--beta -0.1"),
-        ({"loss_type": "ppo"}, "--loss-type 'ppo' is not known"),
-        ({"sampler": "hot"}, "--sampler 'hot' is not known: choose one of static, live"),
+        ({"loss_type": "ppo"}, "`loss_type` 'ppo' is not known"),
+        ({"sampler": "hot"}, "`sampler` 'hot' is not known: choose one of static, live"),
         ({"sampler": "live", "method": "sft"}, "--sampler live chooses among groups, and --method sft has none"),
-        ({"signal": "passed"}, "--signal 'passed' is not known: choose one of reward, pass"),
+        ({"signal": "passed"}, "`signal` 'passed' is not known: choose one of reward, pass"),
         ({"reward_range": (1.0, -1.0)}, "--reward-range 1 -1 is no range: .* as -1 1"),
         ({"reward_range": (0.0, float("inf"))}, "--reward-range 0 inf is no range"),
-        ({"scale_rewards": "groups"}, "--scale-rewards 'groups' is not known: choose one of group, batch, none"),
+        ({"scale_rewards": "groups"}, "`scale_rewards` 'groups' is not known: choose one of group, batch, none"),
         ({"eval_k": 17}, "--eval-k 17 needs as many completions"),
-        ({"steps": 0}, "--steps 0 must be above 0"),
-        ({"temperature": 0.0}, "--temperature 0 must be above 0"),
-        ({"learning_rate": -1e-4}, "--learning-rate -0.0001 must be above 0"),
+        ({"steps": 0}, "`steps` 0 is out of range: give 1 or more"),
+        ({"temperature": 0.0}, "`temperature` 0 is out of range: give more than 0"),
+        ({"learning_rate": -1e-4}, "`learning_rate` -0.0001 is out of range"),
         ({"batch_size": 128}, "takes 16 prompts a step, but .* has 8 to train on: give --batch-size 64 or less"),
         ({"max_completion_length": 60}, r"the longest prompt \(7 tokens\) pass the context of 64.*57 or less"),
         ({"curated": "nowhere"}, "curated set 'nowhere' does not exist"),
@@ -333,5 +333,5 @@ def test_the_pool_is_trained_on_and_its_rejects_count_as_held_out(
 def test_an_option_of_the_evaluation_s_engine_is_checked_before_anything_starts(settings: TrainSettings) -> None:
     with pytest.raises(LearnableError, match="--engine-arg model has no use here"):
         prepare_run(replace(settings, engine_options={"model": "x"}))
-    with pytest.raises(LearnableError, match="--held-out 'all' is not known: choose one of kept, pool"):
+    with pytest.raises(LearnableError, match="`held_out` 'all' is not known: choose one of kept, pool"):
         prepare_run(replace(settings, held_out="all"))

@@ -140,7 +140,7 @@ def test_a_curriculum_says_what_its_stages_have(with_rejects: Path, by_length: s
     [
         ({"curriculum_by": "success"}, "stage 'huge' has 0 prompts of this set, and a step takes 4"),
         ({"part": "train"}, "stage 'short' has 0 prompts of this set, and a step takes 4"),
-        ({"curriculum_by": "luck"}, "--curriculum-by 'luck' is not known: choose one of step, success"),
+        ({"curriculum_by": "luck"}, "`curriculum_by` 'luck' is not known: choose one of step, success"),
         ({"method": "sft"}, "--curriculum chooses among groups, and --method sft has none"),
         ({"curriculum": "counting"}, "stage 'few' has 0 prompts"),
         ({"curriculum": "nothing"}, "neither a file nor one of ours"),

@@ -13,10 +13,11 @@ import pytest
 from learnable.data.curated import curated_set
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.errors import LearnableError
+from learnable.train.file_settings import read_settings
 from learnable.train.preflight.checks import prepare_run
 from learnable.train.preflight.loading import LoadedSet
 from learnable.train.preflight.resolution import open_run, resolve_settings
-from learnable.train.settings import TrainSettings, read_settings
+from learnable.train.settings import TrainSettings
 
 
 @pytest.fixture

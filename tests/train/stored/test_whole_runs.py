@@ -146,7 +146,7 @@ def test_without_it_nothing_of_it_is_there(curated: Path, tiny_policy: Path, tmp
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"stored": "last"}, "--stored 'last' is not known: choose one of first, off"),
+        ({"stored": "last"}, "`stored` 'last' is not known: choose one of first, off"),
         ({"method": "sft"}, "--stored first is for groups, and --method sft trains on stored completions by itself"),
         ({"curriculum": "arithmetic"}, "--stored first draws prompts of all stages: leave it out, or --curriculum"),
         ({"temperature": 0.7}, r"under t0\.7-p1\.0-k0 with at most 3 tokens there are none"),

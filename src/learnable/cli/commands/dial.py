@@ -8,18 +8,23 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
-from learnable.cli.arguments import DEFAULTS, EngineArguments, RunArguments, count_workers, read_pairs
+from learnable.cli.arguments import WORKERS, EngineArguments
 from learnable.cli.commands.find import show_curation
-from learnable.cli.commands.find_arguments import OutputArguments, PolicyArguments
+from learnable.cli.commands.find_arguments import PolicyArguments
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.fitted_table import Column, FittedTable, figure
+from learnable.cli.flags import Flag, Given, flags_of, with_flags
+from learnable.cli.options import SAMPLED_BY
 from learnable.data.errors import LearnableError
+from learnable.filters.dial.aim import Aim
+from learnable.filters.stopping.budget import WANTED
 from learnable.flows.settings import CurateSettings, PromptSettings
+from learnable.flows.settings.curation import OUTPUT, POLICY, PROMPTS
+from learnable.flows.settings.dial import DialSettings
 
 if TYPE_CHECKING:
-    from learnable.filters.dial.search import Aim
-    from learnable.flows.dialing.report import DialReport, Setting
-    from learnable.flows.settings.dial import DialSettings
+    from learnable.flows.dialing.report import DialReport
+    from learnable.flows.dialing.report import Setting as DialedSetting
 
 DIAL_HELP = """
 Find the knobs of a generator at which the policy passes about half of the time, and curate a set there.
@@ -49,89 +54,81 @@ COLUMNS = (
 )
 
 
+def read_family(typed: str | None) -> tuple[str, ...]:
+    """Return the one family that is dialled, or none."""
+    return (typed,) if typed else ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialArguments:
     """Which generator, which knobs, and which pass rate."""
 
-    form: Annotated[
-        list[str] | None,
-        options.prompt_option(
-            help="A form, such as Addition; repeatable, all of one family.", autocompletion=options.complete_form
-        ),
-    ] = None
-    family: Annotated[
-        str | None,
-        options.prompt_option(help="A family, such as arithmetic.", autocompletion=options.complete_family),
-    ] = None
-    forms_file: options.FormsFile = DEFAULTS.prompts.forms_file
     prompts: Annotated[
-        str | None, options.prompt_option(help="Another generator with knobs, such as reasoning-gym:chain_sum.")
-    ] = None
-    knob: Annotated[
-        list[str] | None,
-        options.prompt_option(
-            help="A knob and where to try it: terms=2..6, terms=2,4,8, or one value; repeatable. (default: the "
-            "family's usual range)"
+        Given,
+        flags_of(
+            PromptSettings,
+            PROMPTS,
+            only="forms families forms_file location knobs wording limit",
+            forms=Flag(help="A form, such as Addition; repeatable, all of one family.", complete=options.complete_form),
+            families=Flag(
+                help="A family, such as arithmetic.",
+                kind=str,
+                read=read_family,
+                complete=options.complete_family,
+            ),
+            location=Flag(help="Another generator with knobs, such as reasoning-gym:chain_sum."),
+            knobs=Flag(
+                help="A knob and where to try it: terms=2..6, terms=2,4,8, or one value; repeatable. (default: the "
+                "family's usual range)"
+            ),
+            wording=Flag(help="Words of the prompts: plain, natural, or a TOML file of yours."),
+            limit=Flag(help="Most prompts of the set to look at. (default: 512)"),
         ),
-    ] = None
-    wording: Annotated[
-        str, options.prompt_option(help="Words of the prompts: plain, natural, or a TOML file of yours.")
-    ] = DEFAULTS.prompts.wording
-    limit: Annotated[int | None, options.prompt_option(help="Most prompts of the set to look at. (default: 512)")] = (
-        None
-    )
-    target: Annotated[float, options.goal_option(help="The wanted share of passes.")] = 0.5
-    tolerance: Annotated[float, options.goal_option(help="How far off the pass rate may be.")] = 0.1
-    budget: Annotated[int, options.goal_option(help="Most rollouts that the search looks at, two a prompt.")] = 8192
+    ]
+    aim: Annotated[Given, flags_of(Aim, WANTED)]
+    search: Annotated[Given, flags_of(DialSettings, WANTED)]
     dry_run: Annotated[
         bool, options.goal_option("--dry-run", help="Sample nothing: show the settings and a prompt of each.")
     ] = False
-    curate: Annotated[
-        bool, options.goal_option("--curate/--no-curate", help="Make a curated set at the knobs that are found.")
-    ] = True
-    seed: Annotated[int, options.goal_option(help="Seed of the search, of prompts and rollouts.")] = DEFAULTS.seed
 
-    def generator(self) -> str:
-        """Return the family whose knobs are turned. Raises `LearnableError` unless there is one."""
-        from learnable.verifiers.families.registry import find_family, find_form_reader, find_forms, load_forms
 
-        if self.prompts:
-            name, colon, _ = self.prompts.partition(":")
-            if colon and name == "reasoning-gym" and not (self.form or self.family):
-                return name
-            raise LearnableError(
-                f"--prompts {self.prompts!r} has no knobs: give --family or --form, or a generator's name, as in "
-                "reasoning-gym:chain_sum"
-            )
-        own = load_forms(self.forms_file)
-        found = {family for family, _ in find_forms(self.form or (), own)}
-        found |= {find_family(self.family).name} if self.family else set()
-        found |= {find_form_reader().name} if own and not found else set()
-        if len(found) != 1:
-            what = f"these are {', '.join(sorted(found))}" if found else "none is named"
-            raise LearnableError(f"one family is dialled at a time, and {what}: give --family NAME, or forms of one")
-        return found.pop()
+def find_generator(prompts: PromptSettings) -> str:
+    """Return the family whose knobs are turned. Raises `LearnableError` unless there is one."""
+    from learnable.verifiers.families.registry import find_family, find_form_reader, find_forms, load_forms
 
-    def prompt_settings(self) -> PromptSettings:
-        """Return which prompts are meant, their knobs aside."""
-        return PromptSettings(
-            forms=tuple(self.form or ()),
-            families=(self.family,) if self.family else (),
-            forms_file=self.forms_file,
-            location=self.prompts,
-            limit=self.limit,
-            wording=self.wording,
+    if prompts.location:
+        name, colon, _ = prompts.location.partition(":")
+        if colon and name == "reasoning-gym":
+            return name
+        raise LearnableError(
+            f"--prompts {prompts.location!r} has no knobs: give --family or --form, or a generator's name, as in "
+            "reasoning-gym:chain_sum"
         )
+    own = load_forms(prompts.forms_file)
+    found = {family for family, _ in find_forms(prompts.forms, own)}
+    found |= {find_family(name).name for name in prompts.families}
+    found |= {find_form_reader().name} if own and not found else set()
+    if len(found) != 1:
+        what = f"these are {', '.join(sorted(found))}" if found else "none is named"
+        raise LearnableError(f"one family is dialled at a time, and {what}: give --family NAME, or forms of one")
+    return found.pop()
 
 
-@options.with_flags
+@with_flags(PROMPTS, WANTED, POLICY, SAMPLED_BY, OUTPUT)
 def dial(
     *,
     arguments: DialArguments,
+    run: Annotated[
+        Given,
+        flags_of(
+            CurateSettings,
+            only="policy verify_policy store name workers verifier_timeout wait seed",
+            workers=WORKERS,
+            seed=Flag(help="Seed of the search, of prompts and rollouts.", panel=WANTED),
+        ),
+    ],
     policy: PolicyArguments,
     engine: EngineArguments,
-    output: OutputArguments,
-    run: RunArguments,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -139,7 +136,7 @@ def dial(
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
         from learnable.flows.dialing.pipeline import leave_out_unmoved, list_examples, run_dial
 
-        settings = dial_settings(arguments, policy, engine, output, run)
+        settings = dial_settings(arguments, policy, run, engine)
         if arguments.dry_run:
             settings = leave_out_unmoved(settings)
             show_grid(shell, settings, list_examples(settings))
@@ -148,38 +145,22 @@ def dial(
 
 
 def dial_settings(
-    arguments: DialArguments,
-    policy: PolicyArguments,
-    engine: EngineArguments,
-    output: OutputArguments,
-    run: RunArguments,
+    arguments: DialArguments, policy: PolicyArguments, run: Given, engine: EngineArguments
 ) -> DialSettings:
     """Return the settings of a search. Raises `LearnableError` for what cannot work."""
-    from learnable.filters.dial.search import Aim
-    from learnable.flows.settings.dial import DialSettings
     from learnable.verifiers.families.knob_grid import find_grid
 
-    prompts = arguments.prompt_settings()
-    return DialSettings(
-        CurateSettings(
-            prompts=prompts,
-            chat=policy.chat_settings(),
-            policy=policy.policy,
-            engine=engine.settings(),
-            sampling=policy.sampling(),
-            workers=count_workers(run.workers),
-            seed=arguments.seed,
-            store=output.store,
-            name=output.name or f"{prompts.name}-dial",
-            verifier_timeout=run.verifier_timeout,
-            wait=run.wait,
-            verify_policy=policy.verify_policy,
-        ),
-        find_grid(arguments.generator(), read_pairs(arguments.knob, "--knob")),
-        Aim(arguments.target, arguments.tolerance),
-        arguments.budget,
-        arguments.curate,
+    named, typed = arguments.prompts.read(), run.read()
+    knobs, prompts = named.pop("knobs"), PromptSettings(**named)
+    curation = CurateSettings(
+        **{**typed, "name": typed["name"] or f"{prompts.name}-dial"},
+        prompts=prompts,
+        chat=policy.chat(),
+        sampling=policy.sampling(),
+        engine=engine.settings(),
     )
+    grid = find_grid(find_generator(prompts), knobs)
+    return DialSettings(curation, grid, Aim(**arguments.aim.read()), **arguments.search.read())
 
 
 def show_grid(shell: Shell, settings: DialSettings, examples: Sequence[str]) -> None:
@@ -238,7 +219,7 @@ def tabulate_curve(report: DialReport) -> FittedTable:
     return table
 
 
-def draw_bar(setting: Setting, aim: Aim) -> str:
+def draw_bar(setting: DialedSetting, aim: Aim) -> str:
     """Draw the interval of a pass rate as a line with its mean, between the ends of what will do."""
     at_low, at_high, at_mean, *ends = (
         round(value * (BAR - 1)) for value in (setting.low, setting.high, setting.pass_rate, aim.low, aim.high)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
-from learnable.cli.arguments import EngineArguments, RunArguments, count_workers, read_counts
+from learnable.cli.arguments import WORKERS, EngineArguments, read_counts
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_figures
+from learnable.cli.flags import Flag, Given, flags_of, with_flags
+from learnable.flows.settings.curation import OUTPUT, POLICY, PROMPTS
 from learnable.flows.settings.evaluation import EvalSettings
-from learnable.train.settings import HeldOutName
+from learnable.train.settings import MEASURED
 
 if TYPE_CHECKING:
     from learnable.flows.evaluating.report import EvalReport
@@ -32,83 +33,19 @@ Examples:
   learnable eval --curated SET --policy path/to/model --against now.json --held-out kept
   learnable eval --curated SET --k 1,4,16 --temperature 0.6 --top-p 0.95
 """
-measure_option = options.panel("What is measured")
-DEFAULTS = EvalSettings(curated="")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvalArguments:
-    """Which set, which policies, and what is measured."""
-
-    curated: Annotated[str, options.prompt_option(help="A curated set: its folder, or a version's.")]
-    held_out: Annotated[
-        str,
-        options.prompt_option(help="pool: held-out prompts that were kept or rejected; kept: the kept ones alone."),
-    ] = DEFAULTS.held_out
-    limit: Annotated[int | None, options.prompt_option(help="Most held-out prompts. (default: all)")] = DEFAULTS.limit
-    policy: Annotated[
-        str | None,
-        options.policy_option(help="Model folder, LoRA adapter's folder, or hub id. (default: the set's own)"),
-    ] = DEFAULTS.policy
-    verifier: options.TrustedVerifiers = None
-    against: Annotated[
-        str | None,
-        options.policy_option(help="Another policy to compare with, or a file that --output wrote of one."),
-    ] = DEFAULTS.against
-    group_size: Annotated[int, measure_option(help="New completions a prompt.")] = DEFAULTS.group_size
-    k: Annotated[
-        list[str] | None,
-        measure_option("--k", help="The k of pass@k, --group-size at most; repeatable, or as 1,4,16. (default: 8)"),
-    ] = None
-    temperature: Annotated[
-        float | None, measure_option(help="Sampling temperature, such as 0.6. (default: the set's)")
-    ] = DEFAULTS.temperature
-    top_p: Annotated[float | None, measure_option(help="Nucleus sampling, such as 0.95. (default: the set's)")] = (
-        DEFAULTS.top_p
-    )
-    greedy: Annotated[
-        bool, measure_option("--greedy/--no-greedy", help="Also one completion a prompt at temperature 0.")
-    ] = DEFAULTS.greedy
-    confidence: Annotated[float, measure_option(help="That of the intervals.")] = DEFAULTS.confidence
-    seed: Annotated[
-        int, measure_option("--seed", help="Of the completions, which are kept by it: another one makes others.")
-    ] = DEFAULTS.seed
-    store: Annotated[
-        str | None,
-        options.output_option(help="Folder or URL of the store that keeps completions. (default: the set's)"),
-    ] = DEFAULTS.store
-    output: Annotated[str | None, options.output_option(help="Write the report to this file too, as JSON.")] = None
-
-    def settings(self, engine: EngineArguments, run: RunArguments) -> EvalSettings:
-        """Return the settings. Raises `LearnableError` for what cannot work."""
-        return EvalSettings(
-            curated=self.curated,
-            policy=self.policy,
-            verifiers=tuple(self.verifier or ()),
-            against=self.against,
-            engine=engine.settings(),
-            held_out=cast(HeldOutName, self.held_out),
-            group_size=self.group_size,
-            k=tuple(read_counts(self.k, "--k")) or DEFAULTS.k,
-            temperature=self.temperature,
-            top_p=self.top_p,
-            greedy=self.greedy,
-            limit=self.limit,
-            confidence=self.confidence,
-            seed=self.seed,
-            store=self.store,
-            workers=count_workers(run.workers),
-            verifier_timeout=run.verifier_timeout,
-            wait=run.wait,
-        )
+def read_ks(typed: list[str] | None) -> int | tuple[int, ...]:
+    """Return the k of pass@k, or several. Raises `LearnableError` for what is no whole number."""
+    return tuple(read_counts(typed, "--k")) or EvalSettings(curated="").k
 
 
-@options.with_flags
+@with_flags(PROMPTS, POLICY, MEASURED, OUTPUT)
 def evaluate(
     *,
-    arguments: EvalArguments,
+    given: Annotated[Given, flags_of(EvalSettings, MEASURED, workers=WORKERS, k=Flag(kind=list[str], read=read_ks))],
+    output: Annotated[str | None, options.output_option(help="Write the report to this file too, as JSON.")] = None,
     engine: EngineArguments,
-    run: RunArguments,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -116,9 +53,9 @@ def evaluate(
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
         from learnable.flows.evaluating.pipeline import run_evaluation
 
-        report = run_evaluation(arguments.settings(engine, run))
-        if arguments.output:
-            report.write(Path(arguments.output))
+        report = run_evaluation(EvalSettings(**given.read(), engine=engine.settings()))
+        if output:
+            report.write(Path(output))
         show_evaluation(shell, report)
 
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
-from learnable.cli.arguments import EngineArguments, RunArguments, ScheduleArguments, count_workers
-from learnable.cli.commands.find_arguments import (
-    DecisionArguments,
-    GoalArguments,
-    OutputArguments,
-    PolicyArguments,
-    PromptArguments,
-)
-from learnable.cli.commands.train import AllowSilentReward
+from learnable.cli.arguments import WORKERS, EngineArguments, ScheduleArguments
+from learnable.cli.commands.find_arguments import GoalArguments, PolicyArguments, PresetArguments, PromptArguments
 from learnable.cli.commands.train_report import show_training
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.preview_page import print_preview
 from learnable.cli.display.report_tables import tabulate_forms, tabulate_plan
 from learnable.cli.display.terminal_text import print_text, shorten
+from learnable.cli.flags import Flag, Given, flags_of, option_of, with_flags
+from learnable.cli.options import SAMPLED_BY, SCHEDULED
 from learnable.data.curated.manifest import SILENT
 from learnable.data.errors import LearnableError
+from learnable.filters.stopping.budget import WANTED, SamplingBudget
 from learnable.flows.settings import CurateSettings
+from learnable.flows.settings.curation import DECIDED, OUTPUT, POLICY, PROMPTS
 from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -64,23 +61,38 @@ IN_WORDS = {
     "unasked": " (others were enough)",
 }
 
+
+def read_columns(typed: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns of a flag that is given several times, or with commas."""
+    return tuple(name for given in typed or () for name in given.split(",") if name)
+
+
+Run = Annotated[
+    Given,
+    flags_of(
+        CurateSettings,
+        workers=WORKERS,
+        predict_from=Flag(read=read_columns),
+    ),
+]
+Budget = Annotated[Given, flags_of(SamplingBudget, DECIDED)]
 ThenTrain = Annotated[
     bool, options.output_option("--then-train", help="Train on the result, as `learnable train` does by default.")
 ]
 
 
-@options.with_flags
+@with_flags(PROMPTS, POLICY, SAMPLED_BY, WANTED, DECIDED, OUTPUT, SCHEDULED)
 def find(
     prompts: PromptArguments,
+    budget: Budget,
+    run: Run,
     policy: PolicyArguments,
     engine: EngineArguments,
     goal: GoalArguments,
-    decision: DecisionArguments,
-    output: OutputArguments,
-    run: RunArguments,
+    preset: PresetArguments,
     schedule: ScheduleArguments,
     then_train: ThenTrain = False,
-    allow_silent_reward: AllowSilentReward = False,
+    allow_silent_reward: Annotated[bool, option_of(TrainSettings, "allow_silent_reward")] = False,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -91,7 +103,15 @@ def find(
         from learnable.flows.curation.cost import plan_curation
         from learnable.flows.launch import run_curation
 
-        settings = curate_settings(prompts, policy, engine, goal, decision, output, run)
+        settings = CurateSettings(
+            **run.read(),
+            prompts=prompts.settings(),
+            chat=policy.chat(),
+            engine=engine.settings(),
+            preset=preset.chosen_preset(),
+            sampling=policy.sampling(),
+            budget=SamplingBudget(**budget.read()),
+        )
         if goal.show is not None:
             from learnable.flows.curation.preview import preview_prompts
 
@@ -101,7 +121,7 @@ def find(
             show_plan(shell, plan_curation(settings, goal.gpu_hour_price))
             return
         scheduled = schedule.timetable(prefect=prefect)
-        training = training_settings(then_train=then_train, allow_silent_reward=bool(allow_silent_reward))
+        training = training_settings(then_train=then_train, allow_silent_reward=allow_silent_reward)
         if scheduled:
             from learnable.flows.launch import serve_curation
 
@@ -117,39 +137,6 @@ def training_settings(*, then_train: bool, allow_silent_reward: bool) -> TrainSe
     if allow_silent_reward:
         raise LearnableError("--allow-silent-reward is for training: add --then-train, or give it to `learnable train`")
     return None
-
-
-def curate_settings(
-    prompts: PromptArguments,
-    policy: PolicyArguments,
-    engine: EngineArguments,
-    goal: GoalArguments,
-    decision: DecisionArguments,
-    output: OutputArguments,
-    run: RunArguments,
-) -> CurateSettings:
-    """Return the settings of a curation. Raises `LearnableError` for what cannot work."""
-    return CurateSettings(
-        prompts=prompts.settings(),
-        chat=policy.chat_settings(),
-        policy=policy.policy,
-        engine=engine.settings(),
-        preset=decision.chosen_preset(),
-        sampling=policy.sampling(),
-        workers=count_workers(run.workers),
-        budget=decision.budget(goal),
-        predict=goal.predict,
-        predict_from=tuple(name for given in goal.predict_from or () for name in given.split(",") if name),
-        group_size=decision.group_size,
-        truncated=decision.truncation,
-        test_share=decision.test_share,
-        seed=decision.seed,
-        store=output.store,
-        name=output.name,
-        verifier_timeout=run.verifier_timeout,
-        wait=run.wait,
-        verify_policy=policy.verify_policy,
-    )
 
 
 def show_curation(shell: Shell, report: CurationReport) -> None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
-from learnable.cli.arguments import DEFAULTS, count_workers, name_verifier
+from learnable.cli.arguments import count_workers, name_verifier
 from learnable.cli.commands.train_report import show_training
 from learnable.cli.console import Shell
 from learnable.cli.display.fitted_table import Column, FittedTable
 from learnable.cli.display.report_tables import tabulate_held_out
+from learnable.cli.flags import Flag, Given, flags_of
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.flows.settings import CurateSettings, PromptSettings
@@ -20,35 +21,46 @@ from learnable.train.settings import TrainSettings
 if TYPE_CHECKING:
     from learnable.flows.looping.job_report import JobPlan, JobReport
 
-pool_option = options.panel("Without a curated set: what is trained on is found first")
+POOL = "Without a curated set: what is trained on is found first"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolArguments:
     """Where prompts come from that are not curated yet."""
 
-    pool: Annotated[
-        str | None, pool_option(help="Prompts as find-learnable --prompts reads them: what to train on is found first.")
-    ] = None
-    form: Annotated[
-        list[str] | None,
-        pool_option(
-            help="A form of generated prompts in place of --pool, as find-learnable has them; so is --family. "
-            "Repeatable.",
-            autocompletion=options.complete_form,
+    prompts: Annotated[
+        Given,
+        flags_of(
+            PromptSettings,
+            POOL,
+            only="location forms limit prompt_column answer_column",
+            location=Flag(
+                help="Prompts as find-learnable --prompts reads them: what to train on is found first.", flag="--pool"
+            ),
+            forms=Flag(
+                help="A form of generated prompts in place of --pool, as find-learnable has them; so is --family. "
+                "Repeatable.",
+                complete=options.complete_form,
+            ),
+            limit=Flag(help="Most prompts of the pool to look at."),
+            prompt_column=Flag(help="Column of --pool that holds the prompt."),
+            answer_column=Flag(help="Column of --pool that holds the right answer."),
         ),
-    ] = None
-    limit: Annotated[int | None, pool_option(help="Most prompts of the pool to look at.")] = None
-    prompt_column: Annotated[str, pool_option(help="Column of --pool that holds the prompt.")] = (
-        DEFAULTS.prompts.prompt_column
-    )
-    answer_column: Annotated[str | None, pool_option(help="Column of --pool that holds the right answer.")] = None
-    store: Annotated[str, pool_option(help="Folder or URL of rollouts, scores and curated sets.")] = DEFAULTS.store
+    ]
+    place: Annotated[
+        Given,
+        flags_of(
+            CurateSettings,
+            only="store",
+            store=Flag(help="Folder or URL of rollouts, scores and curated sets.", panel=POOL),
+        ),
+    ]
 
     @property
     def is_given(self) -> bool:
         """Whether a pool is named, or what belongs to one."""
-        return bool(self.pool or self.form)
+        typed = self.prompts.read()
+        return bool(typed["location"] or typed["forms"])
 
     def make_settings(self, train: TrainSettings) -> tuple[CurateSettings, TrainSettings]:
         """Return how prompts are found, and how they are trained on, which is as in `train` but for a set.
@@ -60,15 +72,12 @@ class PoolArguments:
         if train.part or train.resume:
             raise LearnableError("--part and --resume are for a curated set: the same command goes on by itself")
         own = [name_verifier(name, None, None) for name in train.verifiers]
+        typed = self.prompts.read()
         prompts = PromptSettings(
-            forms=tuple(self.form or ()),
-            families=() if self.pool else train.families,
-            location=self.pool,
-            prompt_column=self.prompt_column,
-            answer_column=self.answer_column,
+            **typed,
+            families=() if typed["location"] else train.families,
             verifier=own[0] if own else None,
             trusted=tuple(own[1:]),
-            limit=self.limit,
         )
         usual = Sampling()
         sampling = replace(
@@ -84,9 +93,9 @@ class PoolArguments:
             group_size=train.num_generations,
             workers=count_workers(None),
             seed=train.seed,
-            store=self.store,
+            **self.place.read(),
         )
-        return curate, train if self.pool else replace(train, families=())
+        return curate, train if prompts.location else replace(train, families=())
 
 
 def do_job(shell: Shell, curate: CurateSettings, train: TrainSettings, *, explain: bool, use_prefect: bool) -> None:

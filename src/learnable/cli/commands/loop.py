@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
-from learnable.cli.arguments import RunArguments, ScheduleArguments, count_workers
-from learnable.cli.commands.train import TrainArguments
+from learnable.cli.arguments import WORKERS, ScheduleArguments
+from learnable.cli.commands.train import TRAIN_PANELS, TrainArguments
 from learnable.cli.console import Shell, open_shell
 from learnable.cli.display.report_tables import tabulate_rounds
+from learnable.cli.flags import Given, flags_of, with_flags
+from learnable.flows.settings.curation import OUTPUT
 from learnable.flows.settings.loop import LoopSettings
-from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
     from learnable.flows.looping.report import LoopReport
@@ -34,19 +34,14 @@ Examples:
   learnable loop --curated SET --held-out kept --anchors 50
 """
 
-round_option = options.panel("How it goes on")
-DEFAULTS = LoopSettings(TrainSettings(curated="", output=""))
+GOES_ON = "How it goes on"
 
 
-@options.with_flags
+@with_flags(GOES_ON, *TRAIN_PANELS, OUTPUT)
 def loop(
     *,
-    rounds: Annotated[int, round_option(help="Most rounds; fewer where a gain is inside its noise.")] = DEFAULTS.rounds,
-    anchors: Annotated[
-        int, round_option(help="Prompts that each refresh asks first, of every family, in and out of the band.")
-    ] = DEFAULTS.anchors,
+    given: Annotated[Given, flags_of(LoopSettings, GOES_ON, workers=WORKERS)],
     arguments: TrainArguments,
-    run: RunArguments,
     schedule: ScheduleArguments,
     prefect: options.UsePrefect = False,
     as_json: options.AsJson = False,
@@ -57,14 +52,7 @@ def loop(
         from learnable.flows.launch import run_loop
 
         scheduled = schedule.timetable(prefect=True)
-        settings = LoopSettings(
-            train=replace(arguments, held_out=arguments.held_out or "pool").settings(),
-            rounds=rounds,
-            anchors=anchors,
-            workers=count_workers(run.workers),
-            verifier_timeout=run.verifier_timeout,
-            wait=run.wait,
-        )
+        settings = LoopSettings(**given.read(), train=arguments.settings({"held_out": "pool"}))
         if scheduled:
             from learnable.flows.launch import serve_loop
 

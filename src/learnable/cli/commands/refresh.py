@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from learnable.cli import options
-from learnable.cli.arguments import EngineArguments, RunArguments, ScheduleArguments, count_workers
+from learnable.cli.arguments import WORKERS, EngineArguments, ScheduleArguments
 from learnable.cli.console import STOPPED_RUN, Shell, open_shell
 from learnable.cli.display.fitted_table import Column, FittedTable, figure
+from learnable.cli.flags import Given, flags_of, with_flags
+from learnable.cli.options import SAMPLED_BY
 from learnable.flows.settings import RefreshSettings
+from learnable.flows.settings.curation import DECIDED, OUTPUT, POLICY, PROMPTS
 
 if TYPE_CHECKING:
     from learnable.flows.refreshing.publishing import RefreshReport
@@ -43,52 +45,12 @@ CHANGES_COLUMNS = (
     Column("kept\nnow"),
 )
 
-DEFAULTS = RefreshSettings(curated="", policy="")
 
-Store = Annotated[
-    str | None, options.output_option(help="Folder or URL of the store. (default: the one the set lies in)")
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshArguments:
-    """Which set, for which policy."""
-
-    curated: Annotated[str, options.prompt_option(help="A curated set: its folder, or a version's.")]
-    policy: Annotated[str | None, options.policy_option(help="Model folder or hub id of the policy as it is now.")] = (
-        None
-    )
-    verifier: options.TrustedVerifiers = None
-    verify_policy: Annotated[
-        bool, options.policy_option("--verify-policy", help="Hash every byte of its weights, however large they are.")
-    ] = DEFAULTS.verify_policy
-    anchors: Annotated[
-        int, options.decision_option(help="Prompts to ask first, of every family, in and out of the band.")
-    ] = DEFAULTS.anchors
-
-    def settings(self, engine: EngineArguments, store: str | None, run: RunArguments) -> RefreshSettings:
-        """Return the settings. Raises `LearnableError` for what cannot work."""
-        return RefreshSettings(
-            curated=self.curated,
-            policy=self.policy,
-            verifiers=tuple(self.verifier or ()),
-            engine=engine.settings(),
-            anchors=self.anchors,
-            store=store,
-            workers=count_workers(run.workers),
-            verifier_timeout=run.verifier_timeout,
-            wait=run.wait,
-            verify_policy=self.verify_policy,
-        )
-
-
-@options.with_flags
+@with_flags(PROMPTS, POLICY, DECIDED, SAMPLED_BY, OUTPUT)
 def refresh(
     *,
-    arguments: RefreshArguments,
+    given: Annotated[Given, flags_of(RefreshSettings, workers=WORKERS)],
     engine: EngineArguments,
-    store: Store = DEFAULTS.store,
-    run: RunArguments,
     schedule: ScheduleArguments,
     prefect: options.UsePrefect = True,
     as_json: options.AsJson = False,
@@ -98,7 +60,7 @@ def refresh(
     with open_shell(as_json=as_json, quiet=quiet, stopped=STOPPED_RUN) as shell:
         from learnable.flows.launch import run_refresh
 
-        settings = arguments.settings(engine, store, run)
+        settings = RefreshSettings(**given.read(), engine=engine.settings())
         if scheduled := schedule.timetable(prefect=prefect):
             from learnable.flows.launch import serve_refresh
 

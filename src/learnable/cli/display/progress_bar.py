@@ -11,6 +11,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from learnable.cli.flags import name_flags
+
 LIVE = (("reward", "reward {:.3f}"), ("frac_reward_zero_std", "{:.0%} zero-std"), ("kl", "KL {:.3f}"))
 PLAIN_SECONDS = 10.0  # between progress lines where there is no terminal
 
@@ -57,11 +59,13 @@ class ConsoleProgress:
 
     def note(self, text: str) -> None:
         """Print a note."""
-        self._print(f"[dim]{escape(text)}[/dim]")
+        self._print(f"[dim]{escape(name_flags(text))}[/dim]")
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        self.console.print(f"[yellow]warning:[/yellow] {escape(text)}", highlight=False, soft_wrap=self._whole)
+        self.console.print(
+            f"[yellow]warning:[/yellow] {escape(name_flags(text))}", highlight=False, soft_wrap=self._whole
+        )
 
     def close(self) -> None:
         """Take the bar down."""

@@ -1,0 +1,254 @@
+"""Flags from settings: a setting is declared at its field, and a command says what else it asks of the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cached_property, update_wrapper
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+from learnable.data.errors import LearnableError
+from learnable.data.records import JsonObject
+from learnable.data.settings import DeclaredSetting, list_settings
+
+FLAG_NAMES: dict[str, str] = {}
+"""Of the command that runs: a flag's name in Python, and on the command line."""
+
+Command = Callable[..., None]
+Reader = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """In what a flag differs from its setting; what is left out is the setting's.
+
+    `kind` is the type of what is typed, and `default` stands where nothing is. `read` makes the setting's value of
+    both, and raises `LearnableError` for what is none.
+    """
+
+    help: str = ""
+    panel: str = ""
+    flag: str = ""
+    kind: Any = None
+    default: Any = ...
+    read: Reader | None = None
+    complete: Callable[[str], list[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingFlags:
+    """The flags of a class of settings, as `flags_of` says which."""
+
+    kind: type[Any]
+    panel: str
+    unset: bool
+    names: tuple[str, ...]
+    others: Mapping[str, Flag]
+
+    def list_parameters(self) -> list[Parameter]:
+        """Return a parameter for each flag, as Typer reads it."""
+        settings = list_settings(self.kind)
+        return [self._make_parameter(settings[name], self.others.get(name, Flag())) for name in self.names]
+
+    def _make_parameter(self, declared: DeclaredSetting, flag: Flag) -> Parameter:
+        setting = declared.setting
+        typed = flag.kind or _type_typed(declared.kind)
+        default = None if flag.kind or declared.default in ((), {}) else declared.default
+        if flag.default is not ... or self.unset:
+            default = None if self.unset else flag.default
+        names = flag.flag.split() or list(declared.flags)
+        if declared.kind is bool and not flag.flag:
+            names = [f"{name}/--no-{name[2:]}" if declared.default else name for name in names]
+        option = typer.Option(
+            *names,
+            help=flag.help or _explain(declared, shows_default=default not in (None, "")),
+            rich_help_panel=flag.panel or setting.panel or self.panel,
+            autocompletion=flag.complete,
+        )
+        return Parameter(
+            declared.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if default is MISSING else default,
+            annotation=Annotated[typed | None if default is None else typed, option],
+        )
+
+    def read(self, typed: JsonObject) -> JsonObject:
+        """Return the settings' values by name. Raises `LearnableError` for one that cannot work."""
+        values, settings = {}, list_settings(self.kind)
+        for name in self.names:
+            declared, read, value = settings[name], self.others.get(name, Flag()).read, typed[name]
+            if self.unset and value in (None, []):
+                continue
+            values[name] = read(value) if read else _read_typed(declared, value)
+            declared.check(values[name])
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was typed of a class of settings; `typed` has what Typer made of it, by the settings' names."""
+
+    flags: SettingFlags
+    typed: JsonObject
+
+    def read(self) -> JsonObject:
+        """Return the settings' values by name, of `unset` flags those that were typed.
+
+        Raises `LearnableError` for one that cannot work.
+        """
+        return self.flags.read(self.typed)
+
+
+def flags_of(kind: type[Any], panel: str = "", *, unset: bool = False, only: str = "", **others: Flag) -> SettingFlags:
+    """Give a parameter of type `Given` the flags of a class of settings, as its annotation.
+
+    They stand under `panel` where a setting names no other. `unset` gives them no default, for settings that a preset
+    or a set fills in. `only` names settings, with spaces between, that are the only ones to have a flag. `others` say
+    in what a flag differs from its setting. Raises `KeyError` for a name that is no setting's.
+    """
+    settings = list_settings(kind)
+    names = only.split() or [name for name, one in settings.items() if one.flags]
+    for name in (*names, *others):
+        settings[name]
+    return SettingFlags(kind, panel, unset, tuple(names), others)
+
+
+def option_of(kind: type[Any], name: str, flag: Flag | None = None) -> Any:
+    """Return the option of one setting of a class, for a command that makes no settings of it."""
+    [parameter] = SettingFlags(kind, "", False, (name,), {name: flag or Flag()}).list_parameters()
+    return get_args(parameter.annotation)[1]
+
+
+def with_flags(*panels: str) -> Callable[[Command], Command]:
+    """Let a command take groups of flags; `panels` are the first headings of its `--help`, in their order.
+
+    A parameter whose type is a dataclass becomes a flag for each of the dataclass's fields, and one of type `Given` the
+    flags that its `flags_of` says; so does such a field. The command gets the dataclass, and what was typed.
+    """
+    return lambda command: _FlaggedCommand(command, panels)
+
+
+class _FlaggedCommand:
+    """A command as Typer reads it. What its flags are is found out when they are asked for: most commands never are."""
+
+    def __init__(self, command: Command, panels: Sequence[str]) -> None:
+        update_wrapper(self, command, ("__module__", "__name__", "__qualname__", "__doc__"))
+        self.__annotations__ = {}  # its signature has them
+        self._command = command
+        self._panels = panels
+
+    def __call__(self, **typed: Any) -> None:
+        FLAG_NAMES.clear()
+        FLAG_NAMES.update({flag.name: _find_flag(flag) for group in self._groups.values() for flag in group.flags})
+        self._command(**{name: group.make(typed) for name, group in self._groups.items()})
+
+    @cached_property
+    def _groups(self) -> Mapping[str, _Group]:
+        hints = get_type_hints(self._command, include_extras=True)
+        parameters = signature(self._command).parameters
+        return {name: _Group.of(name, hints[name], one.default) for name, one in parameters.items()}
+
+    @property
+    def __signature__(self) -> Signature:
+        order = {title: place for place, title in enumerate(self._panels)}
+        flags = [flag for group in self._groups.values() for flag in group.flags]
+        return Signature(sorted(flags, key=lambda flag: order.get(_find_panel(flag), len(order))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A parameter or a field: the flags that it becomes, and how it is made of what was typed."""
+
+    flags: list[Parameter]
+    make: Callable[[JsonObject], Any]
+
+    @classmethod
+    def of(cls, name: str, hint: Any, default: Any) -> _Group:
+        if is_dataclass(hint) and isinstance(hint, type):
+            hints = get_type_hints(hint, include_extras=True)
+            parts = {
+                one.name: cls.of(one.name, hints[one.name], Parameter.empty if one.default is MISSING else one.default)
+                for one in fields(hint)
+            }
+            flags = [flag for part in parts.values() for flag in part.flags]
+            return cls(flags, lambda typed: hint(**{name: part.make(typed) for name, part in parts.items()}))
+        wanted = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, SettingFlags)), None)
+        if wanted is not None:
+            return cls(wanted.list_parameters(), lambda typed: Given(wanted, typed))
+        flag = Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        return cls([flag], lambda typed: typed[name])
+
+
+def name_flags(text: str) -> str:
+    """Return a message with the flags of the command that runs for the names of settings in it.
+
+    >>> FLAG_NAMES.update(group_size="--group-size")
+    >>> name_flags("`group_size` 1 is out of range, as `rows` is")
+    '--group-size 1 is out of range, as `rows` is'
+    """
+    return re.sub(r"`(\w+)`", lambda found: FLAG_NAMES.get(found[1], found[0]), text)
+
+
+def _find_panel(flag: Parameter) -> str:
+    return str(get_args(flag.annotation)[1].rich_help_panel)
+
+
+def _find_flag(flag: Parameter) -> str:
+    """Return the first name of a flag on the command line."""
+    option = get_args(flag.annotation)[1]
+    given = [str(name) for name in (option.default, *(option.param_decls or ())) if str(name).startswith("--")]
+    return given[0].partition("/")[0] if given else f"--{flag.name.replace('_', '-')}"
+
+
+def _explain(declared: DeclaredSetting, *, shows_default: bool) -> str:
+    """Return the help, with the default in words where Typer does not show it."""
+    setting, default = declared.setting, declared.default
+    usual = setting.usual or ("" if default in (None, MISSING, "", (), {}) or default is False else default)
+    if shows_default or usual == "":
+        return setting.help
+    return f"{setting.help} (default: {'yes' if usual is True else usual})"
+
+
+def _type_typed(kind: Any) -> Any:
+    """Return the type of what is typed: several texts for what holds several, and a text for a choice."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return str
+    if origin is tuple and inside[1:] == (Ellipsis,):
+        return list[inside[0]]  # type: ignore[valid-type]  # a type that is made here
+    return list[str] if origin is not None and issubclass(origin, Mapping) else kind
+
+
+def _read_typed(declared: DeclaredSetting, value: Any) -> Any:
+    """Return a setting's value from what was typed."""
+    origin, inside = get_origin(declared.kind), get_args(declared.kind)
+    if origin is not None and origin is not Literal and issubclass(origin, Mapping):
+        pairs = read_pairs(value, declared.flags[0])
+        return pairs if inside[1] is str else {name: read_literal(text) for name, text in pairs.items()}
+    if origin is tuple and (value is not None or not declared.optional):
+        return tuple(value or ())
+    return value
+
+
+def read_pairs(items: Sequence[str] | None, flag: str) -> dict[str, str]:
+    """Return what NAME=VALUE items say. Raises `LearnableError` for one that is none."""
+    pairs = {}
+    for item in items or ():
+        name, separator, value = item.partition("=")
+        if not (name and separator):
+            raise LearnableError(f"{flag} {item!r} is not NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def read_literal(text: str) -> Any:
+    """Return what JSON says, or the text itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
