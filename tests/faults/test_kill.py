@@ -118,6 +118,7 @@ def check_against_an_undisturbed_run(shell: Shell, last: Run) -> None:
     copy = shell.folder / "copy"
     for part in ("rollouts", "scores"):
         shutil.copytree(shell.store / part, copy / part)
+    shutil.copy(shell.store / "format.json", copy)
     undisturbed = shell.run(*FIND, "--store", "copy")
     assert not undisturbed.started_an_engine
     curated = [Path(shell.folder / run.report["curated"]) for run in (last, undisturbed)]

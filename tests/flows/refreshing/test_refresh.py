@@ -188,7 +188,7 @@ def test_a_chain_of_refreshes_goes_on_from_moved_rows(tmp_path: Path, world: Wor
     ("change", "message"),
     [
         ({"policy": None}, "--policy is missing"),
-        ({"anchors": 0}, "--anchors 0"),
+        ({"anchors": 0}, "`anchors` 0"),
     ],
 )
 def test_settings_that_cannot_work_say_so(world: World, change: dict[str, object], message: str) -> None:
