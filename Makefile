@@ -39,7 +39,7 @@ setup: $(STAMP) ## make .venv with everything in it
 
 $(STAMP): $(LOCK) requirements/gym.txt pyproject.toml
 	@test -x $(UV) || { ($(PYTHON) -m venv $(VENV) 2>/dev/null || python3 -m venv $(VENV)) && $(BIN)/python -m pip install --quiet uv==$(UV_VERSION); }
-	$(UV) pip sync --quiet --python $(BIN)/python --compile-bytecode $(TORCH) $(LOCK)
+	$(UV) pip sync --quiet --python $(BIN)/python $(TORCH) $(LOCK)
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps uv==$(UV_VERSION) --editable .
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --requirement requirements/gym.txt || \
 		echo "reasoning-gym is left out, and its tests: pycosat, which it needs, has to be compiled"
@@ -47,7 +47,7 @@ $(STAMP): $(LOCK) requirements/gym.txt pyproject.toml
 	@touch $(STAMP)
 
 demo: setup ## find learnable prompts with the bundled policy, train on them, compare before and after
-	$(BIN)/find-learnable --name demo --limit 1600 --test-share 0.3 --store demo-store
+	$(BIN)/find-learnable --name demo --limit 800 --test-share 0.3 --store demo-store
 	$(BIN)/learnable train --curated demo-store/curated/demo $(DEMO_TRAIN)
 
 test: setup ## run every test
