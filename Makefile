@@ -25,12 +25,14 @@ REAL_MODEL_FLAGS ?=
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export NO_MKDOCS_2_WARNING := 1
 
 # Families with short answers: their GRPO steps take a second on two cores.
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test test-fast test-thorough check bench real-model notebook docs lock clean help
+.PHONY: setup demo test test-fast test-thorough check lint types imports docstrings site bench real-model notebook docs lock \
+	clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
@@ -59,13 +61,25 @@ test-fast: setup ## run the tests that need no engine, no server, no process of 
 test-thorough: setup ## run every test, with many more random examples
 	$(PYTEST) --hypothesis-profile=thorough
 
-check: setup ## lint, types, import law, errors named in docstrings
+check: setup ## lint, types, import law, errors named in docstrings, links and pages of the site
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types imports docstrings site
+
+lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: setup
 	$(BIN)/mypy
-	$(BIN)/mypy .ci/check_docstrings.py
+	$(BIN)/mypy .ci/check_docstrings.py .ci/site_hooks.py
+
+imports: setup
 	$(BIN)/lint-imports
+
+docstrings: setup
 	$(BIN)/python .ci/check_docstrings.py
+
+site: setup ## build the documentation as a site in build/site; a page or link that is wrong is an error
+	$(BIN)/mkdocs build --strict --quiet
 
 bench: setup ## measure speed and the bundled policy; figures go to benchmarks/RESULTS.md by hand
 	$(BIN)/python -m benchmarks.engines.overhead
