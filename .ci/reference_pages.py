@@ -258,7 +258,7 @@ def write_kinds() -> str:
 def write_python() -> str:
     """Return the names of `import learnable`, and the fields of the settings."""
     known = {name: getattr(learnable, name) for name in learnable.__all__}
-    settings = {name: it for name, it in known.items() if isinstance(it, type) and is_dataclass(it)}
+    settings = {name: it for name, it in known.items() if isinstance(it, type) and is_dataclass(it) and fields(it)}
     return _page(
         "Names to import",
         "`import learnable` offers these. [How to use Learnable from Python](../how-to/use-python.md) has scripts, "
@@ -280,8 +280,6 @@ def write_decisions() -> str:
 
 
 def _summary(thing: Any) -> str:
-    if parts := getattr(thing, "__args__", ()):
-        return "One of " + ", ".join(f"`{part.__name__}`" for part in parts) + "."
     return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "`")
 
 

@@ -22,13 +22,12 @@ from learnable.flows.settings import (
     ChatSettings,
     CurateSettings,
     PromptSettings,
-    RaySettings,
     RefreshSettings,
-    ServerSettings,
 )
 from learnable.flows.settings.dial import DialSettings
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.rollouts.registry import list_engines
 from learnable.train.settings import TrainSettings
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
@@ -49,8 +48,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("How many rollouts prompts get: `SamplingBudget`", SamplingBudget),
     ("What is kept, prompt by prompt: `Band`", Band),
     ("What is kept of all those: `Preset`", Preset),
-    ("A server as the engine: `ServerSettings`", ServerSettings),
-    ("Ray as the engine: `RaySettings`", RaySettings),
+    *((f"`--engine {name}`: `{kind.__name__}`", kind) for name, kind in list_engines().items()),
     ("Training: `TrainSettings`", TrainSettings),
     ("Refreshing: `RefreshSettings`", RefreshSettings),
     ("A loop of training and refreshing: `LoopSettings`", LoopSettings),

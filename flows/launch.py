@@ -13,7 +13,7 @@ from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.curation.steps import read_prompts
-from learnable.flows.engines import check_engine, engine_for, policy_for, stop_engines
+from learnable.flows.engines import engine_for, policy_for, stop_engines
 from learnable.flows.looping import job as jobs
 from learnable.flows.looping import pipeline as looping
 from learnable.flows.looping.job_report import JobReport
@@ -43,7 +43,7 @@ def run_curation(
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
-    check_engine(settings)
+    settings.engine.check()
     with ExitStack() as locks:
         store = locks.enter_context(locked_store(settings))
         missing = use_prefect and _is_engine_needed(settings, store)
@@ -75,7 +75,7 @@ def run_training(settings: TrainSettings, *, use_prefect: bool = False) -> Train
 def run_refresh(settings: RefreshSettings, *, use_prefect: bool = False) -> RefreshReport:
     """Refresh a curated set, and return the report. Bad input raises `LearnableError` before anything heavy starts."""
     pool = open_pool(settings)
-    check_engine(pool.settings)
+    pool.settings.engine.check()
     with locked_store(pool.settings):
         with watched_by(Silence()):  # the run itself will say it
             needed = refreshing.is_engine_needed(settings)
@@ -106,7 +106,7 @@ def run_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool =
 
     Bad input raises `LearnableError` before anything heavy starts.
     """
-    check_engine(curate)
+    curate.engine.check()
     if not use_prefect:
         return jobs.run_job(curate, train)
     check_numbers(train)
@@ -120,7 +120,7 @@ def run_job(curate: CurateSettings, train: TrainSettings, *, use_prefect: bool =
 
 def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: Timetable) -> None:
     """Curate on a schedule until SIGINT or SIGTERM. Raises `LearnableError` for input that no run could work with."""
-    check_engine(settings)
+    settings.engine.check()
     with watched_by(Silence()):  # each run will say it
         read_prompts(settings)
     policy_for(settings)
@@ -133,7 +133,7 @@ def serve_curation(settings: CurateSettings, train: TrainSettings | None, when: 
 def serve_refresh(settings: RefreshSettings, when: Timetable) -> None:
     """Refresh on a schedule, as `serve_curation` curates."""
     pool = open_pool(settings)
-    check_engine(pool.settings)
+    pool.settings.engine.check()
     from learnable.flows.refresh import refresh
     from learnable.flows.scheduling.serving import serve_flow
 
@@ -169,7 +169,7 @@ def serve_loop(settings: LoopSettings, when: Timetable) -> None:
 
 def _start_server(settings: CurateSettings, *, engine: bool) -> None:
     """Start Prefect's server, another process, and the `engine` beside it, or first where its options may be wrong."""
-    if engine and getattr(settings.engine, "options", None):
+    if engine and settings.engine.options:
         progress().stage("Starting the engine")
         engine_for(settings)
         engine = False

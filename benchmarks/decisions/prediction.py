@@ -50,7 +50,7 @@ from learnable.filters.decisions.decide import PREDICTED
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 from learnable.train.settings import Predict
 
 MEASURED = ("demo", "gym")

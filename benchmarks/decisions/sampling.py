@@ -42,7 +42,7 @@ from learnable.filters.stopping.table import Outcome, compute_fixed_outcome
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 
 BAND = Band()
 FIXED_GROUPS = (8, 16, 32)

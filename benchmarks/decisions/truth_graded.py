@@ -23,7 +23,7 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 
 Row = dict[str, Any]
 Draw = Callable[[np.random.Generator, int], Values]

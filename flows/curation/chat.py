@@ -13,7 +13,7 @@ from learnable.data.policies import Policy, bundled_policy_path, is_adapter
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, Sampling, weights_id
 from learnable.flows.engines import policy_for
-from learnable.flows.settings import CurateSettings, ServerSettings, SimulatedSettings
+from learnable.flows.settings import CurateSettings
 from learnable.rollouts.policy_tokens import read_tokenizer, render_prompt
 from learnable.rollouts.server.models import UNHASHED
 
@@ -42,7 +42,7 @@ def decide_chat(settings: CurateSettings) -> Chat:
     Raises `LearnableError` where the policy is needed and cannot be found.
     """
     chat = settings.chat
-    if isinstance(settings.engine, SimulatedSettings) or chat.mode == "off":
+    if not settings.engine.asks_model or chat.mode == "off":
         return Chat(is_on=False)
     if chat.mode == "on":
         return Chat(True, chat.system_prompt)
@@ -73,9 +73,10 @@ def check_chat(chat: Chat, prompts: Sequence[Prompt], sampling: Sampling) -> Non
 def render_first(settings: CurateSettings, policy: Policy, prompts: Sequence[Prompt]) -> str:
     """Return the first prompt as the policy sees it: a chat with the marks of its template.
 
-    Where its tokenizer is not here, as behind a server, the turns stand behind their roles. Nobody sees simulated ones.
+    Where its tokenizer is not here, as behind a server, the turns stand behind their roles.
+    No model sees those of an engine that asks none.
     """
-    if not prompts or isinstance(settings.engine, SimulatedSettings):
+    if not prompts or not settings.engine.asks_model:
         return ""
     return render(settings, policy, prompts[0])
 
@@ -84,7 +85,7 @@ def render(settings: CurateSettings, policy: Policy, prompt: Prompt) -> str:
     """Return a prompt as the policy sees it, as far as that can be known here (see `render_first`)."""
     if isinstance(prompt.prompt, str):
         return prompt.prompt
-    options = getattr(settings.engine, "options", {})
+    options = settings.engine.options
     given = options.get("tokenizer")
     if (given or _is_here(policy)) and read_chat_template(str(given or policy.path)) is not None:
         with suppress(LearnableError):  # there is a template and no tokenizer
@@ -97,9 +98,9 @@ def _find_tokenizer(settings: CurateSettings) -> str | None:
 
     A folder's weights are not looked at.
     """
-    if given := getattr(settings.engine, "options", {}).get("tokenizer"):
+    if given := settings.engine.options.get("tokenizer"):
         return str(given)
-    if settings.policy is None and not isinstance(settings.engine, ServerSettings):
+    if settings.policy is None and settings.engine.loads_policies:
         return str(bundled_policy_path())
     if settings.policy is not None and Path(settings.policy).is_dir() and not is_adapter(Path(settings.policy)):
         return settings.policy

@@ -14,7 +14,7 @@ from learnable.data.sources.files.prompts import find_layout
 from learnable.flows.curation.chat import render
 from learnable.flows.curation.steps import columns_of, read_prompts
 from learnable.flows.engines import policy_for
-from learnable.flows.settings import CurateSettings, PromptSettings, SimulatedSettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.verifiers.protocol import Verifier, extract_answer, has_extractor
 from learnable.verifiers.registry import find_verifier
 
@@ -115,6 +115,6 @@ def _read_from(wanted: PromptSettings, prompt: Prompt, layout: Recognised | None
 def _render(settings: CurateSettings, prompt: Prompt) -> str:
     if isinstance(prompt.prompt, str):
         return prompt.prompt
-    if isinstance(settings.engine, SimulatedSettings):
+    if not settings.engine.asks_model:
         return "\n".join(f"{turn.role}: {turn.content}" for turn in prompt.prompt)
     return render(settings, policy_for(settings), prompt)

@@ -15,7 +15,7 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.dialing.report import DialReport, Outcome, build_report
 from learnable.flows.dialing.rounds import KnobSampler, settings_at
-from learnable.flows.engines import check_engine, policy_for
+from learnable.flows.engines import policy_for
 from learnable.flows.run import locked_store, start_run
 from learnable.flows.settings.dial import PROMPTS_A_PICK, ROLLOUTS_A_PROMPT, DialSettings
 from learnable.verifiers.families.knob_grid import find_moved_forms
@@ -28,7 +28,7 @@ def run_dial(settings: DialSettings) -> DialReport:
     A search is a function of its settings and of the rewards, and its rollouts are in the ledger: the same command goes
     on where an earlier one stopped. Raises `LearnableError` for bad input before anything is sampled.
     """
-    check_engine(settings.curation)
+    settings.curation.engine.check()
     settings = leave_out_unmoved(settings)
     list_examples(settings)
     with locked_store(settings.curation) as store:

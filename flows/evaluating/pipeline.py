@@ -12,12 +12,11 @@ from learnable.data.curated.curated_set import CuratedSet, open_curated
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import SIMULATED, Sampling
-from learnable.flows.engines import check_engine, policy_for
+from learnable.flows.engines import policy_for
 from learnable.flows.evaluating.completions import Measured, fix_budget, measure_policy
 from learnable.flows.evaluating.report import EvalReport, OtherPolicy, read_eval_report
 from learnable.flows.run import locked_store
-from learnable.flows.settings import CurateSettings, PromptSettings, VLLMSettings
-from learnable.flows.settings.engines import RaySettings
+from learnable.flows.settings import CurateSettings, PromptSettings
 from learnable.flows.settings.evaluation import EvalSettings, find_set_store, name_store
 from learnable.train.preflight.shards import find_changed_verifiers
 from learnable.train.results.comparison import pair_prompts
@@ -40,7 +39,7 @@ def run_evaluation(settings: EvalSettings) -> EvalReport:
     for warning in find_changed_verifiers(curated.manifest, dict.fromkeys(names, f"curated set {str(curated.path)!r}")):
         progress().warn(warning)
     mine = make_run_settings(settings, curated)
-    check_engine(mine)
+    mine.engine.check()
     policy_for(mine)
     other = _find_other(settings, mine)
     with _stores(settings, curated, mine):
@@ -63,8 +62,7 @@ def make_run_settings(settings: EvalSettings, curated: CuratedSet) -> CurateSett
             f"{settings.engine.name} cannot answer its prompts: {'add' if is_simulated else 'leave out'} "
             "--engine simulated"
         )
-    takes_default = isinstance(settings.engine, VLLMSettings | RaySettings)
-    named = settings.policy or ((manifest.policy.name or None) if takes_default else None)
+    named = settings.policy or ((manifest.policy.name or None) if settings.engine.loads_policies else None)
     return fix_budget(
         CurateSettings(
             prompts=PromptSettings(families=(SIMULATED,) if is_simulated else ()),
@@ -98,7 +96,7 @@ def _find_other(settings: EvalSettings, mine: CurateSettings) -> CurateSettings 
         return None
     if settings.against.endswith(".json") and Path(settings.against).is_file():
         return Measured(read_eval_report(Path(settings.against), mine.sampling), 0)
-    if not isinstance(settings.engine, VLLMSettings | RaySettings):
+    if not settings.engine.loads_policies:
         raise LearnableError(
             f"--engine {settings.engine.name} has one policy, so --against {settings.against} cannot be asked: "
             "evaluate that one first with --output FILE.json, and give that file to --against"

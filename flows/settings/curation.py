@@ -17,7 +17,8 @@ from learnable.data.sources.gym.location import is_gym, read_location
 from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import WANTED, SamplingBudget
-from learnable.flows.settings.engines import EngineSettings, VLLMSettings
+from learnable.rollouts.registry import EngineSettings
+from learnable.rollouts.settings import VLLMSettings
 from learnable.train.settings import Predict, TrustedVerifiers
 
 BUILTIN_LIMIT = 512  # the built-in generators never end
@@ -284,8 +285,8 @@ class CurateSettings:
         named = {name.casefold() for name in (*prompts.families, *prompts.forms)}
         if simulates and not prompts.location and named != {"simulated"}:
             raise LearnableError("--engine simulated answers simulated prompts alone: add --family simulated")
-        if simulates and self.policy is not None:
-            raise LearnableError(f"--engine simulated asks no model: leave out --policy {self.policy}")
+        if not self.engine.asks_model and self.policy is not None:
+            raise LearnableError(f"--engine {self.engine.name} asks no model: leave out --policy {self.policy}")
         if not simulates and "simulated" in named:
             raise LearnableError(
                 f"no model can answer simulated prompts: use --engine simulated, not {self.engine.name}"
@@ -327,5 +328,5 @@ class RefreshSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.policy is None and self.engine.name != "server":
+        if self.policy is None and self.engine.loads_policies:
             raise LearnableError("--policy is missing: name the policy that the set is to be refreshed for")

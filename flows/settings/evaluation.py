@@ -21,7 +21,8 @@ from learnable.flows.settings.curation import (
     Wait,
     Workers,
 )
-from learnable.flows.settings.engines import EngineSettings, VLLMSettings
+from learnable.rollouts.registry import EngineSettings
+from learnable.rollouts.settings import VLLMSettings
 from learnable.train.settings import HeldOutName, TrustedVerifiers
 
 

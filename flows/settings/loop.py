@@ -8,8 +8,8 @@ from typing import Annotated
 from learnable.data.errors import LearnableError
 from learnable.data.settings import Setting, check_settings
 from learnable.flows.settings.curation import RefreshSettings, VerifierTimeout, Wait, Workers
-from learnable.flows.settings.engines import VLLMSettings
 from learnable.flows.settings.evaluation import EvalSettings
+from learnable.rollouts.settings import VLLMSettings
 from learnable.train.settings import TrainSettings
 
 

@@ -15,14 +15,9 @@ if TYPE_CHECKING:
     from learnable.flows.launch import run_refresh as refresh
     from learnable.flows.launch import run_training as finetune
     from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
-    from learnable.flows.settings.engines import (
-        EngineSettings,
-        RaySettings,
-        ServerSettings,
-        SimulatedSettings,
-        VLLMSettings,
-    )
+    from learnable.rollouts.registry import EngineSettings
     from learnable.rollouts.scripted import ScriptedEngine
+    from learnable.rollouts.settings import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
     from learnable.train.rewards import verifier_reward
     from learnable.train.settings import TrainSettings
     from learnable.verifiers.programs import Sandbox
@@ -64,16 +59,11 @@ _HOMES = {
     "learnable.filters.band": ("Band",),
     "learnable.filters.decisions.presets": ("Preset",),
     "learnable.filters.stopping.budget": ("SamplingBudget",),
-    "learnable.flows.settings.engines": (
-        "EngineSettings",
-        "RaySettings",
-        "ServerSettings",
-        "SimulatedSettings",
-        "VLLMSettings",
-    ),
     "learnable.flows.engines": ("use_engine",),
     "learnable.flows.settings": ("CurateSettings", "PromptSettings", "RefreshSettings"),
+    "learnable.rollouts.registry": ("EngineSettings",),
     "learnable.rollouts.scripted": ("ScriptedEngine",),
+    "learnable.rollouts.settings": ("RaySettings", "ServerSettings", "SimulatedSettings", "VLLMSettings"),
     "learnable.train.rewards": ("verifier_reward",),
     "learnable.train.settings": ("TrainSettings",),
     "learnable.verifiers.programs": ("Sandbox",),

@@ -16,15 +16,10 @@ from learnable.cli.flags import Flag, Given, flags_of
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.settings import Setting
 from learnable.flows.settings import CurateSettings, RefreshSettings
-from learnable.flows.settings.engines import (
-    EngineSettings,
-    RaySettings,
-    ServerSettings,
-    SimulatedSettings,
-    VLLMSettings,
-)
 from learnable.flows.settings.evaluation import EvalSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.rollouts.registry import EngineSettings
+from learnable.rollouts.settings import RaySettings, ServerSettings, SimulatedSettings, VLLMSettings
 from learnable.train.settings import TrainSettings
 from tests.support.flags import read_flags
 

@@ -95,7 +95,7 @@ from learnable.cli.app import app
 from learnable.data.errors import LearnableError
 from learnable.flows.curation.steps import read_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings, VLLMSettings
+from learnable.rollouts.settings import SimulatedSettings, VLLMSettings
 from learnable.verifiers.families.registry import KNOWN, find_forms
 from learnable.verifiers.registry import find_verifier
 

@@ -33,7 +33,7 @@ JSON_BORDER = {
     "flows/looping/report.py",
     "flows/refreshing/pool.py",  # settings in manifest.json
     "flows/refreshing/publishing.py",
-    "flows/settings/engines.py",  # options of engines, which users give as JSON
+    "rollouts/settings.py",  # options of engines, which users give as JSON
     "rollouts/server/answers.py",  # bodies of requests
     "src/learnable/cli/arguments.py",  # `--spec`
     "src/learnable/cli/commands/doctor.py",  # `--json`: what the sandbox says of itself

@@ -5,24 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from learnable.cli.flags import Flag, Given, flags_of, read_literal, read_pairs
+from learnable.cli.flags import Flag, Given, flags_of_any
 from learnable.cli.options import SAMPLED_BY, engine_option, schedule_option
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject
+from learnable.data.settings import list_settings
 from learnable.flows.settings import CurateSettings
-from learnable.flows.settings.engines import (
-    EngineSettings,
-    RaySettings,
-    ServerSettings,
-    SimulatedSettings,
-    VLLMSettings,
-    check_addresses,
-    find_engine,
-)
+from learnable.rollouts.registry import EngineSettings, find_engine, list_engines
 
 if TYPE_CHECKING:
     from learnable.flows.scheduling.serving import Timetable
@@ -31,30 +24,31 @@ if TYPE_CHECKING:
 DEFAULTS = CurateSettings()
 
 
+def name_engines() -> str:
+    """Return the help of `--engine`."""
+    *titles, last = (kind.title for kind in list_engines().values())
+    return f"What samples the policy: {', '.join(titles)} or {last}."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineArguments:
     """What samples the policy."""
 
-    engine: Annotated[
-        str, engine_option(help="What samples the policy: vllm (in this process), server, ray or simulated.")
-    ] = "vllm"
-    engine_arg: Annotated[
-        list[str] | None, engine_option(help="For vllm.LLM, such as tensor_parallel_size=8; repeatable.")
-    ] = None
-    server: Annotated[Given, flags_of(ServerSettings, SAMPLED_BY, base_urls=Flag(default=None))]
-    ray: Annotated[Given, flags_of(RaySettings, SAMPLED_BY)]
+    engine: Annotated[str, engine_option(help=name_engines())] = "vllm"
+    given: Annotated[Given, flags_of_any(list_engines().values(), SAMPLED_BY)]
 
     def settings(self) -> EngineSettings:
         """Return the settings. Raises `LearnableError` for what cannot work, also where the engine does not use it."""
-        options = {name: read_literal(text) for name, text in read_pairs(self.engine_arg, "--engine-arg").items()}
-        kind = find_engine(self.engine)
-        server, ray = self.server.read(), self.ray.read()
-        check_addresses(self.engine, server["base_urls"], ray["ray_address"])
-        if kind is ServerSettings:
-            return ServerSettings(**server)
-        if kind is RaySettings:
-            return RaySettings(options, **ray)
-        return SimulatedSettings(options) if kind is SimulatedSettings else VLLMSettings(options)
+        kind, values = find_engine(self.engine), self.given.read()
+        own = list_settings(kind)
+        for name, declared in self.given.flags.settings.items():
+            flag, value = declared.flags[0], values[name]
+            if name not in own and value not in (None, (), declared.default):
+                users = " or ".join(user for user, other in list_engines().items() if name in list_settings(other))
+                raise LearnableError(f"{flag} is for --engine {users}, not {self.engine}")
+            if name in own and value is None and declared.default is MISSING:
+                raise LearnableError(f"--engine {self.engine} needs {flag}: {declared.setting.help}")
+        return kind(**{name: values[name] for name in own})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property, update_wrapper
 from inspect import Parameter, Signature, signature
@@ -42,9 +42,9 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class SettingFlags:
-    """The flags of a class of settings, as `flags_of` says which."""
+    """The flags of settings, as `flags_of` says which."""
 
-    kind: type[Any]
+    settings: Mapping[str, DeclaredSetting]
     panel: str
     unset: bool
     names: tuple[str, ...]
@@ -52,8 +52,7 @@ class SettingFlags:
 
     def list_parameters(self) -> list[Parameter]:
         """Return a parameter for each flag, as Typer reads it."""
-        settings = list_settings(self.kind)
-        return [self._make_parameter(settings[name], self.others.get(name, Flag())) for name in self.names]
+        return [self._make_parameter(self.settings[name], self.others.get(name, Flag())) for name in self.names]
 
     def _make_parameter(self, declared: DeclaredSetting, flag: Flag) -> Parameter:
         setting = declared.setting
@@ -79,13 +78,14 @@ class SettingFlags:
 
     def read(self, typed: JsonObject) -> JsonObject:
         """Return the settings' values by name. Raises `LearnableError` for one that cannot work."""
-        values, settings = {}, list_settings(self.kind)
+        values = {}
         for name in self.names:
-            declared, read, value = settings[name], self.others.get(name, Flag()).read, typed[name]
+            declared, read, value = self.settings[name], self.others.get(name, Flag()).read, typed[name]
             if self.unset and value in (None, []):
                 continue
             values[name] = read(value) if read else _read_typed(declared, value)
-            declared.check(values[name])
+            if values[name] is not None:  # else what needs it says so
+                declared.check(values[name])
         return values
 
 
@@ -115,12 +115,27 @@ def flags_of(kind: type[Any], panel: str = "", *, unset: bool = False, only: str
     names = only.split() or [name for name, one in settings.items() if one.flags]
     for name in (*names, *others):
         settings[name]
-    return SettingFlags(kind, panel, unset, tuple(names), others)
+    return SettingFlags(settings, panel, unset, tuple(names), others)
+
+
+def flags_of_any(kinds: Iterable[type[Any]], panel: str = "") -> SettingFlags:
+    """Give a parameter of type `Given` the flags of several classes of settings, of which a command makes one.
+
+    What several classes declare alike has one flag. What must be given, must be only where its class is the one.
+    Raises `ValueError` where two declare a setting of one name in different ways.
+    """
+    settings: dict[str, DeclaredSetting] = {}
+    for kind in kinds:
+        for name, declared in list_settings(kind).items():
+            if settings.setdefault(name, declared) != declared:
+                raise ValueError(f"setting {name!r} of {kind.__name__} is another class's too, and declared otherwise")
+    needed = {name: Flag(default=None) for name, declared in settings.items() if declared.default is MISSING}
+    return SettingFlags(settings, panel, False, tuple(name for name, one in settings.items() if one.flags), needed)
 
 
 def option_of(kind: type[Any], name: str, flag: Flag | None = None) -> Any:
     """Return the option of one setting of a class, for a command that makes no settings of it."""
-    [parameter] = SettingFlags(kind, "", False, (name,), {name: flag or Flag()}).list_parameters()
+    [parameter] = SettingFlags(list_settings(kind), "", False, (name,), {name: flag or Flag()}).list_parameters()
     return get_args(parameter.annotation)[1]
 
 

@@ -21,7 +21,7 @@ from learnable.filters.stopping.plan import Estimate
 from learnable.flows.curation.cost import CostReport, plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 
 Simulate = Callable[..., CurateSettings]
 FIGURES = ["prompts", "kept", "rollouts", "tokens", "seconds"]

@@ -13,7 +13,7 @@ import pytest
 from learnable.data.curated.curated_set import open_curated
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 from learnable.train.monitor.forecast import forecast_training
 from learnable.train.settings import TrainSettings
 

@@ -14,7 +14,7 @@ from learnable.filters.stopping.budget import SamplingBudget, SamplingMode
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 
 
 def write_dead_among_others(folder: Path) -> Path:

@@ -22,7 +22,7 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, make_policy
 
 PROMPTS, TRIES = 700, 8

@@ -25,9 +25,9 @@ from learnable.flows.curation.report import CurationReport, describe_predictions
 from learnable.flows.engines import use_engine
 from learnable.flows.refreshing.pipeline import run_refresh
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
-from learnable.flows.settings.engines import SimulatedSettings
 from learnable.flows.showing import find_row, read_rows, show_prompt, with_reason
 from learnable.rollouts.protocol import Answer, GroupRequest
+from learnable.rollouts.settings import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
 from tests.flows.rated_for_tests import RatedEngine, ask_rated, make_policy
 

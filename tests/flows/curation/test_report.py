@@ -13,7 +13,7 @@ from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.curation.cost import plan_curation
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 from tests.support.figures import check_same_figures
 
 NEW_KEYS = ("extraction_failed_share", "usable_groups_per_rollout")

@@ -18,7 +18,7 @@ from learnable.data.store import Store
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.sampling import chunk_writer
 from learnable.flows.settings import CurateSettings
-from learnable.flows.settings.engines import ServerSettings
+from learnable.rollouts.settings import ServerSettings
 from tests.flows.questions_for_tests import ask
 from tests.rollouts.server.scripted_server_for_tests import GOOD, Json, Reply, ScriptedServer, answer
 

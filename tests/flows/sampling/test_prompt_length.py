@@ -15,7 +15,7 @@ from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling.missing import MissingRollouts, drop_long_prompts
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
 
 

@@ -27,8 +27,8 @@ from learnable.flows.sampling import sampler
 from learnable.flows.sampling.reward_table import RewardTable
 from learnable.flows.sampling.sampler import is_anything_missing
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
 from learnable.rollouts.protocol import Answer, GroupRequest, Refusal
+from learnable.rollouts.settings import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
 
 

@@ -23,7 +23,7 @@ from learnable.flows.curation.report import CurationReport
 from learnable.flows.engines import use_engine
 from learnable.flows.sampling import chunk_writer, sampler, scan
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 from learnable.rollouts.simulated import SimulatedEngine
 
 PARTS = ("train", "test", "rejects", "control", "demonstrations", "preferences")
@@ -31,7 +31,7 @@ GROWN = """
 import resource, sys
 from learnable.flows.curation.pipeline import run_pipeline
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import SimulatedSettings
+from learnable.rollouts.settings import SimulatedSettings
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.flows.sampling import scan
 import learnable.flows.curation.publishing, pandas

@@ -14,8 +14,8 @@ from prefect.exceptions import ParameterTypeError
 
 from learnable.flows.curate import curate
 from learnable.flows.settings import CurateSettings, PromptSettings, RefreshSettings
-from learnable.flows.settings.engines import RaySettings, ServerSettings, SimulatedSettings
 from learnable.flows.settings.loop import LoopSettings
+from learnable.rollouts.settings import RaySettings, ServerSettings, SimulatedSettings
 from learnable.train.settings import TrainSettings
 from tests.support.paths import ROOT
 

@@ -15,7 +15,7 @@ from learnable.cli.flags import Flag, Given, flags_of
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling
 from learnable.flows.settings import CurateSettings, PromptSettings
-from learnable.flows.settings.engines import VLLMSettings
+from learnable.rollouts.settings import VLLMSettings
 from learnable.train.settings import TrainSettings
 
 if TYPE_CHECKING:
