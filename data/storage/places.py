@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -117,16 +115,14 @@ def sync(path: Path) -> None:
 
 
 def _put_object(place: UPath, data: bytes) -> None:
-    delay = FIRST_DELAY
-    for left in reversed(range(PUT_ATTEMPTS)):
-        try:
-            place.fs.pipe_file(place.path, data)
-            return
-        except Exception as error:  # each driver has errors of its own
-            if not left:
-                raise OSError(f"{type(error).__name__}: {error}") from error
-            time.sleep(delay * random.uniform(0.5, 1.0))
-            delay *= 2
+    from tenacity import Retrying, stop_after_attempt, wait_exponential, wait_random_exponential
+
+    half = FIRST_DELAY / 2  # of each pause is drawn: it keeps writers apart
+    pause = wait_exponential(half) + wait_random_exponential(half)
+    try:
+        Retrying(stop=stop_after_attempt(PUT_ATTEMPTS), wait=pause, reraise=True)(place.fs.pipe_file, place.path, data)
+    except Exception as error:  # each driver has errors of its own
+        raise OSError(f"{type(error).__name__}: {error}") from error
 
 
 def remove(place: UPath) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.storage.speeds import Speed, note_speed
@@ -26,10 +28,11 @@ class EngineLoop:
     def __init__(self, collector: Collector, settings: CurateSettings) -> None:
         self.collector = collector
         self.settings = settings
-        self.total = self.expected = self.done = self.tokens = self.failures = 0
+        self.total = self.expected = self.done = self.tokens = 0
         self.seconds = 0.0  # of wall clock, while the engine answered
         self._missing: dict[tuple[str, int], MissingRollouts] = {}
         self._refused: set[str] = set()
+        self._attempt: RetryCallState
 
     def expect(self, rollouts: int) -> None:
         """Say how many rollouts there may be in the end, so that progress has something to be measured by."""
@@ -46,13 +49,24 @@ class EngineLoop:
         self.total += sum(m.count for m in self._missing.values())
         if len(self._missing) >= MANY:
             set_aside()
-        while self._missing:
-            try:
-                self._request()
-            except EngineError as error:
-                self._pause(error)
+        if self._missing:
+            self._request_until_answered()
         self._note_speed()
         return self._refused
+
+    def _request_until_answered(self) -> None:
+        attempts = Retrying(
+            retry=retry_if_exception_type(EngineError),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_exponential(FIRST_DELAY),
+            after=lambda _: drop_engine(self.settings),
+            before_sleep=self._warn,
+            retry_error_callback=self._give_up,
+        )
+        for attempt in attempts:
+            with attempt:
+                self._attempt = attempt.retry_state
+                self._request()
 
     def _request(self) -> None:
         requests = (missing.request(self.settings.seed) for missing in list(self._missing.values()))
@@ -66,7 +80,7 @@ class EngineLoop:
 
     def _take(self, answer: Answer) -> None:
         self.done += self.collector.take(answer)
-        self.failures = 0
+        self._attempt.attempt_number = 1  # after an answer they are counted anew
         if isinstance(answer, Refusal):
             del self._missing[answer.request.prompt.question_id, answer.request.first_index]
             self._refused.add(answer.request.prompt.question_id)
@@ -79,15 +93,20 @@ class EngineLoop:
         root, policy_id = self.collector.ledger.root, self.collector.draw.policy_id
         note_speed(root, policy_id, self.settings.engine.name, Speed(self.tokens, self.seconds))
 
-    def _pause(self, error: EngineError) -> None:
-        drop_engine(self.settings)
-        self.failures += 1
-        if self.failures == ATTEMPTS:
-            raise LearnableError(
-                f"the engine failed {ATTEMPTS} times in a row, last with: {error}. {self.done:,} rollouts of this run "
-                f"are in {self.settings.store}; {self.total - self.done:,} are still missing and were not scored: the "
-                "same command goes on from there"
-            ) from error
-        delay = FIRST_DELAY * 2 ** (self.failures - 1)
-        progress().warn(f"{error}; the engine is tried again in {delay:g} s for {len(self._missing)} groups")
-        time.sleep(delay)
+    def _warn(self, attempt: RetryCallState) -> None:
+        progress().warn(
+            f"{_error_of(attempt)}; the engine is tried again in {attempt.upcoming_sleep:g} s for {len(self._missing)} "
+            "groups"
+        )
+
+    def _give_up(self, attempt: RetryCallState) -> None:
+        error = _error_of(attempt)
+        raise LearnableError(
+            f"the engine failed {ATTEMPTS} times in a row, last with: {error}. {self.done:,} rollouts of this run "
+            f"are in {self.settings.store}; {self.total - self.done:,} are still missing and were not scored: the "
+            "same command goes on from there"
+        ) from error
+
+
+def _error_of(attempt: RetryCallState) -> BaseException | None:
+    return attempt.outcome.exception() if attempt.outcome else None
