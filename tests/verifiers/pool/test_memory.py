@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from learnable.data.errors import LearnableError
-from learnable.verifiers.pool.serving import bounded_memory
+from learnable.verifiers.pool.worker import bounded_memory
 from learnable.verifiers.protocol import verifier_memory_limit
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems know no limit of address space")
