@@ -26,6 +26,7 @@ from learnable.flows.settings import (
 )
 from learnable.flows.settings.dial import DialSettings
 from learnable.flows.settings.evaluation import EvalSettings
+from learnable.flows.settings.importing import ImportSettings
 from learnable.flows.settings.loop import LoopSettings
 from learnable.rollouts.registry import list_engines
 from learnable.train.settings import TrainSettings
@@ -49,6 +50,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("What is kept, prompt by prompt: `Band`", Band),
     ("What is kept of all those: `Preset`", Preset),
     *((f"`--engine {name}`: `{kind.__name__}`", kind) for name, kind in list_engines().items()),
+    ("Importing: `ImportSettings`", ImportSettings),
     ("Training: `TrainSettings`", TrainSettings),
     ("Refreshing: `RefreshSettings`", RefreshSettings),
     ("A loop of training and refreshing: `LoopSettings`", LoopSettings),

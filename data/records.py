@@ -69,6 +69,7 @@ JsonObject = dict[str, Any]  # as `json.loads` gives it and `json.dumps` takes i
 Spec = Mapping[str, Any]  # a JSON object: what a verifier needs to judge a prompt
 Row = Mapping[str, Any]  # one row of a table, by column
 SIMULATED = "simulated"  # the verifier of prompts that no model answers
+RECORDED = "recorded-"  # what the names of verifiers begin with whose rewards were imported, and nobody makes here
 VERIFIER_ENTRY_POINTS = "learnable.verifiers"  # the group in which packages offer verifiers
 # Keys of specs that say by themselves what is judged, and keys that are but the wording or the price of it.
 CASES = ("cases", "stdin", "test_code")

@@ -4,6 +4,7 @@
 <root>/rollouts/ and scores/        the ledger
 <root>/groups/<run>.parquet         what a run decided
 <root>/curated/<name>/<version>/    curated sets
+<root>/imports/                     which rollouts came from files, and their indices (`data.ledger.imports`)
 <root>/counts/                      what other policies made of prompts (`data.ledger.counts`)
 <root>/quarantine/                  damaged files of the ledger
 <root>/speeds/                      tokens a second that were measured

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from learnable.data.errors import UnknownNameError
-from learnable.data.records import installed_verifiers, is_own_verifier
+from learnable.data.errors import LearnableError, UnknownNameError
+from learnable.data.records import RECORDED, installed_verifiers, is_own_verifier
 from learnable.verifiers import domains
 from learnable.verifiers.own.adapter import OwnJudge
 from learnable.verifiers.own.finding import find_own_judge
 from learnable.verifiers.own.loading import SHAPE, JudgeError
 from learnable.verifiers.own.trust import find_trusted, trust
 from learnable.verifiers.protocol import Verifier
+from learnable.verifiers.recorded import RecordedVerifier
 
 _own_judges: dict[tuple[str, str], OwnJudge] = {}  # by name and the working directory it was read in
 _loading = threading.Lock()
@@ -56,9 +57,18 @@ def trust_verifiers(names: Iterable[str]) -> None:
 
 
 def check_trusted(names: Iterable[str]) -> None:
-    """Raise `UntrustedVerifierError` where data names code that no person has named. Imports nothing."""
-    for name in filter(is_own_verifier, names):
-        find_trusted(name)
+    """Raise `UntrustedVerifierError` where data names code that no person has named. Imports nothing.
+
+    Raises `LearnableError` too for rewards that were imported: nobody can judge what is written from now on by them.
+    """
+    for name in names:
+        if name.startswith(RECORDED):
+            raise LearnableError(
+                f"verifier {name!r} is the rewards that were imported, and judges nothing new: name a judge with "
+                "`learnable import ... --verifier NAME`, and use the set that this makes"
+            )
+        if is_own_verifier(name):
+            find_trusted(name)
 
 
 def source_hash(verifier: Verifier) -> str:
@@ -74,6 +84,8 @@ def known_version(name: str) -> str | None:
 
 @cache
 def _find_ours(name: str) -> Verifier:
+    if name.startswith(RECORDED):
+        return RecordedVerifier(name)
     known = domains.VERIFIERS | domains.SIMULATED
     if name.endswith(".py"):
         raise JudgeError(f"verifier {name!r} is only half a name: {SHAPE}")

@@ -16,7 +16,7 @@ from learnable.data.records import JsonObject, Sampling
 from learnable.data.storage.format import FORMAT
 
 # Keys of a manifest that are there only where they say something.
-OPTIONAL = ("chat", "knobs", "predictions", "lengths", "family_lengths", "verifier_sources")
+OPTIONAL = ("chat", "knobs", "imported", "predictions", "lengths", "family_lengths", "verifier_sources")
 SILENT = "silent_reward"  # the `code` of a finding that GRPO stops at
 REFRESHED = "refresh"  # the `kind` of a version that a refresh made; others have none
 
@@ -44,6 +44,14 @@ class ChatRecord(Record):
     """Text prompts went to the policy as a user's turn, after these words of the system where there are any."""
 
     system_prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRecord(Record):
+    """The rollouts were not drawn here: the `format` and the names of the `files` that they came in."""
+
+    format: str = ""
+    files: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,9 +304,10 @@ class Manifest(Record):
     `verifier_sources` the hashes of the code of users' own (None where there are none), `conditions` what those say of
     the machine, `schema` the Arrow types of the columns of `train`. `chat` is None where prompts went to the policy as
     they are, `refresh` in a version that no refresh made. `knobs` are those of the prompts' generator that were set,
-    None where none was. `predictions` say by family how pass rates were predicted, None where none were. `lengths`, and
-    `family_lengths` by family, are None where no completion was measured. `absent` names the keys that the file did not
-    have, whose fields have defaults: sets that were made by hand lack most.
+    None where none was. `imported` says where rollouts came from that were not drawn here. `predictions` say by family
+    how pass rates were predicted, None where none were. `lengths`, and `family_lengths` by family, are None where no
+    completion was measured. `absent` names the keys that the file did not have, whose fields have defaults: sets that
+    were made by hand lack most.
     """
 
     format: int = FORMAT
@@ -310,6 +319,7 @@ class Manifest(Record):
     sampling: Sampling = field(default=Sampling(), metadata=in_json(read=_sampling))
     chat: ChatRecord | None = field(default=None, metadata=in_json(read=ChatRecord.from_json))
     knobs: Mapping[str, str] | None = None
+    imported: ImportRecord | None = field(default=None, metadata=in_json(read=ImportRecord.from_json))
     group_size: int = 0
     budget: JsonObject = field(default_factory=dict, metadata=in_json("effort"))
     family_priors: Mapping[str, FamilyPriorRecord] = field(

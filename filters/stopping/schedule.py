@@ -130,6 +130,11 @@ class Schedule:
             np.concatenate([going_on, fresh]), np.concatenate([ends, np.full(len(fresh), self._ends[0])])
         )
 
+    def settle(self) -> None:
+        """Stop every group where it is, none of whose rollouts was asked for by what others gave, and fit beliefs."""
+        self.opening[:], self.stopped[:] = self.requested, True
+        self._refit(1)
+
     def give_up(self, prompts: Indices) -> None:
         """Stop groups that get no answer."""
         self.stopped[prompts] = True

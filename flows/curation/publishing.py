@@ -16,6 +16,7 @@ from learnable.data.curated.manifest import (
     FamilyPriorRecord,
     ForecastRow,
     Forecasts,
+    ImportRecord,
     LengthsRecord,
     Manifest,
     SummaryRow,
@@ -29,6 +30,8 @@ from learnable.flows.curation.inspection import Inspection, with_unread
 from learnable.flows.run import Run
 from learnable.flows.sampling.sampler import Collected
 from learnable.flows.sampling.scan import TEXTS
+from learnable.flows.settings.importing import ImportedSettings
+from learnable.rollouts.registry import EngineSettings
 from learnable.verifiers.protocol import verifier_conditions
 from learnable.verifiers.registry import find_verifier, source_hash
 
@@ -159,6 +162,12 @@ def describe_family_lengths(lengths: pl.DataFrame) -> dict[str, LengthsRecord]:
     return {name: record for name, record in sorted(told.items()) if record}
 
 
+def _describe_import(engine: EngineSettings) -> ImportRecord | None:
+    if not isinstance(engine, ImportedSettings):
+        return None
+    return ImportRecord(format=engine.format, files=engine.files)
+
+
 def _forecast_rows(decided: pl.DataFrame, graded: Mapping[str, bool]) -> tuple[ForecastRow, ...]:
     return tuple(ForecastRow(**asdict(row)) for row in forecast(decided, graded))
 
@@ -178,6 +187,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         sampling=settings.sampling,
         chat=chat,
         knobs=dict(settings.prompts.knobs) or None,
+        imported=_describe_import(settings.engine),
         group_size=settings.group_size,
         budget=settings.budget.to_json(),
         predictions=dict(collected.predictions) or None,

@@ -253,6 +253,13 @@ class AdaptiveSampling:
         requested = self.schedule.requested
         requested[:] = np.where(requested > 0, np.maximum(requested, gapless), 0)
 
+    def take_stored(self) -> None:
+        """Let every group be what the ledger has of it without a gap, and ask for no more."""
+        self.collector.settle()
+        self.schedule.requested[:] = 1
+        self.count_stored()
+        self.schedule.settle()
+
     def grow(self, rows: Indices, ends: Indices) -> None:
         """Give stopped groups more rollouts: up to, without it, index `ends`."""
         ends = np.minimum(ends, self.schedule.rewards.shape[1])

@@ -16,7 +16,7 @@ from learnable.data.curated.manifest import Manifest
 from learnable.data.errors import LearnableError, UnknownNameError, nearest_names
 from learnable.data.policies import Policy, read_context_length
 from learnable.train.settings import TrainSettings
-from learnable.verifiers.registry import find_verifier, source_hash
+from learnable.verifiers.registry import check_trusted, find_verifier, source_hash
 
 MEASURED_PROMPTS = 64  # the longest prompts in characters, among which the longest in tokens is searched
 NEEDED_COLUMNS = ("prompt", "verifier", "spec")
@@ -107,6 +107,7 @@ def check_verifiers(curated: CuratedSet, part: str) -> list[str]:
         names = dict.fromkeys(map(str, found), one) | names
     for name, first in names.items():
         try:
+            check_trusted([name])
             find_verifier(name)
         except LearnableError as error:
             raise LearnableError(f"{_find_place(curated, first, name)}: {error}") from error

@@ -15,7 +15,7 @@ from learnable.cli.commands.evaluate import EVAL_HELP, evaluate
 from learnable.cli.commands.explain import EXPLAIN_HELP, explain
 from learnable.cli.commands.find import FIND_HELP, find
 from learnable.cli.commands.forms import FORMS_HELP, forms
-from learnable.cli.commands.import_counts import IMPORT_HELP, import_counts
+from learnable.cli.commands.import_rollouts import IMPORT_HELP, import_rollouts
 from learnable.cli.commands.ledger import ledger_app
 from learnable.cli.commands.loop import LOOP_HELP, loop
 from learnable.cli.commands.new_verifier import NEW_VERIFIER_HELP, new_verifier
@@ -55,7 +55,7 @@ app.command(help=SHOW_HELP)(show)
 app.command(help=EXPLAIN_HELP)(explain)
 app.command(help=FORMS_HELP)(forms)
 app.command(help=NEW_VERIFIER_HELP)(new_verifier)
-app.command("import", help=IMPORT_HELP)(import_counts)
+app.command("import", help=IMPORT_HELP)(import_rollouts)
 app.command(help=DOCTOR_HELP)(doctor)
 app.add_typer(ledger_app, name="ledger")
 
