@@ -10,7 +10,7 @@ import polars as pl
 
 from learnable.data.records import Prompt
 from learnable.data.sources.rollouts.counts import Counted
-from learnable.data.sources.rollouts.files import AskedQuestion
+from learnable.data.sources.rollouts.files import ImportedQuestion
 from learnable.data.sources.selection import PromptSet
 from learnable.filters.arrays import Indices
 from learnable.filters.decisions.evidence import gather_evidence
@@ -65,10 +65,10 @@ def add_up(counted: Sequence[Counted]) -> dict[str, tuple[Counted, int, int]]:
     return totals
 
 
-def asked_of(row: Counted) -> AskedQuestion:
+def question_of(row: Counted) -> ImportedQuestion:
     """Return the question of a count that has its text."""
     assert row.prompt is not None
-    return AskedQuestion(row.place, row.prompt, str(row.row.get("form") or ""), row.row)
+    return ImportedQuestion(row.place, row.prompt, str(row.row.get("form") or ""), row.row)
 
 
 def collect_counts(run: Run, pool: PromptSet, totals: Totals) -> Collected:

@@ -31,7 +31,7 @@ from learnable.flows.curation.inspection import inspect_pool
 from learnable.flows.curation.publishing import publish
 from learnable.flows.curation.report import CurationReport, build_report, find_warnings
 from learnable.flows.curation.steps import decide_groups
-from learnable.flows.importing.counted import LARGEST, add_up, asked_of, collect_counts, is_too_large
+from learnable.flows.importing.counted import LARGEST, add_up, collect_counts, is_too_large, question_of
 from learnable.flows.importing.judging import Comparison, compare_with_recorded
 from learnable.flows.importing.prompts import judged_prompts, name_recorded, pool_of, recorded_prompt
 from learnable.flows.run import Run, locked_store, start_run
@@ -103,7 +103,7 @@ def _import_rollouts(settings: ImportSettings, files: RolloutFiles, started: flo
     curation = _as_run(settings.curation, engine, sampling, survey.largest_group)
     recorded = name_recorded(files.format.name, scale)
     family = file_label(files.files[0])
-    given = {name: recorded_prompt(recorded, asked, family) for name, asked in survey.questions.items()}
+    given = {name: recorded_prompt(recorded, question, family) for name, question in survey.questions.items()}
     bad_rows = BadRows(skip=curation.prompts.skip_bad_rows)
     judge = curation.prompts.verifier
     judged = judged_prompts(survey.questions, curation, family, bad_rows) if judge else {}
@@ -154,12 +154,12 @@ def _import_counts(settings: ImportSettings, columns: CountColumns, started: flo
         totals = add_up(mine)
         largest = max(k for _, k, _ in totals.values())
         curation = _as_run(settings.curation, engine, settings.curation.sampling, min(largest, LARGEST))
-        asked = {name: asked_of(first) for name, (first, _, _) in totals.items()}
+        questions = {name: question_of(first) for name, (first, _, _) in totals.items()}
         family = file_label(settings.files[0])
         if curation.prompts.verifier:
-            prompts = judged_prompts(asked, curation, family, bad_rows)
+            prompts = judged_prompts(questions, curation, family, bad_rows)
         else:
-            prompts = {name: recorded_prompt(recorded, one, family) for name, one in asked.items()}
+            prompts = {name: recorded_prompt(recorded, one, family) for name, one in questions.items()}
         by_prompt = {prompt.prompt_id: totals[name][1:] for name, prompt in prompts.items()}
         if is_too_large(list(prompts.values()), by_prompt):
             return replace(

@@ -9,7 +9,7 @@ from learnable.data.records import RECORDED, Prompt, Row, message_list
 from learnable.data.sources.files.bad_rows import BadRows
 from learnable.data.sources.files.columns import Columns, json_ready
 from learnable.data.sources.files.rows import prompts_from_rows
-from learnable.data.sources.rollouts.files import AskedQuestion
+from learnable.data.sources.rollouts.files import ImportedQuestion
 from learnable.data.sources.selection import PromptSet, select_prompts
 from learnable.flows.curation.steps import columns_of, hold_out, screen
 from learnable.flows.settings import CurateSettings
@@ -26,28 +26,28 @@ def name_recorded(format_name: str, scale: RewardScale) -> str:
     return f"{RECORDED}{format_name}{scale.label}"
 
 
-def recorded_prompt(verifier: str, asked: AskedQuestion, family: str) -> Prompt:
+def recorded_prompt(verifier: str, question: ImportedQuestion, family: str) -> Prompt:
     """Return a question as a prompt that nobody here can judge: its rewards came with it."""
     return Prompt(
-        prompt=asked.prompt,
+        prompt=question.prompt,
         verifier=verifier,
         spec={},
         family=family,
-        form=asked.form or family,
-        source=asked.place,
-        columns={str(name): json_ready(value) for name, value in asked.row.items()},
+        form=question.form or family,
+        source=question.place,
+        columns={str(name): json_ready(value) for name, value in question.row.items()},
     )
 
 
 def judged_prompts(
-    asked: Mapping[str, AskedQuestion], settings: CurateSettings, family: str, bad_rows: BadRows
+    questions: Mapping[str, ImportedQuestion], settings: CurateSettings, family: str, bad_rows: BadRows
 ) -> dict[str, Prompt]:
     """Return the questions as prompts of the judge that `settings` name, by their ids. Bad rows are told.
 
     What the judge needs is read from the other columns of the rows, as find-learnable reads a file of prompts.
     """
     columns, found = columns_of(settings.prompts), {}
-    for name, one in asked.items():
+    for name, one in questions.items():
         prompt = _read_judged(one, columns, family, bad_rows)
         if prompt is not None:
             bad_rows.good += 1
@@ -56,11 +56,11 @@ def judged_prompts(
     return found
 
 
-def _read_judged(asked: AskedQuestion, columns: Columns, family: str, bad_rows: BadRows) -> Prompt | None:
-    row: Row = {**asked.row, columns.prompt: message_list(asked.prompt), "verifier": columns.verifier}
-    row = {"form": asked.form or family, **row} if "answer" in row or "spec" in row or columns.answer else row
+def _read_judged(question: ImportedQuestion, columns: Columns, family: str, bad_rows: BadRows) -> Prompt | None:
+    row: Row = {**question.row, columns.prompt: message_list(question.prompt), "verifier": columns.verifier}
+    row = {"form": question.form or family, **row} if "answer" in row or "spec" in row or columns.answer else row
     try:
-        [prompt] = prompts_from_rows([(asked.place, row)], columns, family)
+        [prompt] = prompts_from_rows([(question.place, row)], columns, family)
         find_verifier(prompt.verifier).check_spec(prompt.spec)
     except LearnableError as error:
         bad_rows.add(error)

@@ -80,10 +80,12 @@ def test_counts_of_one_model_become_a_set_whose_certificates_rest_on_them_alone(
     rejects = pl.read_parquet([*Path(made["curated"]).glob("rejects-*")])
     assert rows.height + rejects.height == 120
     every = pl.concat([rows, rejects], how="diagonal_relaxed")
-    asked = every.select(pl.col("prompt").str.extract(r"Add (\d+)").cast(pl.Int64) % 17, "n", "passes", "tokens")
-    assert (asked["prompt"] == asked["passes"]).all()
-    assert set(asked["n"]) == {16}
-    assert set(asked["tokens"]) == {0}  # nobody counted them
+    rows_by_number = every.select(
+        pl.col("prompt").str.extract(r"Add (\d+)").cast(pl.Int64) % 17, "n", "passes", "tokens"
+    )
+    assert (rows_by_number["prompt"] == rows_by_number["passes"]).all()
+    assert set(rows_by_number["n"]) == {16}
+    assert set(rows_by_number["tokens"]) == {0}  # nobody counted them
     assert not list(Path("s/rollouts").rglob("*.parquet"))  # no rollout is made up
     assert every.filter(pl.col("passes").is_between(7, 9))["decision"].unique().to_list() == ["keep"]
     assert "keep" not in every.filter(pl.col("passes").is_in([0, 16]))["decision"].to_list()

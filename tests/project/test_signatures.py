@@ -20,6 +20,10 @@ JSON_BORDER = {
     "data/sources/files/columns.py",  # columns that a user's row carries along
     "data/sources/gym/generation.py",  # lines between processes
     "data/sources/gym/prompts.py",
+    "data/sources/rollouts/counts.py",  # rows of other programs' files
+    "data/sources/rollouts/files.py",
+    "data/sources/rollouts/formats.py",
+    "data/sources/rollouts/values.py",
     "filters/posterior/certificate.py",  # parts of manifest.json
     "filters/posterior/variance_model.py",
     "filters/refresh/drift.py",
@@ -40,6 +44,7 @@ JSON_BORDER = {
     "src/learnable/cli/commands/explain.py",  # `--spec`, and rows of JSON Lines
     "src/learnable/cli/commands/find_arguments.py",  # settings by their names
     "src/learnable/cli/commands/forms.py",  # `--json`, and declarations
+    "src/learnable/cli/commands/import_rollouts.py",  # `--json`
     "src/learnable/cli/commands/settings_page.py",  # the same
     "src/learnable/cli/flags.py",  # settings by their names
     "src/learnable/cli/commands/train.py",  # settings of training by their names, as in TOML
@@ -74,6 +79,10 @@ ROWS = {
     "data/sources/files/readers.py",
     "data/sources/files/rows.py",
     "data/sources/files/templates.py",
+    "data/sources/rollouts/counts.py",
+    "data/sources/rollouts/files.py",
+    "data/sources/rollouts/formats.py",
+    "data/sources/rollouts/values.py",
     "data/sources/test_code/program_rows.py",
     "flows/showing.py",
 }

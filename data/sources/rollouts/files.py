@@ -26,7 +26,7 @@ from learnable.data.sources.rollouts.formats import (
 
 
 @dataclass(slots=True)
-class AskedQuestion:
+class ImportedQuestion:
     """One question of the files: where it first stands, how many rollouts answer it, and what all its rows agree on."""
 
     place: str
@@ -40,7 +40,7 @@ class AskedQuestion:
 class Survey:
     """What the files hold: questions by their ids, models, rollouts with a reward and without, and the longest."""
 
-    questions: dict[str, AskedQuestion] = field(default_factory=dict)
+    questions: dict[str, ImportedQuestion] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     rollouts: int = 0
     unrewarded: int = 0
@@ -52,7 +52,7 @@ class Survey:
     @property
     def largest_group(self) -> int:
         """How many rollouts the question with the most of them has."""
-        return max((asked.rollouts for asked in self.questions.values()), default=0)
+        return max((question.rollouts for question in self.questions.values()), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +154,14 @@ def file_label(file: str) -> str:
     return plain_name(Path(file))
 
 
-def _add_row(questions: dict[str, AskedQuestion], one: Imported) -> None:
+def _add_row(questions: dict[str, ImportedQuestion], one: Imported) -> None:
     """Count a rollout, and keep of its question's columns those that all of its rows agree on."""
     name = name_question(one.prompt, one.row)
-    if (asked := questions.get(name)) is None:
-        asked = questions[name] = AskedQuestion(one.place, one.prompt, one.form, dict(one.row))
-    elif asked.row != one.row:
-        asked.row = {key: value for key, value in asked.row.items() if key in one.row and one.row[key] == value}
-    asked.rollouts += 1
+    if (question := questions.get(name)) is None:
+        question = questions[name] = ImportedQuestion(one.place, one.prompt, one.form, dict(one.row))
+    elif question.row != one.row:
+        question.row = {key: value for key, value in question.row.items() if key in one.row and one.row[key] == value}
+    question.rollouts += 1
 
 
 def _pass_over(error: LearnableError) -> None:

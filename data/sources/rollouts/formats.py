@@ -75,12 +75,12 @@ def describe_formats() -> str:
 
 def _read_gym(place: str, row: Row, wanted: Wanted) -> Iterator[Imported]:
     """NVIDIA-NeMo/Gym, nemo_gym/cli/eval.py and data/example_rollouts.jsonl of its environments."""
-    asked, response = _object(row, "responses_create_params", place), row.get("response") or {}
+    given, response = _object(row, "responses_create_params", place), row.get("response") or {}
     usage = response.get("usage") or {}
     cut = (response.get("incomplete_details") or {}).get("reason") == "max_output_tokens"
-    system = [{"role": "system", "content": asked["instructions"]}] if asked.get("instructions") else []
-    given = asked.get("input")
-    turns = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
+    system = [{"role": "system", "content": given["instructions"]}] if given.get("instructions") else []
+    said = given.get("input")
+    turns = [{"role": "user", "content": said}] if isinstance(said, str) else list(said or ())
     inner = {"responses_create_params", "response", "reward", "_ng_task_index", "_ng_rollout_index", "agent_ref"}
     rest = {name: value for name, value in row.items() if name not in inner}
     yield Imported(
@@ -174,8 +174,8 @@ def _read_samples(place: str, row: Row, wanted: Wanted) -> Iterator[Imported]:
     wanted_metric, _, wanted_filter = wanted.reward.partition(",")
     if row.get("filter") != (wanted_filter or wanted.first.get("filter")):
         return
-    asked = row["arguments"]
-    first: Row = next(iter(asked.values()), {}) if isinstance(asked, Mapping) else {}
+    arguments = row["arguments"]
+    first: Row = next(iter(arguments.values()), {}) if isinstance(arguments, Mapping) else {}
     answers = row["resps"][0] if row["resps"] else ()
     if not all(isinstance(answer, str) for answer in answers):
         raise BadRowError(f"{place}: 'resps' holds {short(answers)}, likelihoods and no completions: nothing to import")

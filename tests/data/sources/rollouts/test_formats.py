@@ -39,8 +39,8 @@ def test_every_format_has_a_file_here() -> None:
 
 def test_columns_that_differ_within_a_group_are_no_columns_of_its_prompt(tmp_path: Path) -> None:
     survey = open_rollout_files([str(write_gym(tmp_path, OUTCOMES))]).survey()
-    assert all("extracted_answer" not in asked.row for asked in survey.questions.values())
-    assert all("expected_answer" in asked.row for asked in survey.questions.values())
+    assert all("extracted_answer" not in question.row for question in survey.questions.values())
+    assert all("expected_answer" in question.row for question in survey.questions.values())
 
 
 def test_a_filter_and_a_reward_column_are_chosen_by_name(tmp_path: Path) -> None:
