@@ -93,7 +93,7 @@ def test_counts_of_one_model_become_a_set_whose_certificates_rest_on_them_alone(
     assert (again["new"], again["curation"]["curated"]) == (0, made["curated"])
 
 
-def test_a_set_of_one_of_several_models_is_asked_for_by_name(run: Run) -> None:
+def test_one_of_several_models_is_chosen_by_name(run: Run) -> None:
     pl.DataFrame([*counts("a"), *counts("b", 4)]).write_csv("counts.csv")
     made = json.loads(run("import", "counts.csv", "--store", "s", "--policy", "b", "--json")[1])
     assert made["counts"] == 240
