@@ -31,7 +31,7 @@ export NO_MKDOCS_2_WARNING := 1
 DEMO_TRAIN := --family arithmetic --family comparison --family counting --steps 60 --max-completion-length 16 \
 	--eval-group-size 32
 
-.PHONY: setup demo test test-fast test-thorough check lint types imports docstrings site bench real-model notebook docs lock \
+.PHONY: setup demo test test-fast test-thorough check lint types imports docstrings site bench gpu-check real-model notebook docs lock \
 	clean help
 
 help: ## list the targets
@@ -97,6 +97,9 @@ bench: setup ## measure speed and the bundled policy; figures go to benchmarks/R
 	$(BIN)/python -m benchmarks.data.groups --peers
 	$(BIN)/python -m benchmarks.poetry.forms
 	$(BIN)/python -m benchmarks.poetry.run
+
+gpu-check: setup ## on a CUDA machine: find, decide the same without the GPU, train in bf16 with LoRA
+	$(BIN)/python -m benchmarks.gpu
 
 real-model: setup ## measure the whole way with a small instruct model, a folder that REAL_MODEL names (default real-model/)
 	$(BIN)/python -m benchmarks.real_model --model $(REAL_MODEL) $(REAL_MODEL_FLAGS)

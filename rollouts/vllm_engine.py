@@ -30,6 +30,8 @@ QUIET = {
     "DO_NOT_TRACK": "1",
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
     "TOKENIZERS_PARALLELISM": "false",
+    "FLASHINFER_LOGGING_LEVEL": "error",
+    "TQDM_DISABLE": "1",  # the bars of CUDA graphs; curation shows its own progress
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
 # A seeded request dies on CPU as soon as its prompt is prefilled in pieces ("CPU Generator does not use offset").
