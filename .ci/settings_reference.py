@@ -12,9 +12,9 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+from learnable.data.band import Band
 from learnable.data.records import Sampling
 from learnable.data.settings import DeclaredSetting, list_settings
-from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.dial.aim import Aim
 from learnable.filters.stopping.budget import SamplingBudget

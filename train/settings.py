@@ -9,12 +9,12 @@ from math import inf, lcm
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
+from learnable.data.band import Signal
 from learnable.data.curated.manifest import Manifest
 from learnable.data.records import JsonObject, Sampling
 from learnable.data.settings import Setting
 
 Method = Literal["grpo", "sft", "dpo"]
-Signal = Literal["reward", "pass"]
 Part = Literal["train", "control", "reserve", "reviewed", "pool"]
 Sampler = Literal["static", "live"]
 Stored = Literal["first", "off"]

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
 from benchmarks.figures import make_parser, write_figures
+from learnable.data.band import Band
 from learnable.data.records import REWARDED_VERDICTS
-from learnable.filters.band import Band
 from learnable.filters.decisions.decide import decide
 from learnable.filters.decisions.evidence import gather_evidence
 from learnable.filters.posterior.certificate import fit_family_prior, read_signal

@@ -33,8 +33,8 @@ from scipy.special import gammaln
 
 from benchmarks.decisions.truth_forecast import worst_decile
 from benchmarks.figures import make_parser, write_figures
+from learnable.data.band import Band
 from learnable.filters.arrays import Flags, Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import certify
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Schedule

@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from learnable.data.band import Band
 from learnable.data.errors import LearnableError
 from learnable.filters.arrays import Flags, Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import match_fixed

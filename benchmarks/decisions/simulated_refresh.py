@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from scipy.special import expit, logit
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import FamilyPrior, assess
 from learnable.filters.refresh.staleness import Drifts, choose_anchors, find_unsure, fit_drifts, move_certificates
 from learnable.filters.stopping.budget import SamplingBudget

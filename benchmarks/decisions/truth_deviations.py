@@ -12,8 +12,8 @@ import polars as pl
 
 from benchmarks.checks import Check, Figure, at_least, at_most
 from benchmarks.decisions.truth_forecast import Population, follow_schedule, populations, worst_decile
+from learnable.data.band import Band
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import certify
 
 POOLS, POOL = 8, 1_000

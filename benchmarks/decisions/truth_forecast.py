@@ -21,9 +21,9 @@ from scipy.stats import binom, norm
 from scipy.stats import t as student
 
 from benchmarks.checks import Check, Figure, at_least, at_most, between
-from learnable.data.curated.manifest import ForecastRow
+from learnable.data.band import Band
+from learnable.data.curated.manifest import Forecast
 from learnable.filters.arrays import Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import assess
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Schedule
@@ -223,7 +223,7 @@ def worst_decile(chances: Values, truths: Values) -> tuple[float, str]:
 
 def curate(
     cases: tuple[int, ...], rng: np.random.Generator, seed: int, group_size: int = 16, credit: float = CREDIT
-) -> tuple[pl.DataFrame, dict[str, tuple[ForecastRow, ...]]]:
+) -> tuple[pl.DataFrame, dict[str, tuple[Forecast, ...]]]:
     """Curate prompts with so many cases each, in turn, and return their rows and the forecasts."""
     with tempfile.TemporaryDirectory() as folder:
         file = write_cases(Path(folder), cases, credit, rng)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
+from learnable.data.band import Band
 from learnable.data.curated.record import Record, by_name, in_json, keys_of, many_of, read_field, to_plain
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject, Sampling
@@ -27,16 +28,6 @@ class Part(Record):
 
     rows: int = 0
     sha256: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BandRecord(Record):
-    """What was kept: the mean of `signal` (reward or pass) from `low` to `high`, and a std of `min_std` or more."""
-
-    low: float = 0.0
-    high: float = 1.0
-    min_std: float = 0.0
-    signal: str = "reward"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,9 +118,14 @@ class PredictionRecord(Record):
     strata: tuple[StratumRecord, ...] = field(default=(), metadata=in_json(read=many_of(StratumRecord)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastRow(Record):
-    """What groups of one size will be like in training, on average over prompts."""
+@dataclass(frozen=True, slots=True)
+class Forecast(Record):
+    """What groups of one size will be like in training, on average over prompts.
+
+    `zero_std_share`: groups whose rewards are all equal, which teach nothing; `usable_rate`: the others;
+    `mean_abs_advantage`: of `(reward - mean) / std` with the sample standard deviation, as TRL computes it, zero-std
+    groups counted as 0.
+    """
 
     group_size: int = 0
     zero_std_share: float = 0.0
@@ -141,8 +137,8 @@ class ForecastRow(Record):
 class Forecasts(Record):
     """A row for each group size: of the `curated` prompts, and of the whole `pool`."""
 
-    curated: tuple[ForecastRow, ...] = field(default=(), metadata=in_json(read=many_of(ForecastRow)))
-    pool: tuple[ForecastRow, ...] = field(default=(), metadata=in_json(read=many_of(ForecastRow)))
+    curated: tuple[Forecast, ...] = field(default=(), metadata=in_json(read=many_of(Forecast)))
+    pool: tuple[Forecast, ...] = field(default=(), metadata=in_json(read=many_of(Forecast)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,11 +196,26 @@ class ComponentRow(Record):
     explained: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingRow(Record):
-    """One thing to know before training: its kind, what it is about, the forms it holds for, and a sentence."""
+FindingCode = Literal[
+    "no_spread",
+    "constant_component",
+    "silent_reward",
+    "faked_signal",
+    "spread_between_forms",
+    "spread_between_prompts",
+    "alike_prompts",
+    "undecided_prompts",
+]
 
-    code: str = ""
+
+@dataclass(frozen=True, slots=True)
+class Finding(Record):
+    """One thing to know before training: its kind, what it is about, the forms it holds for, and a sentence.
+
+    `subject` is a family, `family: component`, or "the pool".
+    """
+
+    code: FindingCode | Literal[""] = ""
     subject: str = ""
     forms: tuple[str, ...] = field(default=(), metadata=in_json(read=tuple))
     text: str = ""
@@ -250,7 +261,7 @@ class FamilyChanges(Record):
     resampled: int = field(default=0, metadata=in_json("asked_again"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StillInBand(Record):
     """The expected share of the old set that is still in the band, and the ends of its central 90 % interval."""
 
@@ -259,18 +270,38 @@ class StillInBand(Record):
     high: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftRow(Record):
-    """How far the rates of a family have moved, of its prompts that were trained on, or of the others."""
+@dataclass(frozen=True, slots=True)
+class Drift(Record):
+    """Where rates go: `log-odds(new) = shift + slope * log-odds(old) + noise * z`, z standard normal.
 
-    family: str = ""
-    trained: bool = False
+    Of the prompts that always failed a share `left_zero` does so no longer, and of those that always passed a share
+    `left_one`. `noise` is what the policy forgets: the larger it is, the less an old rollout says of the new policy.
+    `fitted_to` is how many prompts the figures rest on, 0 where they are those of other families.
+    """
+
     shift: float = 0.0
     slope: float = 1.0
-    noise: float = 0.0
+    noise: float = 0.05
     left_zero: float = 0.0
     left_one: float = 0.0
     fitted_to: int = 0
+
+    def to_json(self) -> JsonObject:
+        """Return the figures to four digits."""
+        plain = Record.to_json(self)
+        return {key: round(value, 4) if isinstance(value, float) else value for key, value in plain.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyDrift(Drift):
+    """The drift of a family's prompts that were trained on, or of its others."""
+
+    family: str = ""
+    trained: bool = False
+
+    def to_json(self) -> JsonObject:
+        """Return whose drift it is, and the figures to four digits."""
+        return {"family": self.family, "trained": self.trained, **Drift.to_json(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,12 +315,18 @@ class RefreshRecord(Record):
     refreshed_from: Origin = field(default_factory=Origin, metadata=in_json(read=Origin.from_json))
     changed: Changes = field(default_factory=Changes, metadata=in_json(read=Changes.from_json))
     still_in_band: StillInBand | None = field(default=None, metadata=in_json("shelf_life", StillInBand.from_json))
-    drift: tuple[DriftRow, ...] = field(default=(), metadata=in_json(read=many_of(DriftRow)))
+    drift: tuple[FamilyDrift, ...] = field(default=(), metadata=in_json(read=many_of(FamilyDrift)))
     families: tuple[FamilyChanges, ...] = field(default=(), metadata=in_json(read=many_of(FamilyChanges)))
 
 
 def _policy(value: Mapping[str, Any]) -> Policy:
     return Policy(value.get("path", ""), value.get("policy_id", ""), value.get("adapter", ""))
+
+
+def _band(value: Mapping[str, Any]) -> Band:
+    """Read a band. What the file does not say was not asked of a prompt; what this version does not know is dropped."""
+    anything = {"low": 0.0, "high": 1.0, "min_std": 0.0, "signal": "reward"}
+    return Band(**{key: value.get(key, usual) for key, usual in anything.items()})
 
 
 def _sampling(value: Mapping[str, Any]) -> Sampling:
@@ -328,7 +365,7 @@ class Manifest(Record):
     predictions: Mapping[str, PredictionRecord] | None = field(
         default=None, metadata=in_json(read=by_name(PredictionRecord))
     )
-    band: BandRecord = field(default_factory=BandRecord, metadata=in_json(read=BandRecord.from_json))
+    band: Band = field(default_factory=lambda: _band({}), metadata=in_json(read=_band))
     preset: JsonObject = field(default_factory=lambda: {"name": "band"})
     truncated: Literal["count", "exclude"] = "count"
     test_share: float = 0.0
@@ -344,7 +381,7 @@ class Manifest(Record):
     conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     forms: tuple[SummaryRow, ...] = field(default=(), metadata=in_json(read=many_of(SummaryRow)))
     components: tuple[ComponentRow, ...] = field(default=(), metadata=in_json(read=many_of(ComponentRow)))
-    findings: tuple[FindingRow, ...] = field(default=(), metadata=in_json(read=many_of(FindingRow)))
+    findings: tuple[Finding, ...] = field(default=(), metadata=in_json(read=many_of(Finding)))
     refresh: RefreshRecord | None = None
     parts: Mapping[str, Part] = field(default_factory=dict, metadata=in_json(read=by_name(Part)))
     schema: Mapping[str, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from learnable.filters.band import Band, Signal
+from learnable.data.band import Band, Signal
 
 REASONS = (
     "keep",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from learnable.data.band import Band
 from learnable.data.records import Truncated
 from learnable.data.tables import with_own_texts
-from learnable.filters.band import Band
 from learnable.filters.decisions.choosing import pick_demonstrations, pick_pairs
 from learnable.filters.decisions.triage import Attempts, count_attempts, count_unread
 from learnable.filters.posterior.certificate import FamilyPrior, certify

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
 
 import polars as pl
 
+from learnable.data.curated.manifest import Finding
 from learnable.data.records import Row
 from learnable.filters.decisions.alike import Comparison, Likeness, compare_prompts
 from learnable.filters.statistics.variance import split_pool_variance
-
-Code = Literal[
-    "no_spread",
-    "constant_component",
-    "silent_reward",
-    "faked_signal",
-    "spread_between_forms",
-    "spread_between_prompts",
-    "alike_prompts",
-    "undecided_prompts",
-]
 
 ENOUGH_PROMPTS = 8  # fewer say nothing of a form
 ENOUGH_ROLLOUTS = 100  # what never happens in 100 happens in fewer than 3 of 100 (95 % confidence)
@@ -32,19 +20,6 @@ LITTLE_WITHIN = 0.3  # share of a pool's variance that lies within groups
 NAMED = 5  # forms that a sentence names
 
 _FORM = ("family", "form")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing to know before training: its kind, what it is about, the forms it holds for, and a plain sentence.
-
-    `subject` is a family, `family: component`, or "the pool".
-    """
-
-    code: Code
-    subject: str
-    forms: tuple[str, ...]
-    text: str
 
 
 def find_warnings(groups: pl.DataFrame, components: pl.DataFrame) -> list[Finding]:

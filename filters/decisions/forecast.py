@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, lgamma, pi, sqrt
 
 import numpy as np
 import polars as pl
 
+from learnable.data.curated.manifest import Forecast
 from learnable.filters.arrays import Values
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import ZERO_STD_AT
@@ -16,21 +16,6 @@ from learnable.filters.posterior.certificate import ZERO_STD_AT
 GROUP_SIZES = (4, 8, 16, 32, 64)
 TINY = 1e-12  # of a chance, in logarithms
 FEW_DEAD = 0.1  # a share of zero-std groups that is worth no more rollouts
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What groups of one size will be like, on average over prompts.
-
-    `zero_std_share`: groups whose rewards are all equal, which teach nothing; `usable_rate`: the others;
-    `mean_abs_advantage`: of `(reward - mean) / std` with the sample standard deviation, as TRL computes it, zero-std
-    groups counted as 0.
-    """
-
-    group_size: int
-    zero_std_share: float
-    usable_rate: float
-    mean_abs_advantage: float
 
 
 def read_zero_std(groups: pl.DataFrame, group_size: int) -> Values:

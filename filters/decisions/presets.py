@@ -10,9 +10,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from learnable.data.band import Band
 from learnable.data.errors import LearnableError, UnknownNameError
 from learnable.data.settings import Setting, list_settings
-from learnable.filters.band import Band
 
 RankBy = Literal["learnability", "p_keep"]
 TopOf = Literal["kept", "scored"]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, gammaln
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Indices, Values
-from learnable.filters.band import Band
 
 # Cells as narrow as a rollout tells apart anywhere, steps of the arcsine of a rate's root; usual ends of bands among
 # their edges.

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from learnable.data.band import Band, Signal
 from learnable.data.records import JsonObject
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band, Signal
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.fitting import Counts, FittedBelief, fit_belief, fit_pool
 from learnable.filters.posterior.value_fit import fit_value_model

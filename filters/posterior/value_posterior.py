@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import betainc, gammaln
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.belief import EDGES as RATE_EDGES
 from learnable.filters.posterior.belief import MIN_VARIANCE, RATES, Belief, fit_beta
 from learnable.filters.posterior.value_model import CENTRES, CONCENTRATIONS, EDGES, Rewards, ValueModel, count_values

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit, logit, ndtr
 
-from learnable.data.records import JsonObject
+from learnable.data.curated.manifest import Drift
 from learnable.filters.arrays import Indices, Values
 from learnable.filters.posterior.belief import EDGES, RATES, Belief, log_likelihood
 
@@ -25,45 +24,27 @@ USUAL_WIDTHS = np.array([2.0, 0.3, 1.5, 1.2, 1.2])
 FAMILY_WIDTHS = np.array([0.6, 0.15, 0.35, 0.7, 0.7])  # how far a family may be from the others
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """Where rates go: `log-odds(new) = shift + slope * log-odds(old) + noise * z`, z standard normal.
+def move_belief(drift: Drift, before: Belief) -> Belief:
+    """Return what is believed under the new policy of prompts that were not sampled again."""
+    weights = before.weights
+    inner = weights[:, 1:-1] @ _kernel(drift) + _arrivals(drift, before)
+    zero, one = (1 - drift.left_zero) * weights[:, :1], (1 - drift.left_one) * weights[:, -1:]
+    moved = np.concatenate([zero, inner, one], axis=1)
+    return Belief(moved / moved.sum(axis=1, keepdims=True))
 
-    Of the prompts that always failed a share `left_zero` does so no longer, and of those that always passed a share
-    `left_one`. `noise` is what the policy forgets: the larger it is, the less an old rollout says of the new policy.
-    `fitted_to` is how many prompts the figures rest on, 0 where they are those of other families.
-    """
 
-    shift: float = 0.0
-    slope: float = 1.0
-    noise: float = MIN_NOISE
-    left_zero: float = 0.0
-    left_one: float = 0.0
-    fitted_to: int = 0
+def _kernel(drift: Drift) -> Values:
+    """Return the chance of each new cell given the old one, shape (old, new)."""
+    below = ndtr((WALLS[None, :] - drift.shift - drift.slope * CENTRES[:, None]) / drift.noise)
+    kernel: Values = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    return kernel
 
-    def to_json(self) -> JsonObject:
-        """Return the figures under the keys of a manifest."""
-        return {key: round(value, 4) for key, value in asdict(self).items()}
 
-    def move(self, before: Belief) -> Belief:
-        """Return what is believed under the new policy of prompts that were not sampled again."""
-        weights = before.weights
-        inner = weights[:, 1:-1] @ self._kernel() + self._arrivals(before)
-        zero, one = (1 - self.left_zero) * weights[:, :1], (1 - self.left_one) * weights[:, -1:]
-        moved = np.concatenate([zero, inner, one], axis=1)
-        return Belief(moved / moved.sum(axis=1, keepdims=True))
-
-    def _kernel(self) -> Values:
-        """Return the chance of each new cell given the old one, shape (old, new)."""
-        below = ndtr((WALLS[None, :] - self.shift - self.slope * CENTRES[:, None]) / self.noise)
-        kernel: Values = np.diff(below, axis=1, prepend=0.0, append=1.0)
-        return kernel
-
-    def _arrivals(self, before: Belief) -> Values:
-        """Return where those are that left 0 and 1: mostly near it still."""
-        zero, one = before.weights[:, :1], before.weights[:, -1:]
-        left: Values = self.left_zero * zero * NEAR_ZERO + self.left_one * one * NEAR_ONE
-        return left
+def _arrivals(drift: Drift, before: Belief) -> Values:
+    """Return where those are that left 0 and 1: mostly near it still."""
+    zero, one = before.weights[:, :1], before.weights[:, -1:]
+    left: Values = drift.left_zero * zero * NEAR_ZERO + drift.left_one * one * NEAR_ONE
+    return left
 
 
 def fit_drift(before: Belief, n: ArrayLike, s: ArrayLike, others: Drift | None = None) -> Drift:
@@ -129,7 +110,7 @@ class _Loss:
 
     def log_evidence(self, packed: Values) -> Values:
         """Return the log of each prompt's marginal likelihood, up to a constant."""
-        moved = _unpack(packed, 0).move(self.before)
+        moved = move_belief(_unpack(packed, 0), self.before)
         logs: Values = np.log(np.maximum((moved.weights * self.likelihood).sum(axis=1), 1e-300))
         return logs
 

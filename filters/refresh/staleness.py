@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from learnable.data.band import Band
+from learnable.data.curated.manifest import Drift
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band
 from learnable.filters.decisions.decide import expected_mean
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import ZERO_STD_AT, describe_belief
-from learnable.filters.refresh.drift import Drift, fit_drift
+from learnable.filters.refresh.drift import fit_drift, move_belief
 
 IN_BAND_WEIGHT = 2.0  # anchors among the prompts that the set is made of, for each one elsewhere
 ERROR_WORTH = 7.0  # prompts sampled again that one wrong decision is worth
@@ -141,7 +142,7 @@ def read_posterior(groups: pl.DataFrame) -> Belief:
 
 def _move_alike(groups: pl.DataFrame, drift: Drift, graded: bool, band: Band, group_size: int) -> pl.DataFrame:
     known = groups.filter(pl.col("alpha").is_not_null())
-    columns = describe_belief(drift.move(read_posterior(known)), band, group_size)
+    columns = describe_belief(move_belief(drift, read_posterior(known)), band, group_size)
     columns["n_eff"] = columns["alpha"] + columns["beta"]
     if graded:
         columns = {name: values for name, values in columns.items() if name not in OF_GROUPS}

@@ -6,37 +6,28 @@ moved prompts are not independent, as those of prompts with rollouts of their ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
+from learnable.data.band import Band
+from learnable.data.curated.manifest import Drift, StillInBand
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import COVERAGE
 from learnable.filters.refresh.drift import (
     FAMILY_WIDTHS,
     USUAL,
     USUAL_WIDTHS,
-    Drift,
     measure_information,
+    move_belief,
     shift_figure,
 )
 from learnable.filters.refresh.staleness import Drifts, read_evidence
 
 FIGURES = len(USUAL)
 MIN_SIZE = 1e-2  # of a Beta distribution: no share varies by more than one of 0 and 1
-
-
-@dataclass(frozen=True, slots=True)
-class ShareStillInBand:
-    """The expected share of a set that is still in the band, and the ends of its central 90 % interval."""
-
-    share: float
-    low: float
-    high: float
 
 
 def estimate_share_still_in_band(
@@ -46,7 +37,7 @@ def estimate_share_still_in_band(
     members: pl.DataFrame,
     band: Band,
     coverage: float = COVERAGE,
-) -> ShareStillInBand | None:
+) -> StillInBand | None:
     """Return how much of a set is still in the band; None where nothing is known of any of its prompts.
 
     A prompt's chance is that of its moved certificate, updated with its new rollouts where it has some. (Those of its
@@ -81,17 +72,17 @@ def estimate_share_still_in_band(
     return _as_beta(mean / told.height, (variance + shared) / told.height**2, coverage)
 
 
-def _as_beta(mean: float, variance: float, coverage: float) -> ShareStillInBand:
+def _as_beta(mean: float, variance: float, coverage: float) -> StillInBand:
     if variance <= 0:
-        return ShareStillInBand(mean, mean, mean)
+        return StillInBand(mean, mean, mean)
     size = max(mean * (1 - mean) / variance - 1, MIN_SIZE)
     low, high = (betaincinv(mean * size, (1 - mean) * size, tail) for tail in ((1 - coverage) / 2, (1 + coverage) / 2))
-    return ShareStillInBand(mean, float(low), float(high))
+    return StillInBand(mean, float(low), float(high))
 
 
 def _chances(drift: Drift, members: pl.DataFrame, band: Band) -> Values:
     before, n, s = read_evidence(members)
-    return drift.move(before).update(n, s).in_band(band)
+    return move_belief(drift, before).update(n, s).in_band(band)
 
 
 def _slopes(drift: Drift, members: pl.DataFrame, deviations: Values, band: Band) -> Values:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Actions, Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.stopping.budget import BLOCKS
 from learnable.filters.stopping.table import (

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Flags, Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.certificate import (
     PROMPTS_AT_ONCE,

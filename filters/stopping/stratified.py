@@ -8,9 +8,9 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from learnable.data.band import Band
 from learnable.data.curated.manifest import PredictionRecord, StratumRecord
 from learnable.filters.arrays import Flags, Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import FamilyPrior
 from learnable.filters.posterior.fitting import Counts, FittedBelief
 from learnable.filters.prediction.strata import Prediction, Predictor, fit_strata, mix

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Actions, Indices, Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.belief import Belief, binomial, log_ways, share_in_band
 from learnable.filters.stopping.budget import BLOCKS
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from learnable.data.curated.manifest import ComponentRow, FindingRow, SummaryRow
+from learnable.data.curated.manifest import ComponentRow, Finding, SummaryRow
 from learnable.data.records import Prompt
-from learnable.filters.decisions.findings import Finding, find_warnings
+from learnable.filters.decisions.findings import find_warnings
 from learnable.filters.decisions.triage import Attempts, count_attempts, explain
 from learnable.filters.statistics.forms import summarise_components
 from learnable.flows.curation.silent_rewards import find_silent_rewards
@@ -32,14 +32,9 @@ class Inspection:
     """
 
     components: pl.DataFrame
-    findings: Sequence[Finding]
+    findings: tuple[Finding, ...]
     triage: pl.DataFrame
     unread: pl.DataFrame
-
-    @property
-    def finding_rows(self) -> tuple[FindingRow, ...]:
-        """The findings as a manifest and a report have them."""
-        return tuple(FindingRow(**asdict(finding)) for finding in self.findings)
 
     @property
     def component_rows(self) -> tuple[ComponentRow, ...]:
@@ -57,7 +52,7 @@ def inspect_pool(decided: pl.DataFrame, collected: Collected) -> Inspection:
         for finding in find_warnings(decided, components)
         if not (finding.code == "constant_component" and finding.subject in told)
     ]
-    return Inspection(components, [*silent, *others], _triage(decided, collected), collected.evidence.unread)
+    return Inspection(components, (*silent, *others), _triage(decided, collected), collected.evidence.unread)
 
 
 def with_unread(rows: Iterable[SummaryRow], unread: pl.DataFrame) -> tuple[SummaryRow, ...]:

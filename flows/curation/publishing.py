@@ -11,10 +11,8 @@ import polars.selectors as cs
 
 from learnable.data.curated.curated_set import NOT_SAMPLED, CuratedSet, publish_curated
 from learnable.data.curated.manifest import (
-    BandRecord,
     ChatRecord,
     FamilyPriorRecord,
-    ForecastRow,
     Forecasts,
     ImportRecord,
     LengthsRecord,
@@ -136,7 +134,7 @@ def describe_rows(
     verifiers = {name: find_verifier(name) for name in decided["verifier"].unique().sort()}
     return manifest.with_changes(
         expected_false_keeps=float((1 - kept["p_keep"]).sum()),
-        forecast=Forecasts(curated=_forecast_rows(kept, graded), pool=_forecast_rows(decided, graded)),
+        forecast=Forecasts(curated=tuple(forecast(kept, graded)), pool=tuple(forecast(decided, graded))),
         verifiers={name: verifier.version for name, verifier in verifiers.items()},
         verifier_sources={name: code for name, verifier in verifiers.items() if (code := source_hash(verifier))}
         or None,
@@ -145,7 +143,7 @@ def describe_rows(
             (SummaryRow(**row) for row in summarise(decided.lazy()).collect().to_dicts()), inspection.unread
         ),
         components=inspection.component_rows,
-        findings=inspection.finding_rows,
+        findings=inspection.findings,
     )
 
 
@@ -168,10 +166,6 @@ def _describe_import(engine: EngineSettings) -> ImportRecord | None:
     return ImportRecord(format=engine.format, files=engine.files)
 
 
-def _forecast_rows(decided: pl.DataFrame, graded: Mapping[str, bool]) -> tuple[ForecastRow, ...]:
-    return tuple(ForecastRow(**asdict(row)) for row in forecast(decided, graded))
-
-
 def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection: Inspection) -> Manifest:
     settings = run.settings
     graded = {name: family_prior.graded for name, family_prior in collected.family_priors.items()}
@@ -192,7 +186,7 @@ def _manifest(run: Run, decided: pl.DataFrame, collected: Collected, inspection:
         budget=settings.budget.to_json(),
         predictions=dict(collected.predictions) or None,
         family_priors={name: FamilyPriorRecord.from_json(figures) for name, figures in priors.items()},
-        band=BandRecord(**asdict(settings.band)),
+        band=settings.band,
         preset=asdict(settings.preset),
         lengths=describe_lengths(collected.evidence.lengths),
         family_lengths=describe_family_lengths(collected.evidence.lengths) or None,

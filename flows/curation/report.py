@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
-from learnable.data.curated.manifest import FamilyPriorRecord, FindingRow, Forecasts, PredictionRecord, SummaryRow
+from learnable.data.curated.manifest import FamilyPriorRecord, Finding, Forecasts, PredictionRecord, SummaryRow
 from learnable.data.curated.record import to_plain
 from learnable.data.plain_text import quote_markdown
 from learnable.data.records import JsonObject
 from learnable.data.sources.selection import PromptSet
-from learnable.filters.decisions.forecast import Forecast, advise
+from learnable.filters.decisions.forecast import advise
 from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.flows.curation.chat import render_first
 from learnable.flows.curation.goal import Goal, judge_goal
@@ -76,7 +76,7 @@ class CurationReport:
     forecast: Forecasts
     advice: str
     family_priors: Mapping[str, FamilyPriorRecord]
-    findings: tuple[FindingRow, ...]
+    findings: tuple[Finding, ...]
     triage: Mapping[str, int]
     forms: tuple[SummaryRow, ...]
     families: tuple[SummaryRow, ...]
@@ -135,9 +135,9 @@ def build_report(
         certified_precision=precision if isinstance(precision, float) else None,
         usable_per_rollout=round(float(kept["usable_at_g"].sum()) / max(rollouts, 1), 4),
         forecast=manifest.forecast,
-        advice=advise([Forecast(**to_plain(row)) for row in manifest.forecast.curated]),
+        advice=advise(manifest.forecast.curated),
         family_priors=manifest.family_priors,
-        findings=inspection.finding_rows,
+        findings=inspection.findings,
         triage=count_triage(decided, inspection.triage),
         own_verifiers=tuple(manifest.verifier_sources or ()),
         forms=forms,

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from learnable.data.curated.manifest import Finding
 from learnable.data.records import Prompt, Row
-from learnable.filters.decisions.findings import ENOUGH_PROMPTS, ENOUGH_ROLLOUTS, Finding
+from learnable.filters.decisions.findings import ENOUGH_PROMPTS, ENOUGH_ROLLOUTS
 from learnable.flows.sampling.component_watch import REFUSED, shorten_example
 from learnable.flows.sampling.scan import RolloutScan
 from learnable.verifiers.reward_parts import find_parts, is_only_format, say_wish

@@ -14,7 +14,6 @@ from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject, Prompt
 from learnable.data.schemas import OUR_COLUMNS
 from learnable.data.tables import prompt_from_row
-from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.posterior.certificate import COLUMNS
 from learnable.filters.stopping.budget import SamplingBudget
@@ -25,7 +24,7 @@ POOL_PARTS = ("train", "test", "rejects", "reserve")
 NEVER_SAMPLED = ("duplicate", "contaminated")
 NEEDED_KEYS = ("policy", "sampling", "group_size", "effort", "beliefs", "band", "truncated", "seed")
 
-T = TypeVar("T", Band, SamplingBudget, Preset)
+T = TypeVar("T", SamplingBudget, Preset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +101,7 @@ def _settings(settings: RefreshSettings, curated: CuratedSet, budget: SamplingBu
 
 
 def _preset(manifest: Manifest) -> Preset:
-    band = read_settings(Band, manifest.band.to_json())
-    return read_settings(Preset, {**manifest.preset, "band": band})
+    return read_settings(Preset, {**manifest.preset, "band": manifest.band})
 
 
 def read_settings(kind: type[T], values: JsonObject) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import polars as pl
@@ -12,8 +12,8 @@ import polars.selectors as cs
 from learnable.data.curated.curated_set import CuratedSet
 from learnable.data.curated.manifest import (
     Changes,
-    DriftRow,
     FamilyChanges,
+    FamilyDrift,
     FamilyPriorRecord,
     Manifest,
     Origin,
@@ -26,7 +26,6 @@ from learnable.data.plain_text import quote_markdown
 from learnable.data.policies import Policy
 from learnable.data.records import JsonObject
 from learnable.filters.refresh.staleness import Drifts
-from learnable.filters.refresh.uncertainty import ShareStillInBand
 from learnable.flows.curation.inspection import Inspection, inspect_pool
 from learnable.flows.curation.publishing import (
     DECISION,
@@ -65,7 +64,7 @@ class Outcome:
     anchors: int
     prompt_ids: Sequence[str]
     drifts: Drifts
-    still_in_band: ShareStillInBand | None
+    still_in_band: StillInBand | None
     collected: Collected
 
 
@@ -203,9 +202,9 @@ def _manifest(run: Run, pool: CuratedPool, decided: pl.DataFrame, outcome: Outco
     return describe_rows(manifest, decided, pool.graded, inspection)
 
 
-def _drift_rows(drifts: Drifts) -> tuple[DriftRow, ...]:
+def _drift_rows(drifts: Drifts) -> tuple[FamilyDrift, ...]:
     return tuple(
-        DriftRow(family=family, trained=trained, **drift.to_json())
+        FamilyDrift(family=family, trained=trained, **drift.to_json())
         for (family, trained), drift in sorted(drifts.items())
     )
 
@@ -231,5 +230,5 @@ def _before_and_after(pool: CuratedPool, decided: pl.DataFrame) -> pl.DataFrame:
     return decided.select("prompt_id", "family", KEPT.alias("is")).join(before, on="prompt_id")
 
 
-def _still_in_band(found: ShareStillInBand | None) -> StillInBand | None:
-    return None if found is None else StillInBand(**{end: round(value, 4) for end, value in asdict(found).items()})
+def _still_in_band(found: StillInBand | None) -> StillInBand | None:
+    return None if found is None else StillInBand(*(round(value, 4) for value in (found.share, found.low, found.high)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from learnable.data.curated.manifest import StillInBand
 from learnable.data.errors import LearnableError
 from learnable.data.progress import progress
 from learnable.data.records import Prompt, content_id, weights_id
@@ -15,7 +16,7 @@ from learnable.data.sources.selection import PromptSet
 from learnable.filters.arrays import Indices
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.refresh.staleness import Drifts, choose_anchors, find_unsure, fit_drifts, move_certificates
-from learnable.filters.refresh.uncertainty import ShareStillInBand, estimate_share_still_in_band
+from learnable.filters.refresh.uncertainty import estimate_share_still_in_band
 from learnable.flows.curation.steps import decide_groups
 from learnable.flows.refreshing.pool import NEVER_SAMPLED, CuratedPool
 from learnable.flows.run import Run
@@ -110,9 +111,7 @@ def move_rows(pool: CuratedPool, rows: pl.DataFrame, drifts: Drifts) -> pl.DataF
     return move_certificates(rows, drifts, pool.graded, settings.band, settings.group_size)
 
 
-def estimate_still_in_band(
-    run: Run, pool: CuratedPool, resampled: Resampled, drifts: Drifts
-) -> ShareStillInBand | None:
+def estimate_still_in_band(run: Run, pool: CuratedPool, resampled: Resampled, drifts: Drifts) -> StillInBand | None:
     """Return how much of the old set is still in the band; None where nothing is known of its prompts."""
     rows = _sampled(pool)
     kept = rows.filter(pl.col("decision") == "keep")

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+from learnable.data.band import Band
 from learnable.data.dialogue.thinking import find_tags
 from learnable.data.errors import LearnableError
 from learnable.data.records import Sampling, Truncated
 from learnable.data.settings import Setting, check_settings
 from learnable.data.sources.files.locations import folder_name, local_path, plain_name
 from learnable.data.sources.gym.location import is_gym, read_location
-from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset
 from learnable.filters.stopping.budget import WANTED, SamplingBudget
 from learnable.rollouts.registry import EngineSettings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from learnable.data.band import Band
     from learnable.data.errors import LearnableError
     from learnable.data.records import Prompt, Sampling, Score
-    from learnable.filters.band import Band
     from learnable.filters.decisions.presets import Preset
     from learnable.filters.stopping.budget import SamplingBudget
     from learnable.flows.engines import use_engine
@@ -56,7 +56,7 @@ __all__ = [
 _HOMES = {
     "learnable.data.errors": ("LearnableError",),
     "learnable.data.records": ("Prompt", "Sampling", "Score"),
-    "learnable.filters.band": ("Band",),
+    "learnable.data.band": ("Band",),
     "learnable.filters.decisions.presets": ("Preset",),
     "learnable.filters.stopping.budget": ("SamplingBudget",),
     "learnable.flows.engines": ("use_engine",),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Schedule
 from tests.filters.populations_for_tests import bernoulli, graded

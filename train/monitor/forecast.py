@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from learnable.data.curated.curated_set import CuratedSet
-from learnable.filters.decisions.forecast import Forecast, forecast
+from learnable.filters.decisions.forecast import forecast
 from learnable.filters.posterior.certificate import ZERO_STD_AT
 from learnable.train.live.hooks import read_certificates
 from learnable.train.live.rates import PassRates
@@ -71,7 +71,7 @@ def forecast_training(curated: CuratedSet, settings: TrainSettings) -> TrainingF
         usable = PassRates.of(read_certificates(rows)).expect_usable(settings.num_generations)
         weights = share_places(np.nan_to_num(usable))  # a prompt without a score has no certificate
     graded = _find_graded(curated, settings)
-    found: list[Forecast] = forecast(pl.DataFrame(rows), graded, [settings.num_generations], weights)
+    found = forecast(pl.DataFrame(rows), graded, [settings.num_generations], weights)
     if not found:
         return None
     return TrainingForecast(settings.num_generations, found[0].zero_std_share, found[0].mean_abs_advantage)

@@ -13,7 +13,7 @@ from math import log
 import numpy as np
 
 from learnable.data.curated.curated_set import POOL, CuratedSet
-from learnable.data.curated.manifest import ForecastRow, Manifest
+from learnable.data.curated.manifest import Forecast, Manifest
 from learnable.train.monitor.forecast import forecast_training
 from learnable.train.settings import TrainSettings
 
@@ -71,7 +71,7 @@ def forecast_usable(settings: TrainSettings, curated: CuratedSet) -> UsableShare
     return UsableShares(size, 1 - expected.zero_std_share, read_usable_rate(pool, size))
 
 
-def read_usable_rate(rows: tuple[ForecastRow, ...], group_size: int) -> float:
+def read_usable_rate(rows: tuple[Forecast, ...], group_size: int) -> float:
     """Return the forecast share of usable groups; between the sizes of the rows on straight lines in log size."""
     ordered = sorted(rows, key=lambda row: row.group_size)
     sizes = [log(row.group_size) for row in ordered]

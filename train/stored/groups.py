@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from learnable.data.band import Signal
 from learnable.data.ledger.ledger import Draw, Ledger
 from learnable.data.records import Prompt, content_id
-from learnable.train.settings import Signal
 
 SCORE = ("reward", "passed", "verdict", "reason", "components")
 UNUSABLE = 0.1  # share of a prompt's rollouts; where more cannot be used, the rest is a biased sample of it

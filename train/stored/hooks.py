@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from learnable.data.band import Signal
 from learnable.data.curated.curated_set import open_curated
 from learnable.data.records import Sampling
 from learnable.data.storage.places import Place
 from learnable.train.live.hooks import ROW, LearnabilitySampler
 from learnable.train.ratios import watch_ratios
 from learnable.train.rewards import STORED_SCORE
-from learnable.train.settings import Signal
 from learnable.train.stored.plan import StoredBatch, list_scores, read_batches, write_batches
 from learnable.train.stored.sources import StoredSource, check_trainer, find_policy_id, find_sampler, read_sampling
 from learnable.train.stored.start import has_start, measure_start, pad_start

@@ -12,13 +12,13 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from learnable.data.band import Signal
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Draw, Ledger
 from learnable.data.records import Prompt, Score
 from learnable.data.schemas import TEXT_PROMPT, prompts_schema
 from learnable.data.storage.places import write_whole
 from learnable.data.tables import prompt_from_row
-from learnable.train.settings import Signal
 from learnable.train.stored.groups import SCORE, add_tokens, deal_groups, plan_batches, read_scored
 from learnable.verifiers.registry import find_verifier
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from upath import UPath
 
+from learnable.data.band import Signal
 from learnable.data.errors import LearnableError
 from learnable.data.ledger.ledger import Draw, Ledger
 from learnable.data.policies import find_policy
@@ -16,7 +17,6 @@ from learnable.data.storage.places import Place
 from learnable.data.store import Store, find_home
 from learnable.train.live.hooks import LearnabilitySampler
 from learnable.train.live.sampler import LiveOrder, PromptPicker
-from learnable.train.settings import Signal
 from learnable.train.stored.plan import list_prompts, make_batches, read_groups
 
 if TYPE_CHECKING:

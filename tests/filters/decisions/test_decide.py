@@ -3,8 +3,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from learnable.data.band import Band, Signal
 from learnable.data.errors import LearnableError
-from learnable.filters.band import Band, Signal
 from learnable.filters.decisions.decide import decide, decide_certified, is_unanimous
 from learnable.filters.statistics.forms import count_decisions, summarise
 from learnable.filters.statistics.groups import group_stats

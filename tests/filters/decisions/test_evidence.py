@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import polars as pl
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
 from learnable.filters.decisions.evidence import Evidence, gather_evidence
 from tests.support.rows import count_text_bytes
 

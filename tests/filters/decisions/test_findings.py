@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
+from learnable.data.curated.manifest import Finding
 from learnable.filters.decisions.decide import decide
-from learnable.filters.decisions.findings import Finding, find_warnings
+from learnable.filters.decisions.findings import find_warnings
 from learnable.filters.statistics.forms import component_stats
 from learnable.filters.statistics.groups import group_stats
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.curated.manifest import Forecast
 from learnable.filters.decisions.forecast import (
     FEW_DEAD,
-    Forecast,
     advise,
     forecast,
     graded_advantage,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from learnable.data.band import Band
 from learnable.data.errors import LearnableError, UnknownNameError
-from learnable.filters.band import Band
 from learnable.filters.decisions.presets import BAND_KEYS, RULES, Preset, find_preset, list_presets
 from tests.support.paths import ROOT
 

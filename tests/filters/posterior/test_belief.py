@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_distribution
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
 from learnable.filters.decisions.choosing import expected_within_variance
 from learnable.filters.decisions.decide import expected_mean
 from learnable.filters.posterior.belief import EDGES, RATES, Belief

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learnable.data.band import Band
 from learnable.data.curated.manifest import FamilyPriorRecord
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import (
     CERTIFICATE,
     Assessment,

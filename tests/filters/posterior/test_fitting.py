@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.fitting import (
     MAX_GROUPS,
     MIN_GROUPS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
 from learnable.filters.posterior.value_fit import fit_value_model
 from learnable.filters.posterior.value_model import (
     COARSE_CENTRES,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from learnable.data.band import Band
 from learnable.data.records import Prompt
-from learnable.filters.band import Band
 from learnable.filters.posterior.fitting import fit_belief
 from learnable.filters.prediction.features import PromptFeatures
 from learnable.filters.prediction.strata import (

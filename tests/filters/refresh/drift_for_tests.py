@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from scipy.special import expit, logit
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band
 from learnable.filters.posterior.certificate import certify, fit_family_prior, read_signal
 
 

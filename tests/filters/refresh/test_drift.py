@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
+from learnable.data.curated.manifest import Drift
 from learnable.filters.posterior.belief import Belief
-from learnable.filters.refresh.drift import Drift, fit_drift
+from learnable.filters.refresh.drift import fit_drift, move_belief
 from tests.filters.populations_for_tests import Prior, expected_means
 from tests.filters.refresh.drift_for_tests import Moved, simulate
 
@@ -61,7 +62,7 @@ def test_a_moved_posterior_is_what_drawing_both_rates_gives(shape: tuple[float, 
     leaves = rng.random(simulations)
     new = np.where(at_zero, np.where(leaves < drift.left_zero, rng.beta(0.5, 1.5, simulations), 0.0), new)
     new = np.where(at_one, np.where(leaves < drift.left_one, rng.beta(1.5, 0.5, simulations), 1.0), new)
-    moved = drift.move(one(*shape))
+    moved = move_belief(drift, one(*shape))
     assert expected_means(moved)[0] == pytest.approx(new.mean(), abs=0.005)
     assert moved.to_moments().zero[0] == pytest.approx((new == 0).mean(), abs=0.005)
     assert moved.to_moments().one[0] == pytest.approx((new == 1).mean(), abs=0.005)
@@ -71,7 +72,7 @@ def test_a_moved_posterior_is_what_drawing_both_rates_gives(shape: tuple[float, 
 @given(shapes, shapes, masses, masses)
 def test_what_did_not_drift_is_what_it_was(alpha: float, beta: float, zero: float, always: float) -> None:
     before = one(alpha, beta, zero, always)
-    moved = Drift().move(before)
+    moved = move_belief(Drift(), before)
     assert expected_means(moved)[0] == pytest.approx(expected_means(before)[0], abs=0.005)
     assert moved.in_band(BAND)[0] == pytest.approx(before.in_band(BAND)[0], abs=0.02)
     assert moved.to_moments().zero[0] == pytest.approx(zero)
@@ -82,8 +83,8 @@ def test_more_shift_means_more_success_and_more_noise_less_evidence(
     alpha: float, beta: float, zero: float, always: float, shift: float, noise: float
 ) -> None:
     before = one(alpha, beta, zero, always)
-    moved, further = (Drift(shift=by, noise=noise).move(before) for by in (shift, shift + 0.5))
-    noisier = Drift(shift=shift, noise=noise + 0.5).move(before)
+    moved, further = (move_belief(Drift(shift=by, noise=noise), before) for by in (shift, shift + 0.5))
+    noisier = move_belief(Drift(shift=shift, noise=noise + 0.5), before)
     assert moved.weights.sum() == pytest.approx(1)
     assert expected_means(further)[0] >= expected_means(moved)[0] - 1e-9
     assert evidence_of(noisier) <= evidence_of(moved) * 1.05
@@ -110,7 +111,9 @@ def test_moved_chances_come_true(shift: float, noise: float) -> None:
     anchor_rows = slice(0, 150)
     n, s = evidence(moved)
     before = posteriors(moved)
-    chances = fit_drift(before.at(np.arange(150)), n[anchor_rows], s[anchor_rows]).move(before).in_band(BAND)[150:]
+    chances = move_belief(fit_drift(before.at(np.arange(150)), n[anchor_rows], s[anchor_rows]), before).in_band(BAND)[
+        150:
+    ]
     truth = moved.truth[150:]
     bins = np.digitize(chances, [0.1, 0.3, 0.5, 0.7, 0.9])
     for number in np.unique(bins):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learnable.filters.band import Band
-from learnable.filters.refresh.drift import Drift
+from learnable.data.band import Band
+from learnable.data.curated.manifest import Drift
 from learnable.filters.refresh.staleness import (
     choose_anchors,
     expected_mean,

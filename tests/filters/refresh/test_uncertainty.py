@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from learnable.filters.band import Band
-from learnable.filters.refresh.drift import Drift, measure_information, shift_figure
+from learnable.data.band import Band
+from learnable.data.curated.manifest import Drift, StillInBand
+from learnable.filters.refresh.drift import measure_information, shift_figure
 from learnable.filters.refresh.staleness import choose_anchors, fit_drifts, read_evidence
-from learnable.filters.refresh.uncertainty import ShareStillInBand, estimate_share_still_in_band
+from learnable.filters.refresh.uncertainty import estimate_share_still_in_band
 from tests.filters.refresh.drift_for_tests import Moved, simulate
 
 BAND = Band()
@@ -17,7 +18,7 @@ REFRESHES = 20
 KEPT = pl.col("p_keep") >= 0.5
 
 
-def estimate(moved: Moved, anchors: int, members: pl.DataFrame | None = None) -> tuple[ShareStillInBand, float]:
+def estimate(moved: Moved, anchors: int, members: pl.DataFrame | None = None) -> tuple[StillInBand, float]:
     """Return what is said of the prompts that the old policy's certificates keep, and the truth."""
     names = choose_anchors(moved.before, anchors, BAND)
     after = moved.after.filter(pl.col("prompt_id").is_in(names))

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
 from learnable.filters.posterior.fitting import fit_belief
 from learnable.filters.stopping.operating_point import (
     MIN_PRECISION,

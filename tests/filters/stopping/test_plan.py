@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Values
-from learnable.filters.band import Band
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.operating_point import StoppingRule
 from learnable.filters.stopping.plan import Estimate, Plan, plan_ahead, plan_fixed

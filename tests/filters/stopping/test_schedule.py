@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
 from learnable.filters.stopping import schedule as module
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Round, Schedule, hash_to_uniforms

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from learnable.data.band import Band
 from learnable.filters.arrays import Indices
-from learnable.filters.band import Band
 from learnable.filters.posterior.belief import Belief
 from learnable.filters.posterior.fitting import Counts, FittedBelief
 from learnable.filters.prediction.strata import Prediction, cut

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learnable.filters.band import Band
+from learnable.data.band import Band
 from learnable.filters.posterior.belief import RATES, share_in_band
 from learnable.filters.stopping.table import (
     CONTINUE,

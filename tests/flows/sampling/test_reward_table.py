@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from learnable.data.band import Band
 from learnable.data.records import Prompt, Rollout, Score
-from learnable.filters.band import Band
 from learnable.filters.stopping.budget import SamplingBudget
 from learnable.filters.stopping.schedule import Schedule, hash_to_uniforms
 from learnable.flows.sampling.reward_table import RewardTable

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from learnable.data.curated.curated_set import CuratedSet, publish_curated
-from learnable.data.curated.manifest import ForecastRow, Manifest
+from learnable.data.curated.manifest import Forecast, Manifest
 from learnable.train.live.hooks import read_certificates
 from learnable.train.live.rates import PassRates
 from learnable.train.live.sampler import Layout, PromptPicker
@@ -144,7 +144,7 @@ def test_whole_passes_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "rate"), [(2, 0.2), (4, 0.2), (8, 0.3), (16, 0.4), (64, 0.4)])
 def test_between_the_sizes_that_were_forecast_the_rate_is_on_a_line(size: int, rate: float) -> None:
-    rows = (ForecastRow(group_size=16, usable_rate=0.4), ForecastRow(group_size=4, usable_rate=0.2))
+    rows = (Forecast(group_size=16, usable_rate=0.4), Forecast(group_size=4, usable_rate=0.2))
     assert read_usable_rate(rows, size) == pytest.approx(rate)
 
 

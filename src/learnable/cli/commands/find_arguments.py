@@ -17,10 +17,10 @@ from learnable.cli.options import (
     goal_option,
     prompt_option,
 )
+from learnable.data.band import Band
 from learnable.data.errors import LearnableError
 from learnable.data.records import JsonObject, Sampling
 from learnable.data.sources.gym.location import is_gym
-from learnable.filters.band import Band
 from learnable.filters.decisions.presets import Preset, find_preset
 from learnable.flows.settings import ChatSettings, PromptSettings
 from learnable.flows.settings.curation import DECIDED, POLICY, PROMPTS
